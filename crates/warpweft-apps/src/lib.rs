@@ -1,4 +1,4 @@
-//! Applications of Warpweft's patterns, each with an oracle that shares no code with the library.
+//! Applications of Warpweft's patterns, each with a reference solution that shares no code with the library.
 
 pub mod align;
 pub mod apsp;

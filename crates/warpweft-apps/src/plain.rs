@@ -155,7 +155,7 @@ impl Plain {
                                 self.cells[start + ghost * stride] = value;
                                 continue;
                             }
-                            // No oracle has one: who reads it finds out.
+                            // No reference solution has one, so a read gives NaN.
                             (Boundary::Function, _) => {
                                 self.cells[start + ghost * stride] = f64::NAN;
                                 continue;

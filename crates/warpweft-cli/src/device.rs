@@ -1,4 +1,4 @@
-//! From what was asked for to what the machine has.
+//! From the device options to the devices of the machine.
 
 use std::num::NonZero;
 
@@ -16,20 +16,20 @@ use warpweft_apps::align::MEMORY;
 use crate::output::note;
 use crate::world;
 
-/// Where a stencil runs.
+/// The target of a stencil run.
 ///
 /// # Errors
-/// A GPU that is not there, or that can't be used.
+/// A GPU that does not exist or can't be used.
 pub fn target(asked: Target, machine: &Machine) -> Result<stencil::Target> {
     let several = world::net().is_some_and(|net| net.ranks() > 1);
-    // The same check, and the same words, as of all other patterns.
+    // The same check and messages as for all other patterns.
     let devices = devices::<FarmPattern>(asked, machine)?;
     let number = || devices.gpus.first().map_or(0, |gpu| gpu.ordinal);
     Ok(match asked {
         Target::Auto if machine.gpus.is_empty() => stencil::Target::Cpu,
         Target::Auto => stencil::Target::Auto,
         Target::Cpu => stencil::Target::Cpu,
-        // Not all on the first: a rank takes one of them, in turn.
+        // If there are several ranks, each takes one of the GPUs, in turn.
         Target::AnyGpu if !several => stencil::Target::Gpu(number()),
         Target::Gpu(number) => stencil::Target::Gpu(number),
         Target::CpuAndGpu(number) => stencil::Target::CpuAndGpu(number),
@@ -41,35 +41,35 @@ pub fn target(asked: Target, machine: &Machine) -> Result<stencil::Target> {
     })
 }
 
-/// What `target` is on `machine` for a pattern.
+/// The devices of `machine` that `target` means for a pattern.
 ///
 /// # Errors
-/// As [`Run::devices`].
+/// See [`Run::devices`].
 fn devices<P: Pattern>(target: Target, machine: &Machine) -> Result<Devices<'_>> {
     Run::<P> { target, ..Run::default() }.devices(machine)
 }
 
-/// This process's part of the machine, and where to run in it.
+/// This process's part of the machine, and its target in it.
 pub struct Place {
-    /// With no GPUs but those to run on.
+    /// The machine, with only the GPUs to run on.
     pub machine: Machine,
-    /// Where, in this machine.
+    /// The target in this machine.
     pub target: Target,
-    /// Threads on the cores, were this the only process; none where they do none of the work.
+    /// Number of threads on the cores if this were the only process; `None` if the cores do none of the work.
     pub threads: Option<usize>,
     /// Whether any process runs on GPUs.
     pub on_gpus: bool,
 }
 
-/// What of `machine` is to run for `target`. Where `mpirun` started several processes, that is some of the cores and of
-/// the GPUs, which are dealt to the processes of a host in turn: each takes `one`, which it may share, or as many as
-/// come to it, perhaps none.
+/// This process's part of `machine` for `target`. If `mpirun` started several processes, it is some of the
+/// cores and of the GPUs. The GPUs of a host are dealt to its processes in turn: with `one`, each process
+/// gets one, which it may share; otherwise as many as its turn gives, perhaps none.
 ///
 /// # Errors
-/// As [`Run::devices`]; as [`placement`].
+/// See [`Run::devices`] and [`placement`].
 fn own_part<P: Pattern>(target: Target, machine: Machine, one: bool) -> Result<Place> {
     let asked = match target {
-        // Not all on the first.
+        // With several processes, not all on the first GPU.
         Target::AnyGpu if world::net().is_some() => Target::AllGpus,
         target => target,
     };
@@ -94,7 +94,7 @@ fn own_part<P: Pattern>(target: Target, machine: Machine, one: bool) -> Result<P
     Ok(Place { machine, target, threads, on_gpus })
 }
 
-/// This process's place on its host, if there are several.
+/// This process's placement on its host, if there are several processes.
 fn own_placement(machine: &Machine) -> Result<Option<Placement>> {
     let Some(net) = world::net() else { return Ok(None) };
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
@@ -104,7 +104,7 @@ fn own_placement(machine: &Machine) -> Result<Option<Placement>> {
 /// Where a farm runs.
 ///
 /// # Errors
-/// A GPU that is not there; as [`placement`].
+/// A GPU that does not exist; see [`placement`].
 pub fn for_farms(target: Target) -> Result<Place> {
     own_part::<FarmPattern>(target, Machine::detect()?, false)
 }
@@ -112,18 +112,18 @@ pub fn for_farms(target: Target) -> Result<Place> {
 /// Where a wavefront runs.
 ///
 /// # Errors
-/// As [`for_farms`].
+/// See [`for_farms`].
 pub fn for_wavefronts(target: Target) -> Result<Place> {
     own_part::<WavefrontPattern>(target, Machine::detect()?, true)
 }
 
-/// What a search for a path keeps where there are several processes: alike in all, whatever memory each has,
-/// since they cut the domain together.
+/// The partition for a search of a path over several processes. It is the same in all of them, whatever
+/// memory each has, because they divide the table together.
 pub fn cut(extents: [usize; 2], cell_bytes: usize) -> Option<Partition> {
     world::net().map(|_| Partition::within(MEMORY, extents, cell_bytes))
 }
 
-/// Tells who asked for more threads than run at once.
+/// Notes that more threads were requested than run at once.
 pub fn note_crowd(asked: Option<NonZero<usize>>, cpu: &Cpu) {
     let (cores, asked) = (cpu.threads(), asked.map_or(0, NonZero::get));
     if asked > cores {
@@ -132,10 +132,11 @@ pub fn note_crowd(asked: Option<NonZero<usize>>, cpu: &Cpu) {
     }
 }
 
-/// Refuses what the machine can't hold, before any of it is filled: `cells` of `bytes` each.
+/// Refuses a volume of `cells` cells of `bytes` bytes that does not fit into memory, before any of it is
+/// filled.
 ///
 /// # Errors
-/// There is less memory.
+/// There is not enough memory.
 pub fn need_memory(dims: usize, cells: usize, bytes: u64, machine: &Machine) -> Result<()> {
     let needed = (cells as u64).saturating_mul(bytes);
     let available = machine.cpu.memory.available;

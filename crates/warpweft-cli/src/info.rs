@@ -1,4 +1,4 @@
-//! `warpweft info`: what there is to run on, and with `--probe` what it does.
+//! `warpweft info`: the machine's cores, memory and GPUs, and with `--probe` their measured limits.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use crate::progress::Progress;
   warpweft info --probe          also measure bandwidths, flags, barriers and launches
   warpweft info --probe --json")]
 pub struct Info {
-    /// Measure what the machine does, and keep it for reports; takes some seconds.
+    /// Measure the machine's limits and keep them for reports; takes a few seconds.
     #[arg(long)]
     probe: bool,
     /// Print one JSON object.
@@ -27,7 +27,7 @@ pub struct Info {
 }
 
 impl Info {
-    /// Looks, measures and prints.
+    /// Detects, measures and prints.
     pub fn execute(&self) -> ExitCode {
         match self.text() {
             Ok(text) => say(&text),
@@ -39,7 +39,7 @@ impl Info {
         let machine = Machine::detect()?;
         let folder = warpweft::cuda::folder();
         let mut notes = Vec::new();
-        // What was measured before, to which reports refer.
+        // Earlier measurements, which reports use.
         let load = |folder: &PathBuf| Probe::load(&machine, folder, &mut notes);
         let known = folder.as_ref().and_then(load);
         let measured = if self.probe {
@@ -65,7 +65,7 @@ impl Info {
         describe(&mut text, &machine);
         match compiler {
             Ok(compiler) => line(&mut text, "compiler", &compiler),
-            // Nobody misses it where there is nothing to compile for.
+            // Without a GPU there is nothing to compile, so a missing compiler is not reported.
             Err(_) if machine.gpus.is_empty() => {}
             Err(error) => line(&mut text, "compiler", &format!("none: {error}")),
         }

@@ -1,5 +1,5 @@
-//! `warpweft bench`, `model` and `verify`: the work of a second program, `warpweft-lab`, that most users never
-//! build. Here it is found and put in this program's place. Not: what those words do.
+//! `warpweft bench`, `model` and `verify`: a second program, `warpweft-lab`, does their work. It is found and
+//! executed here; what these subcommands do is not here.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -7,13 +7,13 @@ use std::process::{Command, ExitCode};
 
 use warpweft_terminal::{output, place, world};
 
-/// The program that does the work.
+/// The program.
 const PROGRAM: &str = "warpweft-lab";
 
-/// Exit status where it is not there: as for any other word that can't be served.
+/// Exit status if it is not installed: that of a request that can't be served.
 const MISSING: u8 = 2;
 
-/// What the program is told: everything, as it stands.
+/// Arguments for the program, passed on unchanged.
 #[derive(clap::Args)]
 #[command(disable_help_flag = true)]
 #[command(
@@ -22,13 +22,13 @@ They are the work of a second program:
   cargo build --release -p warpweft-lab"
 )]
 pub struct Arguments {
-    /// What to do, its options, or --help.
+    /// The subcommand's options, or --help.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
     words: Vec<OsString>,
 }
 
-/// The words of the lab as this process was given them, or nothing if it was asked for something else:
-/// `bench ..`, `model ..`, `verify ..`, or `help` for one of them.
+/// The arguments for the lab, if this process was started with `bench ..`, `model ..`, `verify ..`, or `help`
+/// for one of them.
 pub fn asked() -> Option<Vec<OsString>> {
     let words = words();
     let is_lab = |word: &OsString| ["bench", "model", "verify"].iter().any(|lab| word == lab);
@@ -39,12 +39,12 @@ pub fn asked() -> Option<Vec<OsString>> {
     }
 }
 
-/// All words that this process was given.
+/// All arguments of this process.
 pub fn words() -> Vec<OsString> {
     std::env::args_os().skip(1).collect()
 }
 
-/// Puts the lab in this program's place, with `words` as its arguments; returns where there is none.
+/// Replaces this process by the lab with the arguments `words`; returns if the lab is not installed.
 pub fn become_lab(words: &[OsString]) -> ExitCode {
     let Some(program) = found() else {
         let asked = words.iter().find(|word| *word != "help").map(|word| word.to_string_lossy());
@@ -77,19 +77,19 @@ fn found() -> Option<PathBuf> {
     let beside = own.as_deref().and_then(|own| own.parent()).map(PathBuf::from);
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = beside.into_iter().chain(std::env::split_paths(&path).collect::<Vec<_>>());
-    // An empty entry of PATH would mean whatever folder the user happens to be in.
+    // An empty entry of PATH would mean the current folder.
     let named = folders.filter(|folder| folder.is_absolute()).map(|folder| folder.join(&file));
     named.into_iter().find(|program| program.is_file())
 }
 
-/// The same process from here on: its signals and its exit status are the lab's.
+/// The same process continues as the lab, with its signals and exit status.
 #[cfg(unix)]
 fn replace(mut command: Command) -> std::io::Result<ExitCode> {
     use std::os::unix::process::CommandExt;
     Err(command.exec())
 }
 
-/// A child whose exit status becomes this program's.
+/// Starts a child and returns its exit status.
 #[cfg(not(unix))]
 fn replace(mut command: Command) -> std::io::Result<ExitCode> {
     let status = command.status()?;

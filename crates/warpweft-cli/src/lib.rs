@@ -1,6 +1,6 @@
-//! The `warpweft` command. Everything it can do is in the crate `warpweft`; here is only the talking.
+//! The `warpweft` command: arguments, messages and files. The computations are in the crate `warpweft`.
 //!
-//! A library, so that cargo compiles it while it is still busy with what it depends on: a program waits.
+//! This is a library, so that cargo can compile it in parallel with its dependencies; a program would wait.
 
 mod align;
 mod apsp;
@@ -63,7 +63,7 @@ enum Command {
     Apsp(apsp::Apsp),
     /// Run fork-join tasks, as in Cilk.
     Channels(channels::Channels),
-    /// Show what there is to run on, and with --probe what it does.
+    /// Show the machine's cores, memory and GPUs, and with --probe their measured limits.
     Info(info::Info),
     /// Check every executor against the reference, bit for bit, on the devices present.
     Verify(lab::Arguments),
@@ -72,7 +72,7 @@ enum Command {
     Tune(Box<tune::Tune>),
     /// Measure rates, next to those of other systems that are installed.
     Bench(lab::Arguments),
-    /// Predict and simulate runs on machines that are not there.
+    /// Predict and simulate runs on machines that you do not have.
     Model(lab::Arguments),
     /// Print a completion script for a shell.
     Completions(shell::Completions),
@@ -80,7 +80,7 @@ enum Command {
     Man,
 }
 
-/// The command, with the arguments of this process: how it ended.
+/// Runs the command with the arguments of this process.
 pub fn main() -> ExitCode {
     if let Some(words) = lab::asked() {
         return lab::become_lab(&words);
@@ -93,7 +93,7 @@ pub fn main() -> ExitCode {
         Command::Run(run) => run.is_of_ranks(),
         Command::Align(_) | Command::Dtw(_) => true,
         Command::Apsp(apsp) => apsp.is_of_ranks(),
-        // The other commands are one process's work.
+        // The other commands run in one process.
         _ => false,
     };
     let tells = matches!(&command, Command::Info(_) | Command::Completions(_) | Command::Man);
@@ -112,7 +112,7 @@ pub fn main() -> ExitCode {
         Command::Channels(channels) => channels.execute(),
         Command::Info(info) => info.execute(),
         Command::Tune(tune) => tune.execute(),
-        // As at the beginning, whatever the words.
+        // Reached only if the arguments differ from those checked at the start.
         Command::Verify(_) | Command::Bench(_) | Command::Model(_) => {
             lab::become_lab(&lab::words())
         }

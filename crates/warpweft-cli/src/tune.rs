@@ -21,7 +21,7 @@ use crate::arguments::{Conduction, Grid, Precision, as_size, by_default, conduct
 use crate::device::{need_memory, target};
 use crate::output::{complain, fail, note, say, scaled};
 use crate::progress::Progress;
-use crate::run::apps::course::Course;
+use crate::run::apps::command::AppCommand;
 use crate::run::apps::edge::Edge;
 use crate::run::apps::fields::Case;
 use crate::run::apps::himeno::Himeno;
@@ -60,7 +60,7 @@ enum App {
     #[command(after_help = "Example:
   warpweft tune life3d --size 256")]
     Life3d(Game),
-    /// Tune a picture put together again from its edges.
+    /// Tune an image rebuilt from its edges.
     #[command(after_help = "Example:
   warpweft tune edge --size 4096 --device gpu")]
     Edge(Edge<Game>),
@@ -120,7 +120,7 @@ struct Game {
 }
 
 impl Tune {
-    /// Searches, keeps and reports.
+    /// Searches, stores the result and reports.
     pub fn execute(&self) -> ExitCode {
         let text = match &self.app {
             App::Apsp(apsp) => return apsp.execute(),
@@ -130,12 +130,12 @@ impl Tune {
             }
             App::Life(game) => game.alone("life", life::stencil().into_spec(), FLAT.into()),
             App::Life3d(game) => game.alone("life3d", life3d::stencil().into_spec(), DEEP.into()),
-            App::Edge(edge) => edge.take(),
-            App::Hyperthermia(hyperthermia) => hyperthermia.take(),
-            App::Himeno(himeno) => himeno.take(),
-            App::Swim(swim) => swim.take(),
-            App::Tricubic(tricubic) => tricubic.take(),
-            App::Seismic(seismic) => seismic.take(),
+            App::Edge(edge) => edge.execute(),
+            App::Hyperthermia(hyperthermia) => hyperthermia.execute(),
+            App::Himeno(himeno) => himeno.execute(),
+            App::Swim(swim) => swim.execute(),
+            App::Tricubic(tricubic) => tricubic.execute(),
+            App::Seismic(seismic) => seismic.execute(),
             App::Laplace(_) => Err(Error::spec(
                 "no policies of laplace to search: its tiles follow from the size and the device",
                 "use `warpweft run laplace`, whose report says which they are",
@@ -154,14 +154,14 @@ impl Tune {
     }
 }
 
-/// What a search came to: in words, or as an object, and what hindered keeping it.
+/// The result of a search as text or as JSON, and the error of storing it, if any.
 struct Told {
     text: String,
     failure: Option<String>,
 }
 
 impl Heat {
-    /// Tunes it in the dimensions that `--dims` and `--size` agree on.
+    /// Tunes heat in the number of dimensions that `--dims` and `--size` give.
     fn tune(&self, size: Option<usize>) -> Result<Told> {
         let (dims, float) = self.conduction.dims_and_float(size, None, None)?;
         let Conduction { order, rate, .. } = self.conduction;
@@ -174,7 +174,7 @@ impl Heat {
     }
 }
 
-impl Course for Game {
+impl AppCommand for Game {
     type Outcome = Told;
     fn grid(&self) -> &Grid {
         &self.grid
@@ -185,17 +185,17 @@ impl Course for Game {
     fn precision(&self, asked: Option<Precision>, default: Precision) -> Result<Precision> {
         Ok(asked.unwrap_or(default))
     }
-    fn take(&self, case: &Case<'_>) -> Result<Told> {
+    fn execute(&self, case: &Case<'_>) -> Result<Told> {
         self.tune(case.app, case.stencil.clone(), case.extents, &|faces| case.rough(faces))
     }
 }
 
 impl Game {
-    /// Tunes a stencil of a scalar on noise.
+    /// Tunes a scalar stencil on random cells.
     fn alone(&self, app: &str, stencil: Spec, default: Axes<usize>) -> Result<Told> {
         let extents = self.grid.extents(default)?;
         let cell = stencil.cell;
-        // Cells of a game are 0 or 1, and so are these when they are integers.
+        // Cells of a game are 0 or 1, so integer noise is too.
         let game = cell.kind(0) == ScalarKind::U8;
         self.tune(app, stencil, extents, &|_| {
             let mut noise = SplitMix::new(1);

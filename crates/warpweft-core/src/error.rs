@@ -1,16 +1,16 @@
-//! What can go wrong, by stage, with the values and help.
+//! The error type: what failed, at which stage, with the values and a hint.
 
 use std::path::PathBuf;
 
-/// The result of everything that can fail.
+/// The result type of every function that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What went wrong. Every message names the stage, the values and what to do; also where a program ends
-/// with it (`fn main() -> Result<()>`), for which `Debug` is the message too.
+/// The error of every function that can fail. Each message names the stage, the values and what to do.
+/// `Debug` prints the same message, so `fn main() -> Result<()>` shows it.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The problem as stated can't be solved; found before anything runs.
+    /// The request is impossible. This is found before anything runs.
     #[error("{what}; help: {hint}")]
     Spec {
         /// What is wrong, with the value.
@@ -21,13 +21,13 @@ pub enum Error {
     /// Not enough memory for the plan.
     #[error("{whose} memory: {needed} bytes needed{}, {available} available{}; help: {hint}", in_units(*needed), in_units(*available))]
     Memory {
-        /// "host" or the device's name.
+        /// `host`, or the device's name.
         whose: String,
         /// Bytes the plan needs.
         needed: u64,
-        /// Bytes there are.
+        /// Available bytes.
         available: u64,
-        /// What would fit.
+        /// What would fit into memory.
         hint: String,
     },
     /// An element function faulted (division by zero, index out of bounds).
@@ -41,11 +41,11 @@ pub enum Error {
     /// A GPU, or the software that drives it, failed or is not there.
     #[error("{stage} on {device}: {what}; help: {hint}")]
     Device {
-        /// What was being done.
+        /// The stage, e.g. compiling or launching.
         stage: String,
         /// Which device.
         device: String,
-        /// What the driver said.
+        /// The driver's message.
         what: String,
         /// What may help.
         hint: String,
@@ -61,7 +61,7 @@ pub enum Error {
     /// A rank of a distributed run failed, or was stopped because another did.
     #[error("rank {rank}: {what}; help: {hint}")]
     Rank {
-        /// The rank that says so.
+        /// The rank that reports the error.
         rank: usize,
         /// What happened.
         what: String,
@@ -75,7 +75,7 @@ pub enum Error {
     Task {
         /// Its number.
         task: u64,
-        /// Who ran it.
+        /// The worker that ran it.
         worker: String,
         /// Why.
         what: String,
@@ -90,19 +90,19 @@ pub enum Error {
         /// What to do.
         hint: String,
     },
-    /// The run was asked to stop; what was complete by then is kept.
+    /// The run was asked to stop. What was complete by then is kept.
     #[error("interrupted after {done} of {total} {unit}")]
     Interrupted {
         /// Work that was done.
         done: u64,
-        /// Work that was asked for.
+        /// Work that was requested.
         total: u64,
         /// What is counted, in the plural: "steps", "cells", "calls".
         unit: &'static str,
     },
 }
 
-/// So many bytes once more, in a unit that people read: ` (1.50 GiB)`; nothing below a KiB.
+/// The same number of bytes in a readable unit: ` (1.50 GiB)`; empty below a KiB.
 fn in_units(bytes: u64) -> String {
     let units = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     let unit = units.into_iter().find(|&(unit, _): &(u64, _)| bytes >= unit);
@@ -117,17 +117,17 @@ impl std::fmt::Debug for Error {
 }
 
 impl Error {
-    /// A problem with what was asked for.
+    /// An [`Error::Spec`].
     pub fn spec(what: impl Into<String>, hint: impl Into<String>) -> Self {
         Self::Spec { what: what.into(), hint: hint.into() }
     }
-    /// A problem with a file.
+    /// An [`Error::File`].
     pub fn file(path: impl Into<PathBuf>, what: impl ToString, hint: impl Into<String>) -> Self {
         Self::File { path: path.into(), what: what.to_string(), hint: hint.into() }
     }
 }
 
-/// What a thread that the system does not grant becomes.
+/// The error for a thread that the operating system refused.
 pub fn no_thread(stage: &str, error: &std::io::Error) -> Error {
     Error::Device {
         stage: stage.into(),

@@ -1,6 +1,6 @@
-//! What every pattern of Warpweft stands on, and what knows no pattern.
+//! The mechanisms that all patterns share. This crate knows no pattern.
 //!
-//! Programs depend on the crate `warpweft`, which re-exports what users need of this one.
+//! Programs depend on the crate `warpweft`, which re-exports what users need from here.
 
 extern crate self as warpweft;
 

@@ -1,4 +1,4 @@
-//! What happened: the same form for every pattern.
+//! The report of a run, in the same form for every pattern.
 
 use std::fmt;
 
@@ -13,24 +13,24 @@ pub struct Quantity {
     pub unit: &'static str,
 }
 
-/// A number of things, as reports tell it: `1 step`, `2 steps`.
+/// A count with its noun: `1 step`, `2 steps`.
 pub fn counted(number: u64, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
-/// Values recorded every so many units of progress.
+/// Values recorded at a fixed interval of steps.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Series {
     /// Steps between two records.
     pub every: u64,
-    /// The step of the first record: `every`, but of a run that went on from a checkpoint that has none of
-    /// those before.
+    /// The step of the first record: `every`, or later if the run was resumed from a checkpoint without
+    /// earlier records.
     pub first: u64,
-    /// The records, each with a value for every cell named.
+    /// The records. Each has one value for each cell of the probe.
     pub values: Vec<Vec<f64>>,
 }
 
-/// What a run did and how close it came to what the machine allows.
+/// What a run did, and which fraction of the machine's limit it reached.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// The pattern: "stencil", "wavefront", "farm" or "channels".
@@ -41,14 +41,15 @@ pub struct Report {
     pub seconds: f64,
     /// Wall-clock seconds of set-up: compiling, copying in and out.
     pub setup_seconds: f64,
-    /// Work over `seconds`.
+    /// Work divided by `seconds`.
     pub rate: Quantity,
-    /// Bytes the work must move through memory at least; 0 where they are not known, as for tasks.
+    /// The least number of bytes that the work moves through memory; 0 if unknown, as for tasks.
     pub bytes: u64,
     /// The roofline: the rate that the measured limit of the machine allows, if it was measured. For a stencil it
     /// is the rate at memory bandwidth with one step per pass over memory.
     pub roofline: Option<Quantity>,
-    /// `rate` over `roofline`: 0.4 is 40 % of the roofline. Above 1 where a stencil fuses several steps in one pass.
+    /// `rate` divided by `roofline`: 0.4 is 40 % of the roofline. It exceeds 1 if a stencil fuses several
+    /// steps into one pass.
     pub roofline_fraction: Option<f64>,
     /// Average number of steps of a stencil that were fused in one pass over memory.
     pub temporal_depth: Option<f64>,
@@ -56,24 +57,24 @@ pub struct Report {
     pub predicted_seconds: Option<f64>,
     /// The tunables used, as the pattern prints them.
     pub policy: serde_json::Value,
-    /// Units of progress done: steps of a stencil, cells of a wavefront, tasks of a farm.
+    /// Work done: steps of a stencil, cells of a wavefront, tasks of a farm, calls of fork-join tasks.
     pub done: u64,
-    /// How many of them an earlier run did, from whose checkpoint this one went on; time, bytes and rate
-    /// are of the others.
+    /// How much of `done` an earlier run did, if this one was resumed from its checkpoint. Time, bytes and
+    /// rate cover the rest.
     pub first: u64,
-    /// Whether the run was asked to stop before it was through.
+    /// Whether the run ended early because it was asked to stop.
     pub interrupted: bool,
     /// The last residual, for runs that check one.
     pub residual: Option<f64>,
-    /// What the residual was to be at most, for runs that end once it is.
+    /// The tolerance of the residual, for runs that end when it is met.
     pub tolerance: Option<f64>,
-    /// What probes recorded, in the order in which the stencil names them.
+    /// The records of probes, in the order in which the stencil lists them.
     pub probes: Vec<Series>,
-    /// What the user may want to know: why a GPU was not used, a damaged cache made anew.
+    /// What the user should know, e.g. why a GPU was not used or that a damaged cache was rebuilt.
     pub notes: Vec<String>,
 }
 
-/// What was done where, how long it took and how fast that was, in a line; then a line a note.
+/// One line with the work, the devices, the times and the rate; then one line for each note.
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let units = match self.pattern {
@@ -114,18 +115,18 @@ impl Report {
         alike.collect::<Vec<_>>().join(", ")
     }
 
-    /// Whether the last residual is at most what it was to be; `None` where none was checked.
+    /// Whether the last residual met the tolerance; `None` if none was checked.
     pub fn converged(&self) -> Option<bool> {
         Some(self.residual? <= self.tolerance?)
     }
 
-    /// Units of progress that this run made itself.
+    /// Work that this run did itself, without that of an earlier run.
     pub fn own(&self) -> u64 {
         self.done.saturating_sub(self.first)
     }
 
-    /// This run and one like it after it, as one: times, bytes and work are added, the rest is this
-    /// one's.
+    /// This run and a following run of the same kind as one. Times, bytes and work are added; the rest is
+    /// this run's.
     pub fn followed_by(mut self, next: &Self) -> Self {
         self.seconds += next.seconds;
         self.setup_seconds += next.setup_seconds;

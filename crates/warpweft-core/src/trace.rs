@@ -1,7 +1,7 @@
 //! A timeline of a run: spans on lanes, in Chrome's trace-event format, which Perfetto opens.
 //!
-//! Knows nothing of who records: a lane is a name ("core 3", "GPU 0", "run"). Recording takes a
-//! lock and about 100 ns, so spans are for tiles and waits, not for rows.
+//! A lane is any name ("core 3", "GPU 0", "run"). Recording takes a lock and about 100 ns, so record tiles
+//! and waits, not rows.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -15,11 +15,11 @@ use crate::grid::io::write_whole;
 /// Something that took time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Span {
-    /// Who did it.
+    /// The row of the timeline.
     pub lane: String,
-    /// What it was.
+    /// What happened.
     pub name: String,
-    /// Time from the trace's beginning to the span's.
+    /// Time from the start of the trace to the start of the span.
     pub start: Duration,
     /// Length.
     pub duration: Duration,
@@ -49,7 +49,7 @@ impl Trace {
         self.add_all([self.span(lane, name, from)]);
     }
 
-    /// A span from `from` until now, not recorded yet.
+    /// A span from `from` until now. It is not recorded yet.
     pub fn span(&self, lane: impl Into<String>, name: impl Into<String>, from: Instant) -> Span {
         let start = from.saturating_duration_since(self.start);
         Span { lane: lane.into(), name: name.into(), start, duration: from.elapsed() }
@@ -60,7 +60,7 @@ impl Trace {
         self.spans.lock().unwrap_or_else(PoisonError::into_inner).extend(spans);
     }
 
-    /// Does `work` as a span.
+    /// Calls `work` and records it as a span.
     pub fn during<R>(&self, lane: &str, name: &str, work: impl FnOnce() -> R) -> R {
         let from = Instant::now();
         let result = work();
@@ -68,7 +68,7 @@ impl Trace {
         result
     }
 
-    /// All spans recorded so far, by the time they began.
+    /// All spans recorded so far, sorted by start.
     pub fn spans(&self) -> Vec<Span> {
         let mut spans = self.spans.lock().unwrap_or_else(PoisonError::into_inner).clone();
         spans.sort_by_key(|span| span.start);

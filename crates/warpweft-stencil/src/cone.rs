@@ -85,6 +85,17 @@ impl Cone {
             high: Axes::from_fn(dims, |d| (high[d] + margin[d][1]).min(self.extents[d])),
         }
     }
+    /// What any of the `stages` stages of step number `step` computes.
+    pub fn of_step(&self, step: usize, stages: usize) -> Region {
+        (1..stages).fold(self.at(step, 0), |all, stage| {
+            let other = self.at(step, stage);
+            let dims = self.extents.rank();
+            Region {
+                low: Axes::from_fn(dims, |d| all.low[d].min(other.low[d])),
+                high: Axes::from_fn(dims, |d| all.high[d].max(other.high[d])),
+            }
+        })
+    }
 }
 
 #[cfg(test)]

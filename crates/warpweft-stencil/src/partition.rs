@@ -23,7 +23,7 @@ impl Partition {
     /// most one, the larger first.
     ///
     /// # Errors
-    /// No parts along an axis, or more parts than cells; a grid of another number of axes.
+    /// No parts along an axis, or more parts than cells; a grid or boundaries of another number of axes.
     pub fn grid(
         extents: impl Into<Axes<usize>>,
         parts: impl Into<Axes<usize>>,
@@ -37,11 +37,12 @@ impl Partition {
                 "name the number of subdomains along every axis",
             ));
         }
+        let periodic = periodic(boundaries, dims)?;
         let mut cuts = vec![Vec::new(); dims];
         for d in 0..dims {
             cuts[d] = weighted_cuts((d, dims), extents[d], &vec![1.0; parts[d]])?;
         }
-        Ok(Self { cuts, periodic: periodic(boundaries) })
+        Ok(Self { cuts, periodic })
     }
 
     /// Slabs across `axis` whose extents are in proportion to `weights`, e.g. measured speeds.
@@ -49,7 +50,7 @@ impl Partition {
     ///
     /// # Errors
     /// An axis that is not there; no weights, or more than cells along the axis; a weight that is
-    /// not positive and finite.
+    /// not positive and finite; boundaries of another number of axes.
     pub fn slabs(
         extents: impl Into<Axes<usize>>,
         axis: usize,
@@ -64,9 +65,10 @@ impl Partition {
                 format!("choose an axis from 0 to {}", dims - 1),
             ));
         }
+        let periodic = periodic(boundaries, dims)?;
         let mut cuts: Vec<_> = extents.iter().map(|&n| vec![0, n]).collect();
         cuts[axis] = weighted_cuts((axis, dims), extents[axis], weights)?;
-        Ok(Self { cuts, periodic: periodic(boundaries) })
+        Ok(Self { cuts, periodic })
     }
 
     /// The number of axes.
@@ -109,11 +111,12 @@ impl Partition {
         at
     }
 
-    /// The part at a position of the grid.
-    pub fn part_at(&self, position: Axes<usize>) -> usize {
-        let dims = position.rank();
+    /// The part at a position of the grid; `None` where the grid has no such position.
+    pub fn part_at(&self, position: Axes<usize>) -> Option<usize> {
         let grid = self.parts_per_axis();
-        (0..dims).fold(0, |part, d| part * grid[d] + position[d])
+        let there = position.rank() == grid.rank()
+            && position.iter().zip(grid.iter()).all(|(n, of)| n < of);
+        there.then(|| position.iter().zip(grid.iter()).fold(0, |part, (n, of)| part * of + n))
     }
 
     /// The cells that `part` owns. Every cell is owned by exactly one part.
@@ -140,13 +143,22 @@ impl Partition {
             Face::High if self.periodic[axis] => 0,
             _ => return None,
         };
-        Some(self.part_at(at))
+        self.part_at(at)
     }
 
     /// What `part` owns, grown by `margin` wherever a neighbour is, in the part's own frame: on a
     /// periodic axis indices run on below 0 and beyond the extent instead of wrapping.
+    ///
+    /// # Panics
+    /// A margin of another number of axes.
     pub fn grown(&self, part: usize, margin: &Margin) -> Span {
-        let dims = margin.rank();
+        let dims = self.rank();
+        assert_eq!(
+            margin.rank(),
+            dims,
+            "a margin of {} axes around a part of {dims}",
+            margin.rank()
+        );
         let mut span = Span::from(self.region(part));
         for d in 0..dims {
             if self.neighbour(part, d, Face::Low).is_some() {
@@ -170,9 +182,15 @@ impl Partition {
     }
 }
 
-fn periodic(boundaries: &Boundaries) -> Axes<bool> {
-    let dims = boundaries.rank();
-    Axes::from_fn(dims, |d| boundaries.0[d][0] == Boundary::Periodic)
+/// Which of the `dims` axes repeat.
+fn periodic(boundaries: &Boundaries, dims: usize) -> Result<Axes<bool>> {
+    if boundaries.rank() != dims {
+        return Err(Error::spec(
+            format!("boundaries of {} axes for a volume of {dims}", boundaries.rank()),
+            "give the boundaries of every axis",
+        ));
+    }
+    Ok(boundaries.0.map(|faces| faces[0] == Boundary::Periodic))
 }
 
 /// Splits `n` cells in proportion to `weights` by largest remainders, each part at least one cell.
@@ -290,6 +308,26 @@ mod tests {
                 prop_assert!((extent - weight / total * n as f64).abs() <= 1.0 + floor, "{partition:?}");
             }
         }
+    }
+
+    #[test]
+    fn boundaries_and_positions_of_another_number_of_axes_are_refused() {
+        let flat = faces([true; 2]);
+        let told = "boundaries of 2 axes for a volume of 3";
+        let grid = Partition::grid([4; 3], [2, 1, 1], &flat).unwrap_err().to_string();
+        let slabs = Partition::slabs([4; 3], 0, &[1.0; 2], &flat).unwrap_err().to_string();
+        assert!(grid.contains(told) && slabs.contains(told), "{grid}; {slabs}");
+        let partition = Partition::grid([4, 6], [2, 3], &flat).unwrap();
+        let found = |at: &[usize]| partition.part_at(Axes::from_fn(at.len(), |d| at[d]));
+        assert_eq!([found(&[1, 2]), found(&[0, 1])], [Some(5), Some(1)]);
+        assert_eq!([found(&[1]), found(&[1, 2, 0]), found(&[2, 0]), found(&[0, 3])], [None; 4]);
+    }
+
+    #[test]
+    #[should_panic(expected = "a margin of 3 axes around a part of 2")]
+    fn a_margin_of_another_number_of_axes_is_a_mistake() {
+        let partition = Partition::grid([4, 6], [2, 3], &faces([true; 2])).unwrap();
+        partition.grown(0, &Axes::filled(3, [1; 2]));
     }
 
     #[test]

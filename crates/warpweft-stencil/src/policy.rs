@@ -124,7 +124,7 @@ pub struct CudaPolicy {
     #[serde(default)]
     pub phases: u32,
     /// Steps that one trip through memory advances, or between two posts of resident tiles; above 1 for
-    /// [`CudaKernel::Pipeline`] and [`CudaKernel::Resident`] alone.
+    /// [`CudaKernel::Temporal`], [`CudaKernel::Pipeline`] and [`CudaKernel::Resident`] alone.
     pub temporal_depth: u32,
     /// Whether the compiler may contract multiply and add into one rounding. The only tunable that
     /// changes bits: with `false` floating-point results are those of the CPU, with `true` (the
@@ -151,9 +151,22 @@ pub enum CudaKernel {
     /// Several steps a trip, each a stage of a pipeline in registers. For stars of radius one over
     /// one scalar of four or eight bytes, between Dirichlet and periodic faces.
     Pipeline,
+    /// Several steps fused in one pass over memory, each a level in registers: any fields, stages and scalars, any
+    /// footprint in two dimensions and stars in three, between faces of any kind but functions, without
+    /// faults. In two dimensions warps share the steps, so [`CudaPolicy::temporal_depth`] is a multiple of
+    /// [`CudaPolicy::warps`]; in three they share the rows.
+    Temporal,
     /// Cells stay on the chip over many steps, in registers in two dimensions and in shared memory in three,
     /// and tiles send one another their rims. For volumes, or slabs, that the multiprocessors hold at
     /// once, of one scalar of four or eight bytes, read at most four cells away, between Dirichlet and
     /// periodic faces; a tile is [`CudaPolicy::chunk`] planes deep, and tiles divide periodic axes.
     Resident,
+}
+
+impl CudaKernel {
+    /// Whether it advances several steps between visits to memory; what is left of a number of steps is then
+    /// done one by one, by [`CudaKernel::Direct`].
+    pub(crate) const fn fuses(self) -> bool {
+        matches!(self, Self::Temporal | Self::Pipeline | Self::Resident)
+    }
 }

@@ -1,5 +1,5 @@
-//! What the programs `warpweft` and `warpweft-lab` share at the terminal: reading arguments, messages, progress,
-//! signals, and the other processes of an MPI run. Not: what any subcommand does.
+//! Terminal code that `warpweft` and `warpweft-lab` share: arguments, messages, progress, signals, and the
+//! other processes of an MPI run.
 
 pub mod arguments;
 pub mod interrupt;

@@ -1,4 +1,4 @@
-//! The measured limits of this machine, with notes to the user. Not: how they are measured.
+//! The measured limits of this machine, with notes to the user.
 
 use std::cell::Cell;
 
@@ -7,10 +7,10 @@ use warpweft::machine::{Machine, Probe, probed};
 
 use crate::output::note;
 
-/// The machine's measured limits, from the cache folder; else measured and kept there.
+/// The machine's measured limits from the cache folder, else measured and stored there.
 ///
 /// # Errors
-/// As [`probed`]. A folder that can't be read or written is noted.
+/// See [`probed`]. A folder that can't be read or written is noted.
 pub fn limits(machine: &Machine) -> Result<Probe> {
     let anew = Cell::new(false);
     let tell = |what: &str| {
@@ -18,7 +18,7 @@ pub fn limits(machine: &Machine) -> Result<Probe> {
         note(what);
     };
     let measured = probed(machine, warpweft::cuda::folder().as_deref(), &tell)?;
-    // Said when it is found out, not by every command that reads it.
+    // Noted when it is measured, not by every command that reads it.
     if anew.get() {
         measured.notes.iter().for_each(|what| note(what));
     }

@@ -1,4 +1,4 @@
-//! The line of progress that is there now, which what is printed must not run into. Not: what is on it.
+//! The progress line on the terminal, which printed text must not overwrite.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -6,12 +6,12 @@ use indicatif::ProgressBar;
 
 static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
-/// From now on it is this one, or none.
+/// Sets or removes the present line.
 pub fn show(line: Option<ProgressBar>) {
     *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = line;
 }
 
-/// Prints something while the line, if there is one, is out of the way.
+/// Prints while the line, if there is one, is hidden.
 pub fn aside<T>(print: impl FnOnce() -> T) -> T {
     let shown = SHOWN.lock().unwrap_or_else(PoisonError::into_inner).clone();
     match shown {

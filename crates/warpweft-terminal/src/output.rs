@@ -1,4 +1,4 @@
-//! Speaking to the user: whole texts to standard output, one-line errors to standard error.
+//! Output: texts to standard output, one-line errors to standard error.
 
 use std::collections::BTreeSet;
 use std::io::{ErrorKind, Write};
@@ -9,7 +9,7 @@ use warpweft::Error;
 
 use crate::{interrupt, line, place};
 
-/// Writes `text` and a newline to standard output. A reader that went away (`| head`) is no error.
+/// Writes `text` and a newline to standard output. A closed pipe (`| head`) is not an error.
 pub fn say(text: &str) -> ExitCode {
     if !place::speaks() {
         return ExitCode::SUCCESS;
@@ -21,7 +21,7 @@ pub fn say(text: &str) -> ExitCode {
     printed(line::aside(print))
 }
 
-/// The status after printing to standard output.
+/// The exit status after printing to standard output.
 pub fn printed(outcome: std::io::Result<()>) -> ExitCode {
     match outcome {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
@@ -34,11 +34,11 @@ pub fn printed(outcome: std::io::Result<()>) -> ExitCode {
 
 /// Writes one line to standard error.
 pub fn complain(what: &str) {
-    // There is nowhere left to say that standard error is closed.
+    // If standard error is closed, there is nowhere to report it.
     let _ = line::aside(|| writeln!(std::io::stderr(), "error: {what}"));
 }
 
-/// Tells what the user may want to know, on standard error, once.
+/// Prints a note on standard error, once.
 pub fn note(what: &str) {
     if !place::speaks() {
         return;
@@ -51,13 +51,13 @@ pub fn note(what: &str) {
     let _ = line::aside(|| writeln!(std::io::stderr(), "note: {what}"));
 }
 
-/// Says what went wrong; 2 for what the user asked for, 130 for Ctrl-C, 1 for the rest.
+/// Prints an error and returns the exit status: 2 for an impossible request, 130 for an interrupt, else 1.
 pub fn fail(error: &Error) -> ExitCode {
     let text = error.to_string();
     match place::place().filter(|place| place.rank > 0) {
         None => complain(&text),
         Some(place) => match error {
-            // Rank 0 says so too.
+            // Rank 0 prints it too.
             Error::Spec { .. } => {}
             Error::Rank { what, .. } if what.starts_with("stopped because") => {}
             Error::Rank { .. } => complain(&text),
@@ -67,7 +67,7 @@ pub fn fail(error: &Error) -> ExitCode {
     ExitCode::from(status(error))
 }
 
-/// The status with which an error ends the program.
+/// The exit status of an error.
 pub fn status(error: &Error) -> u8 {
     match error {
         Error::Spec { .. } => 2,
@@ -76,7 +76,7 @@ pub fn status(error: &Error) -> u8 {
     }
 }
 
-/// A number with the prefix that leaves one to three digits before the point: `4.53 G`.
+/// A number with a prefix, with one to three digits before the point: `4.53 G`.
 pub fn scaled(value: f64) -> String {
     let prefixes = [(1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
     let (scale, prefix) =
@@ -92,7 +92,7 @@ pub fn scaled(value: f64) -> String {
     format!("{value:.digits$} {prefix}")
 }
 
-/// A time of three digits below a second, and of milliseconds above.
+/// A time: three digits below a second, milliseconds above.
 pub fn time(seconds: f64) -> String {
     let units = [(1e-3, 1e3, "ms"), (1e-6, 1e6, "us"), (0.0, 1e9, "ns")];
     match units.iter().find(|(least, ..)| seconds < 1.0 && seconds >= *least) {

@@ -1,4 +1,4 @@
-//! A line on standard error while work lasts; nothing when standard error is no terminal.
+//! A progress line on standard error; nothing if that is not a terminal.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -8,21 +8,20 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::output::{note, scaled};
 use crate::{line, place};
 
-/// Between two looks at the clock of work that tells nothing of itself: seldom enough that a pinned
-/// worker isn't disturbed.
+/// Interval of updates for work without progress reports: rare enough not to disturb a pinned worker.
 const TICK: Duration = Duration::from_millis(500);
 
-/// Between two lines about a run whose standard error is no terminal: `mpirun` pipes that of its processes.
+/// Interval of lines if standard error is not a terminal: `mpirun` pipes that of its processes.
 const LINE: Duration = Duration::from_secs(10);
 
-/// The line; it goes when dropped.
+/// The progress line; removed on drop.
 pub struct Progress {
     bar: ProgressBar,
-    /// What each unit of progress counts in a rate, and of what.
+    /// What one unit of progress counts for in the rate, and its unit.
     each: (f64, &'static str),
-    /// Steps that were through when its time began.
+    /// Steps that were done when the clock started.
     first: Cell<u64>,
-    /// When it was last told in a line of its own, of ranks whose standard error `mpirun` pipes.
+    /// When a line was last printed, for ranks whose standard error `mpirun` pipes.
     told: Cell<Option<Instant>>,
 }
 
@@ -32,7 +31,7 @@ impl Progress {
         Self::of(ProgressBar::new(steps), app, ["steps", "cells/s"], cells)
     }
 
-    /// A bar for `tasks` tasks, called so in the plural.
+    /// A bar for `tasks` tasks, with their plural and the unit of their rate.
     pub fn over(app: &'static str, tasks: u64, [name, rate]: [&'static str; 2]) -> Self {
         Self::of(ProgressBar::new(tasks), app, [name, rate], 1)
     }
@@ -50,7 +49,7 @@ impl Progress {
         }
     }
 
-    /// The time that `what` has taken, until it is [cleared](Progress::clear).
+    /// The elapsed time of `what`, until it is [cleared](Progress::clear).
     pub fn waiting(what: &'static str) -> Self {
         let bar = shown(ProgressBar::new_spinner(), "{prefix} {elapsed} {wide_msg}");
         bar.set_prefix(what);
@@ -60,14 +59,14 @@ impl Progress {
         Self { bar, each: (0.0, ""), first: Cell::new(0), told: Cell::new(None) }
     }
 
-    /// `first` steps are through, by an earlier run: rates are of those that follow.
+    /// An earlier run did `first` steps: the rate counts the steps after them.
     pub fn from(&self, first: u64) {
         self.first.set(first);
         self.bar.reset_elapsed();
         self.bar.set_position(first);
     }
 
-    /// `done` steps are through.
+    /// Reports that `done` steps are done.
     pub fn at(&self, done: u64) {
         self.bar.set_position(done);
         let own = done.saturating_sub(self.first.get());
@@ -89,17 +88,17 @@ impl Progress {
         }
     }
 
-    /// How far the work has come, in words.
+    /// Shows the state of the work in words.
     pub fn tell(&self, what: String) {
         self.bar.set_message(what);
     }
 
-    /// Whether nobody sees it.
+    /// Whether the line is not shown.
     pub fn is_hidden(&self) -> bool {
         self.bar.is_hidden()
     }
 
-    /// Takes the line away.
+    /// Removes the line.
     pub fn clear(&self) {
         self.bar.finish_and_clear();
         line::show(None);
@@ -133,7 +132,7 @@ mod tests {
 
     use super::*;
 
-    /// A terminal of 40 columns: what was written, with `^` for every line it went back up.
+    /// A terminal of 40 columns: the written text, with `^` for every line that the cursor moved up.
     #[derive(Clone, Debug, Default)]
     struct Narrow(Arc<Mutex<String>>);
 
@@ -201,7 +200,7 @@ mod tests {
         assert_eq!(progress.bar.message(), "");
         std::thread::sleep(Duration::from_millis(20));
         progress.at(1500);
-        // 500 in 20 ms or more, and as many are left.
+        // 500 in 20 ms or more, and as many remain.
         let told = progress.bar.message();
         assert!(told.contains("sources/s, 0s left"), "{told}");
         let rate = told.trim_start_matches(", ").split_once(' ').unwrap().0;

@@ -1,4 +1,4 @@
-//! `completions` and `man`: a program describing itself.
+//! `completions` and `man`: a program describes itself.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -59,7 +59,8 @@ fn sections(command: &clap::Command, page: &mut Vec<u8>) -> std::io::Result<()> 
     Ok(())
 }
 
-/// What help says last: a line that ends in a colon becomes a heading, indented lines stay as they are.
+/// Help texts after the options: a line that ends in a colon becomes a heading, indented lines stay
+/// unchanged.
 fn after(text: &str, page: &mut Vec<u8>) -> std::io::Result<()> {
     let mut literal = false;
     let mut headed = false;
@@ -69,7 +70,7 @@ fn after(text: &str, page: &mut Vec<u8>) -> std::io::Result<()> {
             writeln!(page, "{}", if indented { ".nf" } else { ".fi" })?;
             literal = indented;
         }
-        // Roff takes these as commands and hyphens.
+        // Roff would read these as commands and hyphens.
         let told = line.trim().replace('\\', "\\e").replace('-', "\\-");
         match line.strip_suffix(':') {
             Some(heading) if !indented => writeln!(page, ".SH {}", plural(heading).to_uppercase())?,
@@ -85,7 +86,7 @@ fn after(text: &str, page: &mut Vec<u8>) -> std::io::Result<()> {
     Ok(())
 }
 
-/// `Example` as manuals call it.
+/// The heading as manuals write it: `EXAMPLES`.
 fn plural(heading: &str) -> &str {
     if heading == "Example" { "Examples" } else { heading }
 }

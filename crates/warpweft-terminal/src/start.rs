@@ -1,4 +1,4 @@
-//! How a program starts: panics become one line, arguments are read, refusals are in the user's words.
+//! The start of a program: panics become one line, arguments are parsed, errors are in the user's words.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -9,10 +9,10 @@ use warpweft::cluster::Launched;
 
 use crate::{interrupt, output, place, world};
 
-/// The arguments of this process as `A` reads them.
+/// The arguments of this process, parsed as `A`.
 ///
 /// # Errors
-/// The exit status, after help, the version or what is wrong was printed.
+/// The exit status, after help, the version or an error was printed.
 pub fn arguments_of<A: CommandFactory + FromArgMatches>() -> Result<A, ExitCode> {
     std::panic::set_hook(Box::new(|panic| {
         output::complain(&format!(
@@ -22,7 +22,7 @@ pub fn arguments_of<A: CommandFactory + FromArgMatches>() -> Result<A, ExitCode>
     interrupt::survive_long_files();
     let matches = readable(A::command()).try_get_matches();
     matches.and_then(|matches| A::from_arg_matches(&matches)).map_err(|error| {
-        // Help and version are "errors" with status 0.
+        // For clap, help and version are errors with status 0.
         if !error.use_stderr() && place::speaks() {
             let print = || error.print().and_then(|()| std::io::stdout().flush());
             return output::printed(print());
@@ -36,8 +36,8 @@ pub fn arguments_of<A: CommandFactory + FromArgMatches>() -> Result<A, ExitCode>
     })
 }
 
-/// Whether this process is the one that works where one is enough: alone, or the first that `mpirun` started.
-/// Says so where there are several, unless the work `only_tells`.
+/// Whether this process does work for which one process suffices: it is alone, or the first that `mpirun`
+/// started. If there are several, prints a note, unless the command `only_tells`.
 pub fn first_only(only_tells: bool) -> bool {
     if !Launched::first_only() {
         return false;
@@ -52,8 +52,7 @@ pub fn first_only(only_tells: bool) -> bool {
     true
 }
 
-/// Prints what is wrong with an option: in words for its user where the standard library has some for
-/// programmers.
+/// Prints an error about an option, in words for users where the standard library's are for programmers.
 fn say_refusal(error: &clap::Error, command: Command) {
     let known = [
         ("invalid digit found in string", "write a whole number"),
@@ -73,14 +72,14 @@ fn say_refusal(error: &clap::Error, command: Command) {
         }
         None => None,
     };
-    // There is nowhere left to say that standard error is closed.
+    // If standard error is closed, there is nowhere to report it.
     let _ = match plain {
         Some(text) => write!(std::io::stderr(), "{text}"),
         None => error.print(),
     };
 }
 
-/// The subcommands of the command that the arguments name as far as they name one.
+/// The names of subcommands on the command line.
 fn subcommands(mut command: Command) -> Vec<String> {
     for word in std::env::args_os().skip(1) {
         let Some(sub) = command.find_subcommand(&word) else { break };
@@ -90,8 +89,7 @@ fn subcommands(mut command: Command) -> Vec<String> {
     told.map(|sub| sub.get_name().to_string()).collect()
 }
 
-/// With options whose values may begin with a minus: whether -1 is a rate or a size is for them to
-/// say, and is no unknown option.
+/// Lets option values begin with a minus sign, so that -1 is read as a value, not as an unknown option.
 fn readable(command: Command) -> Command {
     let valued = |arg: Arg| match arg.get_action().takes_values() {
         true => arg.allow_negative_numbers(true),

@@ -1,4 +1,4 @@
-//! The other processes that `mpirun` started with this one, if it did.
+//! The other processes that `mpirun` started with this one, if any.
 
 use std::process::ExitCode;
 #[cfg(feature = "mpi")]
@@ -14,18 +14,17 @@ use warpweft::{Error, Result};
 use crate::output;
 use crate::place;
 
-/// How long the first process has to tell what another found wrong.
+/// How long the first process may take to report another's error.
 #[cfg(feature = "mpi")]
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[cfg(feature = "mpi")]
 static JOINED: OnceLock<Mpi> = OnceLock::new();
 
-/// Joins the other processes, if there are any: done first of all, so that whatever fails later can
-/// be told to them.
+/// Joins the other processes, if there are any. This comes first, so that later errors can be sent to them.
 ///
 /// # Errors
-/// MPI is not built in, or its library can't be used.
+/// MPI support is not built in, or the library can't be used.
 pub fn join() -> Result<()> {
     let Some(place) = place::place() else { return Ok(()) };
     #[cfg(not(feature = "mpi"))]
@@ -38,7 +37,7 @@ pub fn join() -> Result<()> {
     }
 }
 
-/// The way to the other processes, once joined.
+/// The transport to the other processes, after joining.
 pub fn net() -> Option<&'static dyn Transport> {
     #[cfg(not(feature = "mpi"))]
     return None;
@@ -46,7 +45,7 @@ pub fn net() -> Option<&'static dyn Transport> {
     return JOINED.get().map(|mpi| mpi as &dyn Transport);
 }
 
-/// What reports call the way to the other processes.
+/// The name of the transport, for reports.
 pub fn network() -> Option<String> {
     #[cfg(not(feature = "mpi"))]
     return None;
@@ -57,7 +56,7 @@ pub fn network() -> Option<String> {
     });
 }
 
-/// Leaves the others in good order after all is done.
+/// Leaves the others in order after all work is done.
 pub fn leave(status: ExitCode) -> ExitCode {
     #[cfg(feature = "mpi")]
     if let Some(Err(error)) = JOINED.get().map(Mpi::leave) {
@@ -66,18 +65,18 @@ pub fn leave(status: ExitCode) -> ExitCode {
     status
 }
 
-/// Ends all processes over the arguments of this one: the others may have better ones, and wait for it.
+/// Ends all processes because of this one's arguments: the others may have valid ones, and wait for it.
 pub fn refuse(what: &str, status: u8) -> ExitCode {
     #[cfg(not(feature = "mpi"))]
     let _ = what;
-    // Without the others there is nobody to be told.
+    // Without others there is no one to notify.
     #[cfg(feature = "mpi")]
     if let (Ok(()), Some(mpi)) = (join(), JOINED.get()) {
         mpi.abort(what);
-        // The first process ends all when it has said what is wrong: it may be measuring its host.
+        // The first process ends all after it has printed the error; it may still be measuring its host.
         let begin = Instant::now();
         while !place::speaks() && begin.elapsed() < PATIENCE {
-            // An error it is, and known; but messages move on.
+            // The result is a known error, but the call makes messages progress.
             let _ = mpi.check();
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -86,7 +85,7 @@ pub fn refuse(what: &str, status: u8) -> ExitCode {
     ExitCode::from(status)
 }
 
-/// Says what went wrong and ends all processes.
+/// Prints an error and ends all processes.
 pub fn fail(error: &Error) -> ExitCode {
     let status = output::fail(error);
     #[cfg(feature = "mpi")]

@@ -1,4 +1,4 @@
-//! The straightforward loop, as an oracle: shares no code with the library.
+//! The plain loop, as a reference solution: shares no code with the library.
 
 use super::{Alignment, Scope, Sequence, Weights};
 use crate::table::Table;

@@ -1,4 +1,4 @@
-//! Oracles: Dijkstra's algorithm with a binary heap, and a certificate that needs no search by distance.
+//! Reference solutions: Dijkstra's algorithm with a binary heap, and a certificate that needs no search by distance.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

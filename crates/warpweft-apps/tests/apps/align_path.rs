@@ -266,8 +266,8 @@ fn a_run_goes_on_from_its_rows_of_blocks_and_from_no_other() {
             let found = trace(a, &b, weights, scope, &saved(resume), &mut executor);
             (found.map(|(found, _)| found), executor.runs)
         };
-        let told = |found: Result<Aligned>| found.unwrap_err().to_string();
-        assert!(told(run(0, &a, true).0).contains("holds no checkpoint to resume"));
+        let error = |found: Result<Aligned>| found.unwrap_err().to_string();
+        assert!(error(run(0, &a, true).0).contains("holds no checkpoint to resume"));
         assert!(!directory.exists());
         // Stopped in its fourth row of blocks, each of 5 blocks of 2 or 3 runs.
         assert!(run(37, &a, false).0.is_err());
@@ -278,9 +278,9 @@ fn a_run_goes_on_from_its_rows_of_blocks_and_from_no_other() {
         let before = rows(&directory);
         assert!((2..5).contains(&before), "{before}");
         // Without --resume they are in the way; those of another problem are refused.
-        assert!(told(run(99, &a, false).0).contains("earlier run"));
+        assert!(error(run(99, &a, false).0).contains("earlier run"));
         let other = sequence(&mut Inputs(9), b"AC", 130);
-        assert!(told(run(99, &other, true).0).contains("another problem"));
+        assert!(error(run(99, &other, true).0).contains("another problem"));
 
         let (found, runs) = run(usize::MAX, &a, true);
         is_right(&found.unwrap(), (&a, &b), weights, scope);

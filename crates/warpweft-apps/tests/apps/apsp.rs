@@ -1,4 +1,4 @@
-//! Shortest paths: searches against oracles that share no code with them, graphs with known distances, files.
+//! Shortest paths: searches against reference solutions that share no code with them, graphs with known distances, files.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -65,7 +65,7 @@ fn check(name: &str, graph: &Graph) {
 }
 
 #[test]
-fn searches_agree_with_three_oracles_on_graphs_of_every_kind() {
+fn searches_agree_with_three_reference_solutions_on_graphs_of_every_kind() {
     check("one vertex", &graph(1, &[]));
     check("one vertex and a loop", &graph(1, &[(0, 0, 3)]));
     check("vertices without edges", &graph(40, &[(3, 7, 1)]));

@@ -1,4 +1,4 @@
-//! Shortest paths on a GPU against the reference and oracles; without one, that the kernels compile.
+//! Shortest paths on a GPU against the reference and independent solutions; without one, that the kernels compile.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -171,8 +171,8 @@ fn every_distance_has_a_certificate_and_is_dijkstras() {
         let mut sink = |k: u64, (reach, row): (Reach, Vec<u32>)| {
             let source = sources[k as usize];
             assert_eq!(certificate(&graph, source, &row), Ok(()), "{name} from {source}");
-            let oracle = dijkstra(&graph, source);
-            let there = || oracle.iter().flatten().copied();
+            let expected = dijkstra(&graph, source);
+            let there = || expected.iter().flatten().copied();
             let sums = (there().count() as u32, there().max(), there().sum::<u64>());
             assert_eq!((reach.reached, Some(reach.farthest.into()), reach.total), sums, "{name}");
             assert_eq!(row.len(), graph.vertices() as usize);

@@ -1,4 +1,4 @@
-//! Alignments against the straightforward loop, and paths against their scores.
+//! Checks alignments against a plain loop, and paths against their scores.
 
 use warpweft::memory::check_room;
 use warpweft_apps::align::{Scope, Weights, plain};
@@ -6,11 +6,11 @@ use warpweft_apps::align::{Scope, Weights, plain};
 use super::pair::Pair;
 use crate::run::check::Check;
 
-/// Cells that the straightforward loop is given to check with: less than a second.
+/// Cells that the plain loop may compute for a check: less than a second.
 const CHECKED_CELLS: u64 = 100_000_000;
 
-/// Comparison with the straightforward loop, as far as the pairs are short enough; every path is added
-/// up again.
+/// The comparison with a plain loop, for pairs that are short enough. The score of every path is added up
+/// again.
 #[derive(Default)]
 pub struct Tally {
     checked: usize,
@@ -18,7 +18,7 @@ pub struct Tally {
     paths: usize,
     cells: u64,
     error: f64,
-    /// Why the last of the skipped was, if not for its size.
+    /// Why the last skipped pair was skipped, if not for its size.
     why: Option<String>,
 }
 
@@ -57,7 +57,7 @@ impl Tally {
         self.error = error.into_iter().fold(self.error, f64::max);
     }
 
-    /// What came of all.
+    /// The check of all pairs.
     pub fn made(&self) -> Check {
         let pairs = self.checked + self.skipped;
         let reference = match (self.checked, self.skipped) {

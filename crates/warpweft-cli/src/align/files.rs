@@ -14,14 +14,14 @@ use crate::output::note;
 use crate::plot;
 use crate::run::files::{Format, Saved, found_writable, none_read};
 
-/// Mapping quality that is not known, in both formats.
+/// The mapping quality "unknown" in both formats.
 const UNKNOWN: u8 = 255;
 
-/// Flags of a line in SAM: of a query that nothing aligns with, and of all but one line of a query.
+/// Flags of a SAM line: an unmapped query, and a line that is not the query's primary one.
 const UNMAPPED: u16 = 0x4;
 const SECONDARY: u16 = 0x100;
 
-/// What a file of alignments holds.
+/// The format of a file of alignments.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Paf,
@@ -35,11 +35,11 @@ pub struct Files {
 }
 
 impl Files {
-    /// As they were named, found writable before any work is done.
+    /// The files of the options, checked for write access before any work is done.
     ///
     /// # Errors
-    /// An ending that names no format, a file named twice or one of those to be `read`, or a place that
-    /// can't be written.
+    /// An ending that names no format, a file named twice or also in `read`, or a place that can't be
+    /// written.
     pub fn prepare(
         outputs: &[PathBuf],
         plot: Option<&Option<PathBuf>>,
@@ -67,10 +67,10 @@ impl Files {
         Ok(Self { outputs, plot })
     }
 
-    /// Whether these sequences can be written so.
+    /// Checks that the formats can hold these sequences.
     ///
     /// # Errors
-    /// SAM with a query whose name it can't hold, or a target without a name of its own; a picture of several pairs.
+    /// SAM with a query whose name it can't hold, or two targets with one name; a picture of several pairs.
     pub fn check(&self, queries: &[Named], targets: &[Named]) -> Result<()> {
         let mut names = HashSet::new();
         if self.outputs.iter().any(|(_, kind)| *kind == Kind::Sam) {
@@ -101,7 +101,7 @@ impl Files {
         }
     }
 
-    /// Writes all of them, and notes which pairs they have nothing of.
+    /// Writes all files, and notes which pairs have no alignment in them.
     pub fn write(&self, pairs: &[Pair<'_>], targets: &[Named], told_apart: bool) -> Saved {
         let mut saved = Saved::default();
         if self.plot.is_some() || !self.outputs.is_empty() {
@@ -123,25 +123,25 @@ impl Files {
     }
 }
 
-/// Whether a query of SAM may be called so: `[!-?A-~]{1,254}` (SAM 1.6, §1.4).
+/// Whether SAM allows this name of a query: `[!-?A-~]{1,254}` (SAM 1.6, §1.4).
 fn is_query_name(name: &str) -> bool {
     (1..=254).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_graphic() && b != b'@')
 }
 
-/// Whether a target of SAM may be called so: graphic characters without quotes, brackets, commas and
-/// backslashes, and neither `*` nor `=` in front (SAM 1.6, §1.2.1).
+/// Whether SAM allows this name of a target: graphic characters without quotes, brackets, commas and
+/// backslashes, not starting with `*` or `=` (SAM 1.6, §1.2.1).
 fn is_target_name(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with(['*', '='])
         && name.bytes().all(|b| b.is_ascii_graphic() && !b"\\,\"'`()[]{}<>".contains(&b))
 }
 
-/// Columns that are no equal letters.
+/// Number of columns without equal letters.
 fn distance(path: &Aligned) -> usize {
     path.columns() - path.count(Operation::Equal)
 }
 
-/// What is said of pairs without an alignment, the first of them by name.
+/// The note about pairs without an alignment; it names the first.
 fn unaligned(pairs: &[Pair<'_>]) -> Option<String> {
     let mut none = pairs.iter().filter(|pair| pair.hit().is_none());
     let Pair { query, target, .. } = none.next()?;
@@ -180,8 +180,8 @@ fn paf(to: &mut dyn Write, pairs: &[Pair<'_>], told_apart: bool) -> io::Result<(
     Ok(())
 }
 
-/// Sequence alignment map: a header, then a line an alignment, positions from 1. A query's primary line is
-/// that of the best score, of equal ones that of the first target.
+/// Sequence alignment map: a header, then one line for each alignment, positions from 1. A query's primary
+/// line is that with the best score; among equals, that of the first target.
 fn sam(
     to: &mut dyn Write,
     pairs: &[Pair<'_>],
@@ -196,7 +196,7 @@ fn sam(
     // Pairs come query by query.
     for of_query in pairs.chunk_by(|a, b| std::ptr::eq(a.query, b.query)) {
         let best = of_query.iter().filter_map(|pair| Some((pair, pair.hit()?.alignment.score)));
-        // Of equal ones the last is taken: those of the first targets.
+        // `max_by_key` takes the last of equals, so the order is reversed.
         match best.rev().max_by_key(|(_, score)| *score) {
             None => unmapped(to, of_query[0].query)?,
             Some((primary, _)) => {
@@ -209,15 +209,15 @@ fn sam(
     Ok(())
 }
 
-/// The line of a query that nothing aligns with.
+/// The line of an unmapped query.
 fn unmapped(to: &mut dyn Write, query: &Named) -> io::Result<()> {
     write!(to, "{}\t{UNMAPPED}\t*\t0\t0\t*\t*\t0\t0\t", query.name)?;
     to.write_all(query.sequence.as_columns())?;
     writeln!(to, "\t*")
 }
 
-/// The line of a pair, if it has an alignment. One that is not its query's primary leaves out the letters
-/// (SAM 1.6, section 2: multiple mapping).
+/// The line of a pair, if it has an alignment. Lines that are not primary omit the letters (SAM 1.6, section
+/// 2: multiple mapping).
 fn mapped(to: &mut dyn Write, pair: &Pair<'_>, primary: bool, told_apart: bool) -> io::Result<()> {
     let Some(path) = pair.hit() else { return Ok(()) };
     let Pair { query, target, alignment, .. } = pair;
@@ -240,7 +240,7 @@ fn mapped(to: &mut dyn Write, pair: &Pair<'_>, primary: bool, told_apart: bool) 
     writeln!(to, "\t*\tAS:i:{}\tNM:i:{}", alignment.score, distance(path))
 }
 
-/// The path from its start through the end of each of its operations.
+/// Draws the path from its start through the end of each operation.
 fn picture(path: &Path, pair: &Pair<'_>) -> Result<()> {
     let (query, target) = (&pair.query.sequence, &pair.target.sequence);
     let mut corners = Vec::new();

@@ -28,7 +28,7 @@ use self::check::Tally;
 use self::files::Files;
 use self::pair::{Answer, Named, Pair};
 
-/// How a path is looked for.
+/// The method that finds a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 enum Traceback {
     #[default]
@@ -114,10 +114,10 @@ pub struct Align {
     /// Compute the score and the end only, which is faster: many pairs at once.
     #[arg(long, conflicts_with_all = ["eqx", "output", "plot", "checkpoint"])]
     score_only: bool,
-    /// How the path is found; the report says which way was taken.
+    /// The method that finds the path; the report names the one that was used.
     #[arg(long, value_name = "WAY", value_enum, default_value_t, conflicts_with = "score_only")]
     traceback: Traceback,
-    /// Tell equal (=) and different letters (X) apart in CIGARs, not M for both.
+    /// Write equal (=) and different letters (X) in CIGARs, instead of M for both.
     #[arg(long)]
     eqx: bool,
     /// Save the alignments: .paf or .sam. May be repeated.
@@ -126,10 +126,10 @@ pub struct Align {
     /// Draw the path of the alignment of one pair [default file: align.png].
     #[arg(long, value_name = "FILE.png", num_args = 0..=1)]
     plot: Option<Option<PathBuf>>,
-    /// Save a long run's state in this folder.
+    /// Save the state of a long run in this folder.
     #[arg(long, value_name = "DIR")]
     checkpoint: Option<PathBuf>,
-    /// Go on from the state that an earlier run of the same sequences and weights saved there.
+    /// Continue from the state that an earlier run of the same sequences and weights saved there.
     #[arg(long, requires = "checkpoint")]
     resume: bool,
     /// Where to run: cpu, gpu, gpu:N, gpu:N,M,.., gpus, or auto for as many GPUs as make it faster.
@@ -162,7 +162,7 @@ impl Align {
         if let Some(place) = place::place() {
             self.over_ranks(place.ranks)?;
         }
-        // One process writes.
+        // Only one process writes.
         let files = match place::speaks() {
             true => {
                 self.checkpoint.as_ref().map_or(Ok(()), |folder| check_folder(folder))?;
@@ -224,14 +224,14 @@ impl Align {
         })
     }
 
-    /// Gaps cost, whatever the sign they were given with.
+    /// Gap scores are costs, whatever their sign.
     fn weights(&self) -> Weights {
         let [open, extend] = [self.gap_open, self.gap_extend]
             .map(|given| given.unwrap_or(self.gap).saturating_abs().saturating_neg());
         Weights { matching: self.matching, mismatch: self.mismatch, open, extend }
     }
 
-    /// What ranks can't do together.
+    /// Refuses options that several ranks don't support.
     fn over_ranks(&self, ranks: usize) -> Result<()> {
         let refuse = |what: &str, hint: &str| {
             Err(Error::spec(format!("{what} in one of {ranks} processes"), hint))
@@ -245,7 +245,7 @@ impl Align {
         Ok(())
     }
 
-    /// Aligns all pairs on `executor`, and over those of all processes if there are several.
+    /// Aligns all pairs on `executor`, over all processes if there are several.
     fn align<'s>(
         &self,
         queries: &'s [Named],
@@ -272,7 +272,7 @@ impl Align {
         let scope = if self.global { Scope::Global } else { Scope::Local };
         let mut all = Aligner { pairs: Vec::new(), report: None, check: Tally::default() };
         let chosen = self.pairs(queries, targets)?;
-        // Of all pairs, whichever the run is at. What is not there holds nothing to resume either.
+        // For all pairs, whichever the run was at. A missing folder has nothing to resume either.
         let folder = self.checkpoint.as_ref().filter(|folder| !self.resume || folder.is_dir());
         let claim = folder.map(|folder| Claim::of(folder)).transpose()?;
         folder
@@ -297,10 +297,10 @@ impl Align {
             progress.tell(format!("pair {} of {count}", all.pairs.len() + 1));
             let folder = format!("pair-{}", all.pairs.len() + 1);
             let checkpoint = self.checkpoint.as_ref().map(|path| path.join(folder));
-            // A run saves its first pair first, and may not have come to the others.
+            // A run saves its first pair first, and may not have reached the others.
             let reached = |path: &Path| all.pairs.is_empty() || holds_rows(path).unwrap_or(true);
             let checkpoint = checkpoint.map(|path| (path.clone(), self.resume && reached(&path)));
-            // For cells of affine gaps; others are smaller.
+            // The size of cells with affine gaps; others are smaller.
             let cut = cut([query.sequence.len(), target.sequence.len()], 12);
             let tracing = Tracing { way: self.traceback.into(), cut, checkpoint };
             let (a, b) = (&query.sequence, &target.sequence);
@@ -318,7 +318,7 @@ impl Align {
         Ok(all)
     }
 
-    /// Which query goes with which target.
+    /// The pairs of queries and targets.
     fn pairs<'s>(
         &self,
         queries: &'s [Named],
@@ -335,7 +335,7 @@ impl Align {
         Ok(queries.iter().zip(targets).collect())
     }
 
-    /// The application's answer: as JSON always a list of pairs; for people one line a pair.
+    /// The application's result: in JSON always a list of pairs; in text one line for each pair.
     fn answer(&self, pairs: &[Pair<'_>], ambiguous: usize) -> Answer {
         if self.json {
             let pairs: Vec<_> = pairs.iter().map(|pair| pair.to_json(self.eqx)).collect();
@@ -360,7 +360,7 @@ impl Align {
     }
 }
 
-/// All pairs, and what came of them.
+/// All pairs and their results.
 struct Aligner<'s> {
     pairs: Vec<Pair<'s>>,
     report: Option<Report>,
@@ -372,7 +372,7 @@ fn sequences(path: &Path) -> Result<Vec<Named>> {
         .into_iter()
         .map(|record| {
             let label = &record.name;
-            // What stands in a file is the file's fault, not the command line's.
+            // The error is in the file, not in the command line.
             let sequence = Sequence::new(label, &record.letters).map_err(|error| match error {
                 Error::Spec { what, hint } => Error::file(path, what, hint),
                 other => other,

@@ -1,4 +1,4 @@
-//! One aligned pair, as it is reported.
+//! One aligned pair, for the report.
 
 use serde_json::{Value, json};
 use warpweft::report::counted;
@@ -6,10 +6,10 @@ use warpweft_apps::align::{Aligned, Alignment, Operation, Sequence};
 
 use crate::run::values::bare;
 
-/// A run's answer by name, and further lines of its report.
+/// Named results of a run, and further lines of its report.
 pub type Answer = (Vec<(&'static str, Value)>, Vec<(&'static str, String)>);
 
-/// Letters of a CIGAR that are shown to people.
+/// Largest number of CIGAR letters in the report.
 const SHOWN: usize = 60;
 
 /// A checked sequence and its name.
@@ -28,19 +28,19 @@ pub struct Pair<'s> {
     pub target: &'s Named,
     /// Score and ends.
     pub alignment: Alignment,
-    /// All of it, unless only the score was asked for.
+    /// The path, unless only the score was requested.
     pub path: Option<Aligned>,
-    /// How many rows, letters of the query, an earlier run did, from whose checkpoint this one went on.
+    /// Number of rows (letters of the query) that an earlier run computed, if this one was resumed.
     pub resumed: usize,
 }
 
-/// The number from 1 of the first letter after so many; 0 where there is none.
+/// The position, from 1, of the first aligned letter after `before` letters; 0 if there is none.
 fn first(path: &Aligned, before: usize) -> usize {
     if path.operations.is_empty() { 0 } else { before + 1 }
 }
 
 impl Pair<'_> {
-    /// The path, if it was asked for and any letters align.
+    /// The path, if it was requested and any letters align.
     pub fn hit(&self) -> Option<&Aligned> {
         self.path.as_ref().filter(|path| !path.operations.is_empty())
     }
@@ -75,7 +75,7 @@ impl Pair<'_> {
         pair
     }
 
-    /// What is said of a single pair, by name.
+    /// The results of a single pair, by name.
     pub fn numbers(&self) -> Vec<(&'static str, Value)> {
         let Alignment { score, query_end, target_end } = self.alignment;
         let mut numbers = vec![("score", score.into())];
@@ -99,7 +99,7 @@ impl Pair<'_> {
         numbers
     }
 
-    /// The same in a line, with the names.
+    /// The same in one line.
     pub fn line(&self) -> String {
         let numbers: Vec<_> =
             self.numbers().iter().map(|(name, value)| format!("{name} {}", bare(value))).collect();

@@ -1,4 +1,4 @@
-//! What `apsp` says of a farm: its answer, its policy and its workers.
+//! The parts of an `apsp` report: result, policy and workers.
 
 use serde_json::{Value, json};
 use warpweft::farm::{self, ChunkSize, Place, Policy, Share};
@@ -8,11 +8,11 @@ use super::Found;
 use crate::run::outcome::Answer;
 use crate::world;
 
-/// The answer over all sources.
+/// The result over all sources.
 pub fn summary(farmed: &farm::Outcome, found: &Found, failed: Vec<Value>) -> Answer {
     let reaches = || found.reaches.iter().flatten();
     let reached: u64 = reaches().map(|reach| u64::from(reach.reached)).sum();
-    // Sources reach themselves, which is no path.
+    // A source reaches itself, which is not counted as a path.
     let paths = reached - reaches().count() as u64;
     let total: u128 = reaches().map(|reach| u128::from(reach.total)).sum();
     let mut answer = vec![
@@ -30,7 +30,7 @@ pub fn summary(farmed: &farm::Outcome, found: &Found, failed: Vec<Value>) -> Ans
     answer
 }
 
-/// The policy as its options are written: `--chunk 5` is a chunk of 5.
+/// The policy in the form of the options: `--chunk 5` is a chunk of 5.
 pub fn written(mut value: Value, policy: &Policy) -> Value {
     if let ChunkSize::Tasks(tasks) = policy.chunk {
         value["chunk"] = json!(tasks);
@@ -38,7 +38,7 @@ pub fn written(mut value: Value, policy: &Policy) -> Value {
     value
 }
 
-/// How many sources workers have.
+/// The range of the workers' numbers of sources.
 fn each(shares: &[Share]) -> String {
     let counts = || shares.iter().map(|share| share.tasks);
     let (least, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
@@ -49,7 +49,7 @@ fn each(shares: &[Share]) -> String {
     }
 }
 
-/// How many workers of each kind there are, and how many sources they have.
+/// How many workers of each kind there are, and their numbers of sources.
 pub fn kinds(shares: &[Share]) -> String {
     let on_core = |share: &Share| matches!(share.worker.place, Place::Core(_));
     let (cores, lanes): (Vec<_>, Vec<_>) = shares.iter().cloned().partition(on_core);
@@ -59,7 +59,7 @@ pub fn kinds(shares: &[Share]) -> String {
     kinds.collect::<Vec<_>>().join("; ")
 }
 
-/// What the workers did, in a line.
+/// One line about the workers.
 pub fn workers(farmed: &farm::Outcome) -> String {
     let chunks = counted(farmed.shares.iter().map(|share| share.chunks).sum(), "chunk");
     let overhead = 100.0 * farmed.overhead();

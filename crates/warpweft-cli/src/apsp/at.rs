@@ -1,4 +1,4 @@
-//! Where `apsp` runs, and by which form.
+//! The devices of `apsp`, and the form of the search.
 
 use std::num::NonZero;
 
@@ -9,20 +9,20 @@ use warpweft_apps::apsp::Form;
 
 use crate::device::{Place, for_farms, note_crowd};
 
-/// How sources are searched from.
+/// The algorithm of the search from a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum FormChoice {
-    /// What suits graph and device.
+    /// What suits the graph and the device.
     Auto,
-    /// One at a time, on the cores.
+    /// One source at a time, on the cores.
     Dial,
-    /// On GPUs, many at once by sweeps over all vertices: any weights.
+    /// Many sources at once on GPUs, by sweeps over all vertices; any weights.
     Batched,
-    /// On GPUs, many at once by planes of bits: weights from 1 to 255.
+    /// Many sources at once on GPUs, by planes of bits; weights from 1 to 255.
     Planes,
 }
 
-/// Where to run.
+/// The devices and the form.
 pub struct At {
     pub machine: Machine,
     pub target: Target,
@@ -32,10 +32,10 @@ pub struct At {
 }
 
 impl At {
-    /// What was asked for.
+    /// The devices and the form of the options.
     ///
     /// # Errors
-    /// A GPU that is not there or can't be used; a form for other devices than these.
+    /// A GPU that does not exist or can't be used; a form for other devices.
     pub fn of(device: Target, form: FormChoice, threads: Option<NonZero<usize>>) -> Result<Self> {
         let Place { machine, target, threads: of_cores, on_gpus } = for_farms(device)?;
         let form = match form {
@@ -70,13 +70,13 @@ impl At {
         self.form != Form::Dial && !self.machine.gpus.is_empty()
     }
 
-    /// Rows of distances that are searched at once: one a thread, 32 a lane.
+    /// Number of rows of distances in progress at once: one a thread, 32 a lane.
     pub fn at_once(&self, lanes: usize) -> usize {
         let gpus = if self.on_gpus() { self.machine.gpus.len() } else { 0 };
         self.threads + 32 * lanes * gpus
     }
 
-    /// What it is, in words.
+    /// The devices in words.
     pub fn label(&self) -> String {
         let cores = (self.threads > 0).then(|| self.machine.cpu.label(self.threads));
         let gpus = self.machine.gpus.iter().filter(|_| self.on_gpus());

@@ -1,4 +1,4 @@
-//! Some sources again, by an algorithm that shares no code with the farm's.
+//! Repeats some sources with an algorithm that shares no code with the farm's.
 
 use warpweft::farm::Failed;
 use warpweft::report::counted;
@@ -8,8 +8,8 @@ use super::Found;
 use crate::progress::Progress;
 use crate::run::check::{Check, no_room};
 
-/// Compares `wanted` of the sources, spread over all, with Dijkstra's algorithm; of those whose distances are
-/// kept, these too. Of those that `failed`, by number, there is nothing to compare.
+/// Compares `wanted` of the sources, spread over all, with Dijkstra's algorithm, including distances that are
+/// kept. Sources that `failed` (by index) are skipped.
 pub fn check(
     graph: &Graph,
     sources: &[u32],

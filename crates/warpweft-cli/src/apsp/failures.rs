@@ -1,16 +1,16 @@
-//! Sources that failed, by the names that their graph has for them.
+//! Sources that failed, by the names of their vertices.
 
 use serde_json::{Value, json};
 use warpweft::Error;
 use warpweft::farm::Failed;
 use warpweft_apps::apsp::Graph;
 
-/// What the graph calls the source of task `task`.
+/// The graph's name for the source of task `task`.
 fn name(task: u64, graph: &Graph, sources: &[u32]) -> u64 {
     graph.names().start + u64::from(sources[task as usize])
 }
 
-/// The error of a run that ended with a source's; another one as it is.
+/// Replaces the task number of an error by the name of its source.
 pub fn stopped(error: Error, graph: &Graph, sources: &[u32]) -> Error {
     match error {
         Error::Task { task, worker, what } => Error::Device {
@@ -23,7 +23,7 @@ pub fn stopped(error: Error, graph: &Graph, sources: &[u32]) -> Error {
     }
 }
 
-/// What to say of those that were skipped, if any were.
+/// The note about skipped sources, if there are any.
 pub fn skipped(failed: &[Failed], graph: &Graph, sources: &[u32]) -> Option<Error> {
     let first = failed.first()?;
     Some(Error::Device {
@@ -37,7 +37,7 @@ pub fn skipped(failed: &[Failed], graph: &Graph, sources: &[u32]) -> Option<Erro
     })
 }
 
-/// All of them, for a record of the run.
+/// All failed sources, for JSON.
 pub fn list(failed: &[Failed], graph: &Graph, sources: &[u32]) -> Vec<Value> {
     let one =
         |failed: &Failed| json!({"source": name(failed.task, graph, sources), "what": failed.what});

@@ -1,4 +1,4 @@
-//! What `apsp` writes: a line or a row for each source.
+//! The files of `apsp`: a line or a row for each source.
 
 use std::path::{Path, PathBuf};
 
@@ -15,11 +15,11 @@ use crate::run::files::{Format, Saved, ending, found_writable, none_read};
 /// The files.
 #[derive(clap::Args)]
 pub struct Files {
-    /// Save a line for each source: source, reached, farthest, total. The ending .csv, or .npy for an array of
-    /// uint64. May be repeated.
+    /// Save one line for each source: source, reached, farthest, total. The ending is .csv, or .npy for an
+    /// array of uint64. May be repeated.
     #[arg(long, value_name = "FILE")]
     output: Vec<PathBuf>,
-    /// Save all distances: an array of uint32, a row for each source.
+    /// Save all distances: an array of uint32 with a row for each source.
     #[arg(long, value_name = "FILE.npy")]
     distances: Option<PathBuf>,
     /// Save a timeline that Perfetto (ui.perfetto.dev) opens.
@@ -28,7 +28,7 @@ pub struct Files {
 }
 
 impl Files {
-    /// Whether all can be written, and none is read.
+    /// Checks that all files can be written, and that none is also read.
     ///
     /// # Errors
     /// An ending that names no format, a file named twice, or a place that can't be written.
@@ -46,16 +46,16 @@ impl Files {
         found_writable(all)
     }
 
-    /// Whether all distances are asked for.
+    /// Whether all distances are requested.
     pub fn wants_distances(&self) -> bool {
         self.distances.is_some()
     }
 
-    /// Room for all distances, if they are asked for; no path leads anywhere yet. Of as many that are searched `at_once`,
-    /// more rows are on their way to it.
+    /// The array for all distances, if they are requested; initially no vertex is reached. With `at_once`
+    /// sources in progress, further rows are in transit.
     ///
     /// # Errors
-    /// Memory does not hold them.
+    /// They don't fit into memory.
     pub fn rows(
         &self,
         graph: &Graph,
@@ -66,7 +66,7 @@ impl Files {
             return Ok(None);
         }
         let extents = [sources.len(), graph.vertices() as usize];
-        // One that is searched, those that wait, and one that is handed over.
+        // One in progress, those that wait, and one being passed on.
         let ahead = sources.len().min((AHEAD + 2).saturating_mul(at_once));
         let rows = (sources.len() + ahead) as u64;
         let bytes = rows.saturating_mul(4 * u64::from(graph.vertices()));
@@ -74,7 +74,7 @@ impl Files {
         Volume::try_from_fn(extents, |_| u32::MAX).map(Some)
     }
 
-    /// Writes what was asked for.
+    /// Writes the requested files.
     pub fn save(
         &self,
         graph: &Graph,
@@ -100,7 +100,7 @@ impl Files {
     }
 }
 
-/// Source, reached, farthest and total of each source that is done.
+/// Source, reached, farthest and total of each finished source.
 fn lines<'a>(
     graph: &Graph,
     sources: &'a [u32],

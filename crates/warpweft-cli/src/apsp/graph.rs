@@ -12,7 +12,7 @@ use crate::progress::Progress;
 /// Which graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GraphChoice {
-    /// By the paper's generator.
+    /// From the generator of the TuCCompi paper.
     Random(Random),
     /// From a file.
     File(PathBuf),

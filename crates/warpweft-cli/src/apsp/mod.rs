@@ -41,25 +41,25 @@ use crate::run::check::Check;
 use crate::run::outcome::Outcome;
 use crate::{place, world};
 
-/// Who gets which sources.
+/// The schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum ScheduleChoice {
-    /// A worker that requests work gets the next chunk, sized by its speed and by the tasks that are left.
+    /// A worker that requests work gets a chunk, sized by its speed and the remaining tasks.
     Master,
-    /// The same number for every node, shared evenly among its cores and lanes of GPUs.
+    /// Every node gets the same number, divided evenly among its cores and GPU lanes.
     Eq1,
-    /// The same number for every core and lane.
+    /// Every core and lane gets the same number.
     Eq2,
-    /// The next worker that requests work gets one source.
+    /// A worker that requests work gets one source.
     Single,
 }
 
-/// What is done about a source that fails.
+/// What happens if a source fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum FailureChoice {
-    /// No more begin; what is done is saved.
+    /// No further source starts; what is done is saved.
     Stop,
-    /// The others are done.
+    /// The other sources are still computed.
     Skip,
 }
 
@@ -87,14 +87,14 @@ Examples:
 pub struct Apsp {
     /// The graph.
     graph: GraphChoice,
-    /// Sources, as the graph calls its vertices: all, A..B (without B), random:N, numbers with commas between
-    /// them, or a file of numbers.
+    /// Sources, by the names of the graph's vertices: all, A..B (without B), random:N, numbers separated by
+    /// commas, or a file of numbers.
     #[arg(long, value_name = "SOURCES", default_value = "all")]
     sources: SourceChoice,
-    /// Who gets which sources.
+    /// How sources are distributed to workers.
     #[arg(long, value_name = "SCHEDULE", value_enum, default_value = "master")]
     schedule: ScheduleChoice,
-    /// Sources of a chunk [default: by speed, about a quarter of a second].
+    /// Number of sources in a chunk [default: by speed, about a quarter of a second].
     #[arg(long, value_name = "N", value_parser = at_least_one::<NonZero<u64>>)]
     chunk: Option<NonZero<u64>>,
     /// The former name of `--chunk`.
@@ -103,31 +103,32 @@ pub struct Apsp {
     /// Where to run: cpu, gpu, gpu:N, gpu:N,M,.., gpus, cpu+gpu, cpu+gpu:N or auto, which is all GPUs and the cores.
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     device: Target,
-    /// How sources are searched from.
+    /// The algorithm of the search from a source.
     #[arg(long, value_name = "FORM", value_enum, default_value = "auto")]
     form: FormChoice,
-    /// Chunks that each GPU has at the same time, 1 to 8 [default: what `tune apsp` found, else 2].
+    /// Number of chunks that each GPU works on at the same time, 1 to 8 [default: what `tune apsp` found,
+    /// else 2].
     #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     lanes: Option<usize>,
     /// Threads on the CPU [default: one a core].
     #[arg(long, value_name = "N", value_parser = threads)]
     threads: Option<NonZero<usize>>,
-    /// What to do about a source that fails, as by a distance beyond 32 bits; the status is 1 either way.
+    /// What to do if a source fails, e.g. by a distance beyond 32 bits; the status is 1 either way.
     #[arg(long, value_name = "WHAT", value_enum, default_value = "stop")]
     on_failure: FailureChoice,
-    /// Keep what is done in this folder, to go on from after a failure.
+    /// Record finished sources in this folder, so that a failed run can be resumed.
     #[arg(long, value_name = "DIR")]
     journal: Option<PathBuf>,
-    /// Go on from the journal.
+    /// Continue from the journal.
     #[arg(long, requires = "journal")]
     resume: bool,
-    /// Seconds until the journal is brought to the disk, 0 for every chunk: what a machine that loses its power may lose.
+    /// Seconds between two flushes of the journal to disk, 0 for every chunk: what a power failure may lose.
     #[arg(long, value_name = "S", requires = "journal", default_value = "1", value_parser = number::<f64>)]
     flush: f64,
-    /// Compare so many sources, spread over all, with Dijkstra's algorithm.
+    /// Compare this many sources, spread over all, with Dijkstra's algorithm.
     #[arg(long, value_name = "N", default_value = "3", value_parser = whole::<u64>)]
     check: u64,
-    /// Measure one source and tell who would get how many and how long it would take.
+    /// Measure one source, print who would get how many and how long the run would take.
     #[arg(long)]
     plan: bool,
     #[command(flatten)]
@@ -137,12 +138,12 @@ pub struct Apsp {
     json: bool,
 }
 
-/// What is known of the sources, in their order.
+/// The results of the sources, in their order.
 #[derive(Default)]
 struct Found {
-    /// `None` where a run was ended before, and for those that failed.
+    /// `None` for sources that failed or were not reached before the run ended.
     reaches: Vec<Option<Reach>>,
-    /// A row for each, if they are asked for.
+    /// One row for each source, if requested.
     distances: Option<Volume<u32, 2>>,
 }
 
@@ -176,7 +177,7 @@ impl Apsp {
         policy.check().map(|()| policy)
     }
 
-    /// `policy` with the lanes and blocks that a search found for such graphs on such GPUs, if none were asked for.
+    /// `policy` with the tuned lanes and blocks for such graphs on such GPUs, unless options set them.
     fn tuned(&self, policy: Policy, graph: &Graph, at: &At) -> Policy {
         let of = || tune::of(graph, at.form, self.files.wants_distances());
         let found = (self.lanes.is_none() && at.on_gpus()).then(|| farm::tuned(&of(), &at.machine));
@@ -193,11 +194,11 @@ impl Apsp {
         Ok((graph, sources))
     }
 
-    /// What is done, where it is kept.
+    /// The journal of the options.
     fn journal(&self, graph: &Graph, sources: &[u32]) -> Option<Journal> {
         self.journal.as_ref().map(|directory| Journal {
             directory: directory.clone(),
-            of: told(graph, sources),
+            of: description(graph, sources),
             resume: self.resume,
             flush: match self.flush {
                 0.0 => Flush::EveryChunk,
@@ -206,9 +207,9 @@ impl Apsp {
         })
     }
 
-    /// Whether what is to be written can be, before a large graph is read.
+    /// Checks that files can be written, before a large graph is read.
     fn check(&self) -> Result<()> {
-        // One process writes.
+        // Only one process writes.
         if !place::speaks() {
             return Ok(());
         }
@@ -237,7 +238,7 @@ impl Apsp {
         plan::plan(&graph, &sources, kept, &policy, &at, self.json)
     }
 
-    /// How it ended, told by one process.
+    /// Runs the farm; one process reports.
     fn run(&self) -> Result<ExitCode> {
         let policy = self.policy()?;
         self.check()?;
@@ -248,7 +249,7 @@ impl Apsp {
         let at = At::of(self.device, self.form, self.threads)?;
         let (graph, sources) = self.read()?;
         if let Some(net) = world::net() {
-            agree(net, "as task", &told(&graph, &sources))?;
+            agree(net, "as task", &description(&graph, &sources))?;
         }
         let wants_distances = self.files.wants_distances();
         at.form.check(&graph, wants_distances)?;
@@ -256,7 +257,7 @@ impl Apsp {
         let speaks = place::speaks();
         let trace = self.files.trace.as_ref().filter(|_| speaks).map(|_| Arc::new(Trace::new()));
         let hint = "take fewer sources";
-        // One process has what all of them found.
+        // One process has the results of all.
         let mut found = Found::default();
         if speaks {
             let at_once = at.at_once(policy.lanes) * world::net().map_or(1, |net| net.ranks());
@@ -264,7 +265,7 @@ impl Apsp {
             found.distances = self.files.rows(&graph, &sources, at_once)?;
         }
         let progress = Progress::over("apsp", sources.len() as u64, ["sources", "sources/s"]);
-        // What an earlier run did took none of this one's time.
+        // Sources from the journal took no time in this run.
         let resumed = Cell::new(self.resume);
         let told = |done: u64, _| match resumed.take() {
             true => progress.from(done),
@@ -286,7 +287,7 @@ impl Apsp {
         let farmed = self.search((&graph, &sources), &at, &run, &mut found);
         progress.clear();
         match farmed {
-            // Every process knows of it; the one that has what was done saves that before it leaves the others.
+            // All processes get the error; the one with the results saves them before it leaves the others.
             Err(Error::Task { .. }) if !speaks => Ok(ExitCode::FAILURE),
             Err(error @ Error::Task { .. }) => {
                 let saved = self.files.save(&graph, &sources, &found, trace.as_deref());
@@ -312,7 +313,7 @@ impl Apsp {
         }
     }
 
-    /// What came of it, checked and saved.
+    /// The outcome, checked and saved.
     fn outcome(
         &self,
         graph: &Graph,
@@ -363,14 +364,14 @@ impl Apsp {
     }
 }
 
-/// What is searched for, in words that tell it from all else.
-fn told(graph: &Graph, sources: &[u32]) -> String {
+/// The search in words: equal texts mean the same graph and sources.
+fn description(graph: &Graph, sources: &[u32]) -> String {
     let sources = fingerprint(sources.iter().map(|source| u64::from(*source)));
     format!("shortest paths in graph {:016x} from sources {sources:016x}", graph.fingerprint())
 }
 
 impl Apsp {
-    /// Searches from all sources and notes what comes of each.
+    /// Searches from all sources and stores each result.
     fn search(
         &self,
         (graph, sources): (&Graph, &[u32]),
@@ -397,7 +398,7 @@ impl Apsp {
         let width = graph.vertices() as usize;
         let mut sink = |k: u64, (reach, row): (Reach, Vec<u32>)| {
             let k = k as usize;
-            // Rows of a journal may be anybody's.
+            // Rows of the journal may come from any worker.
             if row.len() != width {
                 let journal = run.checkpoint.map(|journal| journal.directory.as_path());
                 return Err(Error::file(

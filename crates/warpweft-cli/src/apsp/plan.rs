@@ -1,4 +1,4 @@
-//! `--plan`: who would get which sources, played with the times of a few that are measured.
+//! `--plan`: simulates the schedule with the measured times of a few sources.
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -14,19 +14,19 @@ use super::answer::{kinds, written};
 use super::at::At;
 use crate::output::{say, time};
 
-/// Sources that a lane is measured by, where there are as many: two batches.
+/// Number of sources for measuring a lane, if there are as many: two batches.
 const SAMPLE: usize = 4096;
 
-/// What is known of a worker.
+/// The speed of a worker.
 #[derive(Clone, Copy)]
 struct Pace {
     worker: Worker,
     grain: Grain,
-    /// Seconds a source, in chunks of the grain.
+    /// Seconds for a source, in chunks of the preferred size.
     each: f64,
 }
 
-/// Those of the lanes, by a farm of the first sources on them.
+/// The speeds of the lanes, from a farm of the first sources on them.
 fn lanes(graph: &Graph, sources: &[u32], policy: &Policy, at: &At) -> Result<Vec<Pace>> {
     if !at.on_gpus() || sources.is_empty() {
         return Ok(Vec::new());
@@ -41,25 +41,25 @@ fn lanes(graph: &Graph, sources: &[u32], policy: &Policy, at: &At) -> Result<Vec
     let (tasks, chunks, busy) = all.fold((0, 0, 0.0), |(tasks, chunks, busy), share| {
         (tasks + share.tasks, chunks + share.chunks, busy + share.busy)
     });
-    // One that came too late to get a chunk is like the others.
+    // A lane that came too late to get a chunk is as fast as the others.
     let grain = Grain { of: (tasks / chunks.max(1)).max(1), most: u64::MAX };
     let each = busy / tasks.max(1) as f64;
     let there = measured.iter().filter(|share| share.lost.is_none());
     Ok(there.map(|share| Pace { worker: share.worker, grain, each }).collect())
 }
 
-/// Those of the cores, by the first source.
+/// The speeds of the cores, from the first source.
 fn cores(graph: &Graph, sources: &[u32], threads: usize) -> Result<Vec<Pace>> {
     let Some(&first) = sources.first().filter(|_| threads > 0) else { return Ok(Vec::new()) };
     let each = measured(graph, first)?;
     Ok(Worker::cores(0, threads).map(|worker| Pace { worker, grain: Grain::ANY, each }).collect())
 }
 
-/// Plays the farm as if every source took as long as the first ones, and tells what would happen; so many others are
-/// `kept` in a journal.
+/// Simulates the farm as if every source took as long as the first ones, and prints the result; `kept`
+/// sources are in the journal already.
 ///
 /// # Errors
-/// The first sources' searches fail.
+/// A search from the first sources fails.
 pub fn plan(
     graph: &Graph,
     sources: &[u32],
@@ -85,7 +85,7 @@ pub fn plan(
     let workers: Vec<_> = all.iter().map(|pace| pace.worker).collect();
     let lasts = |worker: usize, chunk: std::ops::Range<u64>| {
         let Pace { grain, each, .. } = all[worker];
-        // A batch takes its time, however few are in it.
+        // A batch takes its time, however few sources are in it.
         (chunk.end - chunk.start).next_multiple_of(grain.of) as f64 * each
     };
     let tasks = sources.len() as u64;
@@ -122,10 +122,10 @@ pub fn plan(
     )))
 }
 
-/// The seconds of the search from `first`.
+/// The seconds of a search from `first`.
 fn measured(graph: &Graph, first: u32) -> Result<f64> {
     let mut search = Search::new(graph)?;
-    // The second search finds the workspace in its caches, as all later ones will.
+    // The second search finds its workspace in the caches, as all later ones will.
     let mut run = || {
         let begin = Instant::now();
         search.run(graph, first).map(|_| begin.elapsed().as_secs_f64())

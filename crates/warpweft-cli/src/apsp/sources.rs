@@ -1,4 +1,4 @@
-//! `--sources all|A..B|random:N|A,B,..|FILE`: which vertices paths begin at.
+//! `--sources all|A..B|random:N|A,B,..|FILE`: the source vertices.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -10,18 +10,18 @@ use warpweft::{Error, Result};
 use warpweft_apps::apsp::Graph;
 use warpweft_apps::soup::SplitMix;
 
-/// Which sources, as the graph calls its vertices.
+/// A choice of sources, by the names of the graph's vertices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SourceChoice {
     /// Every vertex.
     All,
     /// Those of a range.
     Range(Range<u64>),
-    /// So many, each once, the same ones in every run.
+    /// A number of random sources without repeats, the same in every run.
     Random(u64),
     /// These.
     List(Vec<u64>),
-    /// Those that a file lists.
+    /// Those listed in a file.
     File(PathBuf),
 }
 
@@ -52,7 +52,7 @@ impl FromStr for SourceChoice {
 }
 
 impl SourceChoice {
-    /// The file that lists them.
+    /// The file with the list.
     pub fn file(&self) -> Option<&Path> {
         match self {
             Self::File(path) => Some(path),
@@ -60,10 +60,10 @@ impl SourceChoice {
         }
     }
 
-    /// Their numbers in `graph`, counted from 0.
+    /// Their numbers in `graph`, from 0.
     ///
     /// # Errors
-    /// One that is no vertex; more than there are; a file that can't be read or lists none.
+    /// One is not a vertex; there are not that many; a file that can't be read or is empty.
     pub fn of(&self, graph: &Graph) -> Result<Vec<u32>> {
         let names = graph.names();
         let count = names.end - names.start;
@@ -76,7 +76,7 @@ impl SourceChoice {
                 "ask for as many as there are at most",
             )),
             Self::Random(wanted) => {
-                // Floyd's sample: each subset as likely as any other (Bentley, CACM 30, 1987).
+                // Floyd's sampling: every subset is equally likely (Bentley, CACM 30, 1987).
                 let mut stream = SplitMix::new(1);
                 let mut chosen = BTreeSet::new();
                 for last in count - wanted..count {

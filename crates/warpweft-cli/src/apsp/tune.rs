@@ -1,4 +1,4 @@
-//! `warpweft tune apsp`: how many lanes a GPU has, and how many threads a block.
+//! `warpweft tune apsp`: finds the number of lanes of a GPU and of threads of a block.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::arguments::seconds;
 use crate::output::{complain, fail, note, say, scaled};
 use crate::progress::Progress;
 
-/// Sources of a run that is measured, where the graph has as many.
+/// Number of sources of a measured run, if the graph has as many.
 const SAMPLE: u64 = 65_536;
 
 /// Tune the lanes of GPUs and their blocks, for graphs of this size.
@@ -24,16 +24,16 @@ const SAMPLE: u64 = 65_536;
 pub struct Tune {
     /// The graph, as for `apsp`.
     graph: GraphChoice,
-    /// Sources of the runs that are measured [default: 65536, or all].
+    /// Sources of the measured runs [default: 65536, or all].
     #[arg(long, value_name = "SOURCES")]
     sources: Option<SourceChoice>,
     /// Which GPUs: gpu, gpu:N, gpu:N,M,.. or gpus.
     #[arg(long, value_name = "DEVICE", default_value = "gpu")]
     device: Target,
-    /// How sources are searched from.
+    /// The algorithm of the search from a source.
     #[arg(long, value_name = "FORM", value_enum, default_value = "auto")]
     form: FormChoice,
-    /// Seconds that the search may take, about.
+    /// Approximate seconds for the search.
     #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = seconds)]
     budget: u64,
     /// Print one JSON object.
@@ -41,7 +41,7 @@ pub struct Tune {
     json: bool,
 }
 
-/// What tells graphs apart whose searches take long in other ways: form, sizes to the next power of two.
+/// A text that identifies graphs with similar run times: form, and sizes rounded up to a power of two.
 pub fn of(graph: &Graph, form: Form, distances: bool) -> String {
     let (vertices, edges) = (u64::from(graph.vertices()), graph.edge_count() as u64);
     let size = |number: u64| number.next_power_of_two().trailing_zeros();
@@ -55,7 +55,7 @@ pub fn of(graph: &Graph, form: Form, distances: bool) -> String {
 }
 
 impl Tune {
-    /// Searches, keeps and reports.
+    /// Searches, stores the result and reports.
     pub fn execute(&self) -> ExitCode {
         match self.tune() {
             Ok((text, None)) => say(&text),

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use warpweft::grid::{AXES, Axes};
 use warpweft::prelude::*;
 
-/// Boundaries in the order given; later ones win.
+/// Boundaries in the given order; later ones win.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BoundaryChoice(Vec<Item>);
 

@@ -1,11 +1,11 @@
-//! The options of heat conduction, and the way from them to types.
+//! The options of heat conduction, and the choice of types from them.
 
 use warpweft::element::ScalarKind;
 use warpweft::{Error, Result};
 
 use super::{number, whole};
 
-/// The extents in each number of dimensions where none are asked for, as help tells them.
+/// The default extents for each number of dimensions, for the help text.
 pub const SIZES: &str = "256x256x256, 2048x2048 or 1048576";
 /// The same, for each number of dimensions.
 pub const LINE: [usize; 1] = [1 << 20];
@@ -29,7 +29,7 @@ pub struct Conduction {
     pub dtype: Option<Float>,
 }
 
-/// A scalar of heat conduction.
+/// The scalar types of heat conduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Float {
     #[value(aliases = ["float16", "half"])]
@@ -55,11 +55,11 @@ impl Float {
 }
 
 impl Conduction {
-    /// The dimensions, 1 to 3, that all who said a number agree on, and the scalar, `float` where none was asked
-    /// for.
+    /// The number of dimensions, 1 to 3, on which `--dims`, `--size` and `--input` agree, and the scalar
+    /// type, `float` by default.
     ///
     /// # Errors
-    /// They disagree, or it is not 1, 2 or 3.
+    /// They disagree, or the number is not 1, 2 or 3.
     pub fn dims_and_float(
         &self,
         size: Option<usize>,

@@ -1,4 +1,4 @@
-//! The options of everything that runs on a grid: extents, faces, device.
+//! The options of all grid applications: extents, faces, device.
 
 use std::num::NonZero;
 use warpweft::grid::Axes;
@@ -14,13 +14,12 @@ pub struct Grid {
     /// Cells along every axis, or along each, slowest first.
     #[arg(long, value_name = "N[xNxN]")]
     pub size: Option<Size>,
-    /// What lies beyond the faces: periodic, neumann, mirror, dirichlet[:VALUE]; for single axes or
-    /// faces, z=periodic or y-low=dirichlet:1, separated by commas; the last one wins.
+    /// Values outside the faces: periodic, neumann, mirror, dirichlet[:VALUE]; for single axes or faces,
+    /// z=periodic or y-low=dirichlet:1, separated by commas; the last one wins.
     #[arg(long, value_name = "KIND[,FACE=KIND..]", default_value = "periodic")]
     pub boundary: BoundaryChoice,
-    /// Where to run: cpu, gpu, gpu:N, gpu:N,M,.. or gpus to share the volume over several, cpu+gpu or
-    /// cpu+gpu:N for the cores and a GPU together where that is faster, or auto for the first GPU if there is
-    /// one.
+    /// Where to run: cpu, gpu, gpu:N; gpu:N,M,.. or gpus for several GPUs together; cpu+gpu or cpu+gpu:N for
+    /// the cores and a GPU together where that is faster; auto for the first GPU if there is one.
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     pub device: Target,
     /// Threads on the CPU [default: one a core].
@@ -32,7 +31,7 @@ impl Grid {
     /// The extents of `--size`, or the default.
     ///
     /// # Errors
-    /// `--size` names other than one extent or as many as `default`.
+    /// `--size` has neither one extent nor as many as `default`.
     pub fn extents(&self, default: Axes<usize>) -> Result<Axes<usize>> {
         self.size.as_ref().map_or(Ok(default), |size| size.extents(default.rank()))
     }

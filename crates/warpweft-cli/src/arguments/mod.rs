@@ -1,4 +1,4 @@
-//! What users write on the command line, as types.
+//! Types of command-line arguments.
 
 mod boundary;
 pub mod conduction;

@@ -1,4 +1,4 @@
-//! `--policy '{"executor":"cpu",..}'`: the tunables, in the form that `--json` prints them.
+//! `--policy '{"executor":"cpu",..}'`: the tunables, in the form that `--json` prints.
 
 use std::str::FromStr;
 
@@ -15,8 +15,8 @@ pub enum PolicyChoice {
     Ranks(RanksPolicy),
 }
 
-/// How a volume is spread over ranks, and the policy of each. What a report says beyond that was
-/// measured and is no wish.
+/// The partition of a volume over ranks, and the policy of each. Other values in a report were measured and
+/// can't be set.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct RanksPolicy {
     /// Number of ranks.
@@ -29,7 +29,7 @@ pub struct RanksPolicy {
     pub rank: Policy,
 }
 
-/// What reports say in addition to [`RanksPolicy`].
+/// Measured values in reports, in addition to [`RanksPolicy`].
 const MEASURED: [&str; 8] = [
     "searched",
     "halo_exchanges",
@@ -41,7 +41,7 @@ const MEASURED: [&str; 8] = [
     "tuned",
 ];
 
-/// Former names of keys, which are refused with the present ones.
+/// Former names of keys. They are refused, and the error gives the present name.
 const RENAMED: [(&str, &str); 3] = [
     ("jam", "unroll_and_jam"),
     ("swaps", "halo_exchanges"),
@@ -84,7 +84,7 @@ impl FromStr for PolicyChoice {
     }
 }
 
-/// A policy of each executor, as JSON: what they have to have.
+/// A policy of each executor as JSON, to find required fields.
 fn examples() -> Result<[Value; 2], serde_json::Error> {
     let gpu = CudaPolicy {
         kernel: CudaKernel::Direct,
@@ -101,8 +101,8 @@ fn examples() -> Result<[Value; 2], serde_json::Error> {
     Ok([serde_json::to_value(cores)?, serde_json::to_value(gpu)?])
 }
 
-/// All fields that `given` has to have and lacks; serde tells but the first, so that one after another
-/// is lent to it from an example until it asks for none.
+/// All required fields that `given` lacks. serde reports only the first, so they are added one by one from an
+/// example until none is missing.
 fn missing(mut given: Value) -> Vec<String> {
     let mut missing = Vec::new();
     let of_ranks = given.get("rank").is_some();
@@ -129,7 +129,7 @@ fn missing(mut given: Value) -> Vec<String> {
     }
 }
 
-/// Takes over the first such field of `example` that is missing at its place.
+/// Copies the first missing field with this name from `example` to its place.
 fn lend(given: &mut Value, example: &Value, field: &str) -> bool {
     let (Value::Object(given), Value::Object(example)) = (given, example) else { return false };
     match example.get(field) {
@@ -143,14 +143,14 @@ fn lend(given: &mut Value, example: &Value, field: &str) -> bool {
     }
 }
 
-/// The first former name of a key in `given`, and its present one.
+/// The first former name of a key in `given`, and the present name.
 fn renamed(given: &Value) -> Option<(&'static str, &'static str)> {
     let given = given.as_object()?;
     let here = RENAMED.into_iter().find(|(former, _)| given.contains_key(*former));
     here.or_else(|| given.values().find_map(renamed))
 }
 
-/// The first key of `given` that `known` lacks, and those it has there.
+/// The first key of `given` that `known` lacks, and the keys that it has there.
 fn unknown(given: &Value, known: &Value, measured: &[&str]) -> Option<(String, Vec<String>)> {
     let (Value::Object(given), Value::Object(known)) = (given, known) else { return None };
     given.iter().find_map(|(key, value)| match known.get(key) {
@@ -212,7 +212,7 @@ mod tests {
         let all = refusal(r#"{"executor": "cpu", "threads": 2, "tile_rows": 8}"#);
         let fields = "fields `temporal_depth`, `slab_planes`, `tile_cells`, `unroll_and_jam`;";
         assert!(all.contains(fields), "{all}");
-        // Of several ranks, and of GPUs, of which `phases` may be left out.
+        // For several ranks, and for GPUs, where `phases` may be omitted.
         let ranks = refusal(
             r#"{"ranks": 2, "rank": {"executor": "cpu", "threads": 1, "unroll_and_jam": 1}}"#,
         );

@@ -2,7 +2,7 @@
 
 use warpweft::element::ScalarKind;
 
-/// How wide the floats of a cell are.
+/// The width of a cell's floats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Precision {
     #[value(aliases = ["float32", "float", "single"])]

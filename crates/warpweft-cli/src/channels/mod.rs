@@ -19,7 +19,7 @@ use crate::run::files::Saved;
 use crate::run::outcome::{Answer, Outcome};
 use crate::world;
 
-/// Fork-join tasks: functions that spawn calls, in the manner of Cilk.
+/// Fork-join tasks: functions that spawn calls, as in Cilk.
 #[derive(clap::Args)]
 #[command(
     subcommand_required = true,
@@ -36,9 +36,9 @@ pub struct Channels {
 
 #[derive(Subcommand)]
 enum App {
-    /// A Fibonacci number, by a call for each number below.
+    /// A Fibonacci number, with one call for each smaller number.
     Fib(Fib),
-    /// How many ways there are for queens on a board not to attack one another.
+    /// The number of solutions of the n-queens problem.
     Queens(Queens),
 }
 
@@ -70,7 +70,7 @@ struct Queens {
     options: Options,
 }
 
-/// Where to run and how to report.
+/// Device and report.
 #[derive(clap::Args)]
 struct Options {
     /// Where to run: cpu, gpu, gpu:N, or auto.
@@ -79,7 +79,7 @@ struct Options {
     /// Threads on the CPU [default: one a core].
     #[arg(long, value_name = "N", value_parser = threads)]
     threads: Option<NonZero<usize>>,
-    /// Levels of calls that there may be [default: as many as there are].
+    /// Largest depth of the recursion [default: that of the problem].
     #[arg(long, value_name = "N")]
     levels: Option<u32>,
     /// Print one JSON object instead of the report.
@@ -112,7 +112,14 @@ impl Fib {
             false => Check::failed(format!("{} calls were run of {}", report.done, expect.1)),
         };
         let settings = vec![("n", json!(n))];
-        Ok(self.options.told("fib", format!("F({n})"), settings, ("value", found), report, check))
+        Ok(self.options.outcome(
+            "fib",
+            format!("F({n})"),
+            settings,
+            ("value", found),
+            report,
+            check,
+        ))
     }
 }
 
@@ -125,13 +132,13 @@ impl Queens {
             None => Check::none(format!("the list ends at {}", queens::SOLUTIONS.len())),
         };
         let (title, settings) = (format!("{n} on {n} x {n} squares"), vec![("n", json!(n))]);
-        Ok(self.options.told("queens", title, settings, ("solutions", found), report, check))
+        Ok(self.options.outcome("queens", title, settings, ("solutions", found), report, check))
     }
 }
 
-/// Whether `found` is `expect`, to the last digit.
+/// Whether `found` equals `expect` exactly.
 fn alike(reference: &str, found: u64, expect: u64) -> Check {
-    // Differences of numbers that large lose digits, their being no difference does not.
+    // A large difference may lose digits as a float, but a difference of 0 is exact.
     Check::made(reference, found.abs_diff(expect) as f64, 0.0)
 }
 
@@ -147,7 +154,7 @@ impl Options {
         channels.check()?;
         let machine = Machine::detect()?;
         let target = match self.device {
-            // Threads are of the cores.
+            // Threads are threads on cores.
             Target::Auto if self.threads.is_some() => Target::Cpu,
             target => target,
         };
@@ -158,7 +165,7 @@ impl Options {
         channels.run_with(&machine, &run)
     }
 
-    fn told(
+    fn outcome(
         &self,
         app: &'static str,
         title: String,

@@ -4,13 +4,12 @@ use warpweft::grid::io::Picture;
 
 /// Pixels a font pixel is wide and high.
 const SCALE: usize = 2;
-/// Height of a line of text in pixels, without what hangs below it.
+/// Height of a line of text in pixels, without descenders.
 pub const HEIGHT: usize = 7 * SCALE;
 /// Width of a character with the gap after it.
 const WIDTH: usize = 6 * SCALE;
 
-/// Seven rows of five dots for each character, nine for those that hang below the line, `#` for ink,
-/// rows after one another.
+/// Seven rows of five dots for each character, nine with descenders; `#` is ink; the rows follow one another.
 const GLYPHS: &[(char, &str)] = &[
     ('0', ".###.#...##..###.#.###..##...#.###."),
     ('1', "..#...##....#....#....#....#...###."),
@@ -90,10 +89,10 @@ const GLYPHS: &[(char, &str)] = &[
     (' ', "..................................."),
 ];
 
-/// Writes `text` with its upper left corner at `[x, y]`; what leaves the page is cut off.
+/// Writes `text` with its upper left corner at `[x, y]`; what is outside the page is omitted.
 pub fn write(page: &mut Picture, [x, y]: [usize; 2], text: &str, ink: [u8; 3]) {
     for (i, c) in text.chars().enumerate() {
-        // A character it does not have leaves a gap.
+        // An unknown character leaves a gap.
         let Some((_, dots)) = GLYPHS.iter().find(|(known, _)| *known == c) else { continue };
         for (dot, _) in dots.bytes().enumerate().filter(|(_, b)| *b == b'#') {
             for part in 0..SCALE * SCALE {
@@ -107,7 +106,7 @@ pub fn write(page: &mut Picture, [x, y]: [usize; 2], text: &str, ink: [u8; 3]) {
     }
 }
 
-/// Pixels that `text` is wide.
+/// Width of `text` in pixels.
 pub fn width(text: &str) -> usize {
     (text.chars().count() * WIDTH).saturating_sub(WIDTH - 5 * SCALE)
 }

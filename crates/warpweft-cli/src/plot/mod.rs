@@ -12,14 +12,14 @@ use warpweft::prelude::*;
 
 const PAPER: [u8; 3] = [255; 3];
 const INK: [u8; 3] = [40; 3];
-/// Pixels around the plane: left, top, right, bottom; more beside it where a label is longer.
+/// Pixels around the plane: left, top, right, bottom. Longer labels widen the sides.
 const MARGINS: [usize; 4] = [70, 44, 150, 44];
-/// Pixels between the plane and the colour bar, its width, and from there to its labels.
+/// Pixels between the plane and the colour bar, its width, and the distance to its labels.
 const BAR: [usize; 3] = [20, 18, 8];
-/// The longer side of the plane, at most and at least, in pixels.
+/// The longer side of the plane in pixels: largest and smallest.
 const SIDES: [usize; 2] = [1024, 512];
 
-/// What is shown, and how values become colours.
+/// What to show, and how values become colours.
 #[derive(Clone, Copy, Debug)]
 pub struct Look {
     /// The number of the field.
@@ -47,7 +47,7 @@ fn draw(title: &str, volume: &RawVolume, look: Look) -> Result<Picture> {
         (fitted(&cells)?, [Some(cells.height), Some(cells.width)])
     };
     let [left, top, right, bottom] = MARGINS;
-    // A line's ends are named beside it; a curve has no colour bar.
+    // Labels of the ends of a line are next to it; a curve has no colour bar.
     let values = ticks(look.range);
     let longest = values.iter().map(|value| font::width(value)).max().unwrap_or(0);
     let left = if dims == 1 { left.max(longest + 16) } else { left };
@@ -84,11 +84,11 @@ fn draw(title: &str, volume: &RawVolume, look: Look) -> Result<Picture> {
     Ok(page)
 }
 
-/// Pixels of the plane's shorter side at least: fewer can't be read.
+/// Least number of pixels of the plane's shorter side: fewer are unreadable.
 const LEAST: usize = 96;
 
-/// The plane enlarged by a whole factor, or thinned to every n-th cell, to fit a screen; a side that is
-/// then too short to be read is stretched.
+/// The plane, enlarged by a whole factor or reduced to every n-th cell, to fit a screen. A side that is still
+/// too short is stretched.
 fn fitted(cells: &Picture) -> Result<Picture> {
     let longer = cells.width.max(cells.height);
     let grow = (SIDES[1] / longer).max(1);
@@ -151,7 +151,7 @@ fn bar(
     frame(page, [x, y], [width, height]);
     let room = height.saturating_sub(font::HEIGHT);
     let mut labels = vec![(high, 0)];
-    // One number says it all where there is but one value, or room for one.
+    // One label suffices if there is one value, or room for one.
     if low != high && room > font::HEIGHT {
         labels.push((low, room));
         if room > 4 * font::HEIGHT && middle != low && middle != high {
@@ -163,7 +163,7 @@ fn bar(
     }
 }
 
-/// The ends of a range and its middle between them, with as few digits as tell the ends apart.
+/// The ends of a range and its middle, with as few digits as distinguish the ends.
 fn ticks([low, high]: [f64; 2]) -> [String; 3] {
     let values = [low, 0.5 * low + 0.5 * high, high];
     let texts = (0..=17).map(|more| values.map(|value| label(value, more)));
@@ -175,9 +175,9 @@ fn ticks([low, high]: [f64; 2]) -> [String; 3] {
         .unwrap_or_else(|| values.map(|value| label(value, 0)))
 }
 
-/// A number short enough for a tick, with so many digits `more` than usual.
+/// A number short enough for a label, with `more` additional digits.
 fn label(value: f64, more: usize) -> String {
-    // Powers of ten save nothing where several digits before the point are to be told.
+    // Powers of ten save nothing if several digits before the point are needed.
     let whole = if more > 1 { 1e7 } else { 1e4 };
     if value == 0.0 || (0.01..whole).contains(&value.abs()) {
         let digits = if value.abs() < 1e4 { 3 + more } else { more - 1 };
@@ -253,7 +253,7 @@ mod tests {
         let look = Look { field: 0, range: [-1.6e-17, -1.2e-300], colours: Colours::Grey };
         let line = Volume::<f64, 1>::zeroed([10]).unwrap();
         let page = draw("", &line, look).unwrap();
-        // The first column beside the edge is paper: nothing is cut off.
+        // The first column next to the edge is background: nothing is cut off.
         let mut edge = page.pixels.chunks_exact(page.width).map(|row| row[0]);
         assert!(edge.all(|pixel| pixel == PAPER));
         assert_eq!(page.width, SIDES[0] + font::width("-1.2e-300") + 16 + 30);

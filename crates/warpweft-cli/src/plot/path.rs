@@ -1,4 +1,4 @@
-//! A path through a matrix, as a dot plot shows it: rows downwards, columns to the right.
+//! A path through a matrix as a dot plot: rows downwards, columns to the right.
 
 use std::path::Path;
 
@@ -7,8 +7,8 @@ use warpweft::grid::io::{Colours, Picture, png};
 
 use super::{INK, MARGINS, PAPER, SIDES, font, frame, paste};
 
-/// Draws the lines between `corners`, each a row and a column of a matrix whose axes have these names
-/// and extents, and writes the PNG file at `file`.
+/// Draws the lines between `corners`, each a row and a column of a matrix whose axes have these names and
+/// extents, and writes a PNG file.
 ///
 /// # Errors
 /// The file can't be written.
@@ -28,7 +28,7 @@ fn draw(
     corners: &[[usize; 2]],
 ) -> Result<Picture> {
     let longest = extents[0].max(extents[1]).max(1);
-    // To scale, but never too flat to be seen.
+    // To scale, but not too flat.
     let side = |extent: usize| (extent * SIDES[0] / longest).clamp(SIDES[1] / 8, SIDES[0]);
     let [height, width] = extents.map(side);
     let mut plane = Picture::filled(width, height, PAPER)?;
@@ -65,7 +65,7 @@ fn draw(
     let below = top + height + 10;
     font::write(&mut page, [left, below], "0", INK);
     font::write_right(&mut page, [left + width, below], &labels[1], INK);
-    // The names of the axes, where there is room between the numbers.
+    // The names of the axes, if there is room between the numbers.
     let [rows, columns] = names;
     if height > 5 * font::HEIGHT {
         let middle = top + (height - font::HEIGHT) / 2;

@@ -1,4 +1,4 @@
-//! `warpweft dtw`: how far two series are apart when time may stretch.
+//! `warpweft dtw`: the dynamic time warping distance of two series.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -21,7 +21,7 @@ use crate::run::files::{Format, Saved, found_writable, none_read};
 use crate::run::outcome::Outcome;
 use crate::world;
 
-/// Cells that the straightforward loop is given to check with: less than a second.
+/// Cells that the plain loop may compute for a check: less than a second.
 const CHECKED_CELLS: u64 = 20_000_000;
 
 /// The dynamic time warping distance of two series.
@@ -42,10 +42,10 @@ pub struct Dtw {
     a: PathBuf,
     /// The second one, of the same scalar.
     b: PathBuf,
-    /// Only paths whose indices differ by so much at most (Sakoe and Chiba's band).
+    /// Only paths whose indices differ by at most this much (Sakoe and Chiba's band).
     #[arg(long, value_name = "N")]
     band: Option<usize>,
-    /// Save the best path: .npy of two columns, the indices in either series, int64.
+    /// Save the best path: .npy of int64 with two columns, the indices in both series.
     #[arg(long, value_name = "FILE.npy", conflicts_with = "band")]
     path: Option<PathBuf>,
     /// Draw the best path [default file: dtw.png].
@@ -80,7 +80,7 @@ impl Dtw {
         }
     }
 
-    /// The picture's file; all files are found writable before any work is done.
+    /// The picture's file. All files are checked for write access before any work is done.
     fn files(&self) -> Result<Option<PathBuf>> {
         let plot = self.plot.clone().map(|path| path.unwrap_or_else(|| PathBuf::from("dtw.png")));
         if let Some(path) = &self.path {
@@ -104,7 +104,7 @@ impl Dtw {
         let [a, b]: [Volume<T, 1>; 2] = [npy::read(&self.a)?, npy::read(&self.b)?];
         let (a, b) = (a.as_slice(), b.as_slice());
         for (name, path, series) in [("a", &self.a, a), ("b", &self.b, b)] {
-            // What stands in a file is the file's fault, not the command line's.
+            // The error is in the file, not in the command line.
             check(name, series).map_err(|error| match error {
                 Error::Spec { what, hint } => Error::file(path, what, hint),
                 other => other,
@@ -150,7 +150,7 @@ impl Dtw {
             answer.push(("pairs", json!(pairs.len())));
         }
         let mut saved = Saved::default();
-        // One process writes.
+        // Only one process writes.
         if let Some(path) = self.path.as_ref().filter(|_| place::speaks()) {
             let table = Volume::try_from_fn([pairs.len(), 2], |[k, side]| pairs[k][side] as i64);
             saved.add(path, table.and_then(|table| npy::write(path, &table, 0)));

@@ -1,4 +1,4 @@
-//! `warpweft run laplace`: a plate relaxed in place.
+//! `warpweft run laplace`: Laplace's equation on a plate, relaxed in place.
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +17,7 @@ use crate::run::check::{Check, difference, no_room, worse};
 use crate::run::job::cells_of;
 use crate::run::outcome::Outcome;
 
-/// Cell updates that the straightforward loop is given to check with: about a second.
+/// Cell updates that the plain loop may compute for a check: about a second.
 const CHECKED_UPDATES: u64 = 100_000_000;
 /// Seconds between two checks for an interrupt, and cell updates a second before any are measured.
 const TICK: f64 = 0.5;
@@ -76,17 +76,21 @@ impl Laplace {
         let omega = self.omega.map(T::lit);
         let stop = interrupt::flag();
         let progress = Progress::new("laplace", sweeps as u64, plate.len());
-        let told = |done: usize| progress.at(done as u64);
+        let report_progress = |done: usize| progress.at(done as u64);
         let (report, done) = match omega {
-            None => {
-                some(gauss_seidel::<T>(), (&mut plate, top), sweeps, &mut executor, (stop, &told))?
-            }
+            None => some(
+                gauss_seidel::<T>(),
+                (&mut plate, top),
+                sweeps,
+                &mut executor,
+                (stop, &report_progress),
+            )?,
             Some(omega) => some(
                 over_relaxation(omega),
                 (&mut plate, top),
                 sweeps,
                 &mut executor,
-                (stop, &told),
+                (stop, &report_progress),
             )?,
         };
         progress.clear();
@@ -110,12 +114,12 @@ impl Laplace {
         };
         let mean = plate.as_slice().iter().map(|&cell| Scalar::to_f64(cell)).sum::<f64>()
             / plate.len() as f64;
-        let told = counted(done as u64, "sweep");
+        let sweeps_done = counted(done as u64, "sweep");
         let how = match self.omega {
             None => "Gauss-Seidel".to_string(),
             Some(omega) => format!("over-relaxed by {omega}"),
         };
-        let title = format!("{} of {}, {how}, {told}", cells_of(&extents), T::KIND.name());
+        let title = format!("{} of {}, {how}, {sweeps_done}", cells_of(&extents), T::KIND.name());
         let mut answer = vec![("mean", json!(mean)), ("sweeps", json!(done))];
         if done < sweeps {
             answer.push(("interrupted_before", json!(sweeps)));
@@ -136,19 +140,19 @@ impl Laplace {
             lines: Vec::new(),
             saved,
             json: self.options.json,
-            interrupted: (done < sweeps).then_some(told),
+            interrupted: (done < sweeps).then_some(sweeps_done),
         })
     }
 }
 
-/// Relaxes by `sweeps` sweeps, or fewer when `stop` is set, which is looked at every now and then: the
-/// report and how many sweeps there were, at least 1, which `told` is told meanwhile. `sweeps` must be at least 1.
+/// Relaxes by `sweeps` sweeps (at least 1), or fewer if `stop` is set meanwhile. Returns the report and the
+/// number of sweeps done, at least 1. `progress` is called with that number from time to time.
 fn some<T, E>(
     element: E,
     (plate, top): (&mut Volume<T, 2>, T),
     sweeps: usize,
     executor: &mut impl WavefrontExecutor<E>,
-    (stop, told): (&AtomicBool, &dyn Fn(usize)),
+    (stop, progress): (&AtomicBool, &dyn Fn(usize)),
 ) -> Result<(Report, usize)>
 where
     T: Real,
@@ -165,7 +169,7 @@ where
         rate = further.rate.value;
         report = report.followed_by(&further);
         done += now;
-        told(done);
+        progress(done);
     }
     Ok((report, done))
 }

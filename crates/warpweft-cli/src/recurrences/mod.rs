@@ -1,4 +1,4 @@
-//! Commands of wavefront applications: where they run, and what they have in common.
+//! Commands of wavefront applications: devices and common parts.
 
 mod dtw;
 mod laplace;
@@ -25,7 +25,7 @@ use crate::run::files::{self, Format, Saved};
 use crate::run::outcome::Outcome;
 use crate::world;
 
-/// Where to run and how to report.
+/// Device and report.
 #[derive(clap::Args)]
 pub struct Options {
     /// Where to run: cpu, gpu, gpu:N, gpu:N,M,.., gpus, or auto for as many GPUs as make it faster.
@@ -39,7 +39,7 @@ pub struct Options {
     json: bool,
 }
 
-/// The files that a command with a plane for a result writes.
+/// The output files of a command whose result is a plane.
 #[derive(clap::Args)]
 pub struct Files {
     /// Save the result: .npy, .vti (ParaView) or .png. May be repeated.
@@ -50,17 +50,17 @@ pub struct Files {
     plot: Option<Option<PathBuf>>,
 }
 
-/// The results' formats in the order of their files, and where the plot goes.
+/// The formats of the results in the order of their files, and the plot's file.
 struct Planned {
     formats: Vec<Format>,
     plot: Option<PathBuf>,
 }
 
 impl Options {
-    /// What runs wavefronts where it was asked for.
+    /// The executor for the chosen device.
     ///
     /// # Errors
-    /// A GPU that is not there.
+    /// A GPU that does not exist.
     fn executor(&self) -> Result<RunExecutor<'static>> {
         let Place { machine, target, threads, .. } = for_wavefronts(self.device)?;
         if threads.is_some() {
@@ -72,7 +72,7 @@ impl Options {
 }
 
 impl Files {
-    /// What `command` will write, each file found writable before any work is done.
+    /// The files that `command` will write, checked for write access before any work is done.
     ///
     /// # Errors
     /// An ending that names no format, a file named twice, or a place that can't be written.
@@ -107,7 +107,7 @@ impl Files {
     }
 }
 
-/// Prints what a command came to.
+/// Prints the outcome of a command.
 fn finish(outcome: Result<Outcome>) -> ExitCode {
     match outcome {
         Ok(outcome) => world::leave(outcome.report()),

@@ -61,7 +61,8 @@ impl Sat {
                 }
             }
             Some(ScalarKind::F32) => {
-                // Roundings of 32 bits add up over the table: differences of its sums would mean nothing.
+                // 32-bit rounding errors add up over the table, so differences of its sums would mean
+                // nothing.
                 let image: Volume<f32, 2> =
                     Volume::from_raw(files::read(&self.image, 2, ScalarKind::F32, f64::from)?);
                 let mut cells = image.as_slice().iter();
@@ -116,8 +117,8 @@ impl Sat {
             if error == 0.0 {
                 return Check::made("straightforward loop", error, 0.0);
             }
-            // By scans, as GPUs go, no sum has more roundings than rows and columns before it, here as there, each
-            // of at most half a unit of all there is.
+            // By scans, as on GPUs, a sum has at most as many roundings as rows and columns before it, in
+            // both computations, each of at most half a unit of the total.
             let [rows, columns] = image.extents();
             let all: f64 = image.as_slice().iter().map(|pixel| pixel.abs()).sum();
             let allowed = (rows + columns) as f64 * f64::EPSILON * all;
@@ -158,7 +159,7 @@ impl Sat {
             report,
             answer: vec![("rows", json!(rows)), ("columns", json!(columns)), ("sum", total)],
             check: overflow(&sums, || Ok(start))
-                // Two tables of f64 with a row and a column more, and a bit.
+                // Two tables of f64 with one more row and column, and some reserve.
                 .or_else(|| no_room(20 * (rows as u64 + 1) * (columns as u64 + 1)))
                 .unwrap_or_else(|| check(&sums)),
             lines: Vec::new(),

@@ -1,4 +1,4 @@
-//! The one place where a choice of device becomes a run.
+//! The one place where the device options become a run.
 
 use std::num::NonZero;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::limits;
 use crate::output::note;
 use crate::{place, world};
 
-/// A machine that is known and measured, and the user's wishes about it.
+/// A machine that is detected and measured, and the user's options for it.
 pub struct Host {
     /// The machine.
     pub machine: Machine,
@@ -33,17 +33,17 @@ pub struct Host {
     checkpoint: Option<Checkpoint>,
 }
 
-/// How a volume is spread over ranks.
+/// The partition of a volume over ranks.
 struct Spread {
     count: usize,
-    /// Whether that is the most there may be, one a GPU, and nobody asked for so many.
+    /// Whether the number of ranks is the default, one for each GPU, and not given by the user.
     counted: bool,
     grid: Option<Vec<usize>>,
     depth: Option<usize>,
 }
 
 impl Spread {
-    /// As the options and the policy say, which must agree; `None` for one rank.
+    /// The ranks of the options and of the policy, which must agree; `None` for one rank.
     fn of(options: &Options) -> Result<Option<Self>> {
         let (asked, depth) = (options.ranks.map(NonZero::get), options.depth.map(NonZero::get));
         let grid = options.rank_grid.as_ref().map(|size| size.0.clone());
@@ -58,7 +58,7 @@ impl Spread {
                 ),
             ));
         }
-        // A grid says how many ranks there are.
+        // A grid implies the number of ranks.
         let parts =
             grid.as_ref().map(|grid| grid.iter().fold(1, |all: usize, n| all.saturating_mul(*n)));
         let count = asked.or(parts).or(there).filter(|&count| count != 1 || there.is_some());
@@ -102,7 +102,7 @@ impl Spread {
     }
 }
 
-/// Refuses an option that says otherwise than the policy.
+/// Refuses an option that contradicts the policy.
 fn agree(option: &str, asked: Option<usize>, policy: usize) -> Result<()> {
     match asked {
         Some(asked) if asked != policy => Err(Error::spec(
@@ -113,7 +113,7 @@ fn agree(option: &str, asked: Option<usize>, policy: usize) -> Result<()> {
     }
 }
 
-/// The parts along each of `dims` axes.
+/// The number of subdomains along each of `dims` axes.
 fn parts_of(dims: usize, grid: &[usize]) -> Result<Axes<usize>> {
     let shown = as_size(grid);
     if grid.contains(&0) {
@@ -136,7 +136,7 @@ fn parts_of(dims: usize, grid: &[usize]) -> Result<Axes<usize>> {
     })
 }
 
-/// The policy of the device, or of each rank's.
+/// The policy of the device, or of each rank.
 fn of_device(options: &Options) -> Result<Option<Policy>> {
     let (policy, ranks) = match &options.policy {
         None => return Ok(None),
@@ -149,19 +149,19 @@ fn of_device(options: &Options) -> Result<Option<Policy>> {
     Ok(Some(policy))
 }
 
-/// A run that the user watches and may interrupt.
+/// A run with a progress display that the user may interrupt.
 pub struct Watch<'a> {
-    /// Told the steps done, of how many.
+    /// Called with the steps done and the total.
     pub progress: &'a dyn Fn(u64, u64),
-    /// Where to record what happened when.
+    /// Where to record a timeline.
     pub trace: Option<Arc<Trace>>,
 }
 
 impl Host {
-    /// Looks at the machine; measures its limits unless that was done before.
+    /// Detects the machine, and measures its limits unless that was done before.
     ///
     /// # Errors
-    /// The machine can't be used at all; options that contradict one another.
+    /// The machine can't be used at all; contradicting options.
     pub fn ready(options: &Options) -> Result<Self> {
         let (mut ranks, policy) = (Spread::of(options)?, of_device(options)?);
         let machine = Machine::detect()?;
@@ -169,7 +169,7 @@ impl Host {
         if place::speaks() {
             limits(&machine)?;
         }
-        // What others find wrong would end process 0 while it measures, before it can say so.
+        // An error of another process would end process 0 while it measures, before it can report the error.
         if let Some(net) = world::net() {
             broadcast(net, Vec::new())?;
             if let Some(spread) = ranks.as_mut().filter(|spread| spread.counted) {
@@ -197,10 +197,10 @@ impl Host {
         })
     }
 
-    /// How many times the volume must fit into host memory; `until`: the state before a step too, to
-    /// find its change.
+    /// How many times the volume must fit into host memory; with `until`, including the state before a step,
+    /// to compute its change.
     pub fn copies(&self, until: bool) -> u64 {
-        // A GPU keeps that in its own memory, ranks have it twice.
+        // A GPU keeps that in its own memory; ranks have it twice.
         let change = match (self.ranks.is_some(), self.target) {
             _ if !until => 0,
             (true, _) => 2,
@@ -208,21 +208,21 @@ impl Host {
             (false, _) => 0,
         };
         let run = match world::net() {
-            // Each process has the start, and its part three times.
+            // Each process has the initial state, and its own part three times.
             Some(net) => 1 + 3u64.div_ceil(net.ranks() as u64),
             // The cores work on two padded copies.
             None if self.target == Target::Cpu || self.ranks.is_some() => 3,
-            // The state, beside the start, and the cores' part of it twice.
+            // The state, the initial state, and twice the cores' part.
             None if matches!(self.target, Target::CpuAndGpu(_)) => 4,
             None => 1,
         };
         run + change
     }
 
-    /// Refuses what the GPU that was asked for can't hold, before any of it is filled.
+    /// Refuses what the requested GPU can't hold, before any of it is filled.
     ///
     /// # Errors
-    /// There is less of its memory free; a policy that no kernel can have.
+    /// Not enough free memory; a policy that no kernel supports.
     pub fn need_device_memory(&self, stencil: &Spec, extents: Axes<usize>) -> Result<()> {
         let named = |gpu: &&Gpu| self.ranks.is_none() && self.target == Target::Gpu(gpu.ordinal);
         let Some(gpu) = self.machine.gpus.iter().find(named) else { return Ok(()) };
@@ -245,7 +245,7 @@ impl Host {
     /// Advances `volume` by `steps` steps.
     ///
     /// # Errors
-    /// As [`Spec::run_with`].
+    /// See [`Spec::run_with`].
     pub fn execute(
         &self,
         stencil: &Spec,

@@ -1,4 +1,4 @@
-//! The files of a run: initial states in, results out, by the ending of their name.
+//! The files of a run: initial states and results, with formats by file name.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -48,7 +48,7 @@ impl Format {
     }
 }
 
-/// The number of the ending of `path` among `known`, whatever its case.
+/// The index in `known` of the ending of `path`, ignoring case.
 ///
 /// # Errors
 /// It is none of them.
@@ -63,7 +63,7 @@ pub fn ending(path: &Path, known: &[&str]) -> Result<usize> {
     })
 }
 
-/// What a run will write.
+/// The output files of a run.
 pub struct Outputs {
     /// Results with their formats.
     pub results: Vec<(PathBuf, Format)>,
@@ -74,11 +74,11 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    /// The files that `options` ask for, each found writable before any work is done.
+    /// The files of the options, checked for write access before any work is done.
     ///
     /// # Errors
-    /// An ending that names no format, a file named twice, or a place that can't be written; that of
-    /// checkpoints too.
+    /// An ending that names no format, a file named twice, or a place that can't be written, also for
+    /// checkpoints.
     pub fn prepare(app: &str, options: &Options) -> Result<Self> {
         if !place::speaks() {
             return Ok(Self { results: Vec::new(), plot: None, trace: None });
@@ -112,10 +112,10 @@ impl Outputs {
     }
 }
 
-/// Whether a run can have the folder at `path` to itself; where nothing can tell, that is noted.
+/// Whether a run can lock the folder at `path`; if locks are not supported, that is noted.
 ///
 /// # Errors
-/// It can't be written, or another run has it.
+/// It can't be written, or another run has locked it.
 fn free(path: &Path) -> Result<()> {
     check_folder(path)?;
     if path.is_dir() {
@@ -124,17 +124,17 @@ fn free(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Which files were written, and why others were not: one that fails takes no other with it.
+/// The files that were written, and the errors of those that were not. A failure does not affect other files.
 #[derive(Default)]
 pub struct Saved {
-    /// Those that were, in the order of writing.
+    /// Names of written files, in order.
     pub written: Vec<String>,
-    /// What kept the others from being.
+    /// The errors of the other files.
     pub failures: Vec<Error>,
 }
 
 impl Saved {
-    /// Notes what became of `path`.
+    /// Records the outcome of writing `path`.
     pub fn add(&mut self, path: &Path, outcome: Result<()>) {
         match outcome {
             Ok(()) => self.written.push(path.display().to_string()),
@@ -143,7 +143,7 @@ impl Saved {
     }
 }
 
-/// Writes a result to `path`: the field that `look` shows, in VTI all; pictures as `look` says.
+/// Writes a result to `path`: the field of `look`, or all fields in VTI; pictures as `look` says.
 ///
 /// # Errors
 /// The file can't be written.
@@ -173,7 +173,7 @@ pub fn write(
     }
 }
 
-/// Whether all of `paths` can be written, each a file of its own.
+/// Checks that all of `paths` can be written and are different files.
 ///
 /// # Errors
 /// A file named twice, or a place that can't be written.
@@ -182,7 +182,7 @@ pub fn found_writable<'a>(mut paths: impl Iterator<Item = &'a PathBuf> + Clone) 
     paths.try_for_each(|path| check_writable(path))
 }
 
-/// Refuses to write to what is still to be read.
+/// Refuses to write to a file that is still to be read.
 ///
 /// # Errors
 /// One of `paths` is one of `read`.
@@ -202,7 +202,7 @@ pub fn none_read<'a, P: AsRef<Path>>(
     Ok(())
 }
 
-/// Refuses to write two things to one file.
+/// Refuses to write two results to one file.
 fn each_once<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Result<()> {
     let mut seen = HashSet::new();
     for path in paths {
@@ -219,12 +219,12 @@ fn each_once<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// Whether `path` is a device or a pipe, which takes several things and any.
+/// Whether `path` is a device or a pipe, which may be written several times.
 fn is_device(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|known| !known.is_file() && !known.is_dir())
 }
 
-/// Where `path` leads, whatever way it is written.
+/// The canonical form of `path`.
 fn place(path: &Path) -> PathBuf {
     if let Ok(place) = path.canonicalize() {
         return place;
@@ -237,7 +237,7 @@ fn place(path: &Path) -> PathBuf {
     }
 }
 
-/// The extents of the initial state that `options` name, else those of `--size` or the default.
+/// The extents of the initial state in `options`, else those of `--size` or the default.
 pub fn extents(options: &Options, default: Axes<usize>) -> Result<Axes<usize>> {
     let shape = options.input.as_ref().map(|path| shape_of(path)).transpose()?;
     options.extents(shape.as_ref().map(|(shape, _)| shape.as_slice()), default)
@@ -259,7 +259,7 @@ pub fn shape_of(path: &Path) -> Result<(Vec<usize>, Option<ScalarKind>)> {
     }
 }
 
-/// How wide the floats of cells are: as asked for, else as those of the input, else `default`.
+/// The width of floats: as requested, else that of the input, else `default`.
 pub fn precision(
     options: &Options,
     asked: Option<Precision>,
@@ -273,10 +273,10 @@ pub fn precision(
     Ok(named.or(asked).unwrap_or(default))
 }
 
-/// The scalar of cells that begin with what the file at `path` holds; a picture leaves it open.
+/// The scalar type of cells that start with the contents of the file at `path`; a picture allows any.
 ///
 /// # Errors
-/// The file holds none of `known`, or another than was asked for.
+/// The file holds none of `known`, or another type than requested.
 pub fn scalar(
     path: &Path,
     held: Option<ScalarKind>,

@@ -1,5 +1,5 @@
-//! The course of every run on a grid: initial state, run, check, files, outcome. What the application is, a
-//! [`Job`] says; nothing here depends on the type of its cells.
+//! A run on a grid from start to end: initial state, run, check, files, outcome. A [`Job`] says what the application
+//! is; nothing here depends on the type of its cells.
 
 use std::num::NonZero;
 use std::sync::Arc;
@@ -35,39 +35,38 @@ use crate::{place, world};
 pub trait Job {
     /// Its name.
     fn app(&self) -> &'static str;
-    /// What it computes, for the report's first line.
+    /// The computation, for the report's first line.
     fn title(&self) -> String;
-    /// What else was asked for, by name.
+    /// Further settings, by name.
     fn settings(&self) -> Answer {
         Answer::new()
     }
     /// The extents.
     fn extents(&self) -> Axes<usize>;
-    /// The computation, boundaries not yet said.
+    /// The computation, without boundaries.
     fn stencil(&self) -> Result<Spec>;
-    /// The state it starts from; the same at every call.
+    /// The initial state; the same at every call.
     fn initial(&self) -> Result<RawVolume>;
-    /// Compares what a run came to with a reference solution.
+    /// Compares the result of a run with a reference solution.
     fn check(&self, ran: &Ran<'_>) -> Result<Check>;
-    /// The application's own answer.
+    /// The application's own results.
     fn answer(&self, volume: &RawVolume, report: &Report) -> Answer;
-    /// What to show of it, and how.
+    /// What to show of the volume, and how.
     fn look(&self, volume: &RawVolume) -> Result<Look>;
-    /// The same for pictures without axes: with the greys that `--input` reads, where it reads pictures.
+    /// The same for pictures without axes: with the greys that `--input` reads, if it reads pictures.
     fn picture(&self, volume: &RawVolume) -> Result<Look> {
         self.look(volume)
     }
 }
 
-/// Runs `job` for `steps` steps. Of several processes the first has an outcome; the others only take
-/// part.
+/// Runs `job` for `steps` steps. With several processes the first has an outcome; the others only take part.
 pub fn run(job: &dyn Job, options: &Options, steps: u64) -> Result<Option<Outcome>> {
     let prepared = Prepared::of(job, options)?;
     let (volume, report) = prepared.run(steps)?;
     if !place::speaks() {
         return follow(|steps| prepared.again(steps)).map(|()| None);
     }
-    // What was asked for first: a comparison may take longer than the run.
+    // Saves the results first: a comparison may take longer than the run.
     let mut saved = prepared.save(&volume, &report);
     let check = prepared.check(&volume, &report, &mut saved)?;
     if let (Some(path), Some(trace)) = (&prepared.outputs.trace, &prepared.trace) {
@@ -77,14 +76,14 @@ pub fn run(job: &dyn Job, options: &Options, steps: u64) -> Result<Option<Outcom
     Ok(Some(prepared.outcome(report, steps, answer, check, saved)))
 }
 
-/// A job that nothing stands in the way of, as far as can be told before it runs.
+/// A job whose preconditions are checked, as far as possible before it runs.
 struct Prepared<'a> {
     job: &'a dyn Job,
     options: &'a Options,
     outputs: Outputs,
     faces: Axes<[Boundary; 2]>,
     host: Host,
-    /// The computation, which ends with its last step only.
+    /// The computation without a stop criterion.
     endless: Spec,
     trace: Option<Arc<Trace>>,
 }
@@ -114,7 +113,7 @@ impl<'a> Prepared<'a> {
         Ok(Self { job, options, outputs, faces, host, endless, trace })
     }
 
-    /// The run that was asked for: the state after it.
+    /// Runs the requested steps and returns the state after them.
     fn run(&self, steps: u64) -> Result<(RawVolume, Report)> {
         let stencil = match self.options.until {
             Some(until) => {
@@ -132,19 +131,20 @@ impl<'a> Prepared<'a> {
         let report = self.host.execute(&stencil, &mut volume, steps, Some(watch));
         progress.clear();
         let report = report?;
-        // That the limits were disturbed is noted by the process that measures them, and stands next to the roofline.
+        // The process that measures the limits notes that they were disturbed, and the roofline line says so
+        // too.
         report.notes.iter().filter(|what| !what.ends_with(DISTURBED)).for_each(|what| note(what));
         Ok((volume, report))
     }
 
-    /// The state after so many steps of another run, which nobody watches.
+    /// The state after `steps` steps of another run without progress display.
     fn again(&self, steps: u64) -> Result<RawVolume> {
         let mut volume = self.job.initial()?;
         self.host.execute(&self.endless, &mut volume, steps, None)?;
         Ok(volume)
     }
 
-    /// Writes what was asked for.
+    /// Writes the requested files.
     fn save(&self, volume: &RawVolume, report: &Report) -> Saved {
         let mut saved = Saved::default();
         let begin = Instant::now();
@@ -160,7 +160,7 @@ impl<'a> Prepared<'a> {
         saved
     }
 
-    /// What stands above a plot.
+    /// The title of a plot.
     fn plot_title(&self, look: &Look, done: u64) -> String {
         let extents = self.job.extents();
         let field = match self.endless.cell.fields() {
@@ -174,10 +174,10 @@ impl<'a> Prepared<'a> {
         format!("{}{field} {}{plane}, step {done}", self.job.app(), across(&extents))
     }
 
-    /// Compares the result; what hinders that is among the failures of `saved`.
+    /// Compares the result. An error of the comparison becomes a failure of `saved`.
     ///
     /// # Errors
-    /// Of telling the other processes.
+    /// Those of sending to the other processes.
     fn check(&self, volume: &RawVolume, report: &Report, saved: &mut Saved) -> Result<Check> {
         let begin = Instant::now();
         let waiting = Progress::waiting("checking");
@@ -191,7 +191,7 @@ impl<'a> Prepared<'a> {
             let (done, faces) = (report.done, self.faces);
             self.job.check(&Ran { after: volume, done, block, faces, reach, again: &again })
         };
-        // The answer is there, whatever hinders the comparison.
+        // The result exists, even if the comparison fails.
         let mut check = check.unwrap_or_else(|error| {
             let none = Check::none(&error);
             saved.failures.push(error);
@@ -209,7 +209,7 @@ impl<'a> Prepared<'a> {
         Ok(check)
     }
 
-    /// What a run says of itself, and then the application.
+    /// The values of the report and of the application.
     fn answer(&self, volume: &RawVolume, report: &Report, steps: u64) -> Answer {
         let extents = self.job.extents();
         let mut answer = vec![("extents", json!(extents)), ("steps", report.done.into())];
@@ -221,7 +221,7 @@ impl<'a> Prepared<'a> {
         }
         if self.options.until.is_some() {
             answer.push(("residual", json!(report.residual)));
-            // A run that was through before it began, by one that checked nothing, knows no residual.
+            // A resumed run without remaining steps has no residual if the earlier run checked none.
             answer.push(("converged", json!(report.converged())));
         }
         answer.extend(self.job.answer(volume, report));
@@ -231,7 +231,7 @@ impl<'a> Prepared<'a> {
         answer
     }
 
-    /// What was asked for.
+    /// The settings of the run.
     fn settings(&self, steps: u64) -> Answer {
         let input = self.options.input.as_ref().map(|path| path.display().to_string());
         let mut settings = vec![
@@ -280,7 +280,7 @@ impl<'a> Prepared<'a> {
         }
     }
 
-    /// Records what the host did since `begin`.
+    /// Records a span of the host from `begin` until now.
     fn traced(&self, what: &str, begin: Instant) {
         if let Some(trace) = &self.trace {
             trace.add("host", what, begin);
@@ -288,14 +288,14 @@ impl<'a> Prepared<'a> {
     }
 }
 
-/// Tells the other processes to take part in a run of so many steps more, or that there is none.
+/// Tells the other processes to take part in a run of `steps` more steps, or that there is none.
 fn lead(steps: Option<u64>) -> Result<()> {
     let Some(net) = world::net() else { return Ok(()) };
     let order = steps.map_or(Vec::new(), |steps| steps.to_le_bytes().to_vec());
     broadcast(net, order).map(|_| ())
 }
 
-/// Takes part in the runs that process 0 makes to check its answer.
+/// Takes part in the runs that process 0 makes to check its result.
 fn follow(again: impl Fn(u64) -> Result<RawVolume>) -> Result<()> {
     while let Some(net) = world::net() {
         let Ok(steps) = <[u8; 8]>::try_from(broadcast(net, Vec::new())?.as_slice()) else { break };
@@ -304,7 +304,7 @@ fn follow(again: impl Fn(u64) -> Result<RawVolume>) -> Result<()> {
     Ok(())
 }
 
-/// Bytes of a cell's fields.
+/// Number of bytes of a cell's fields.
 pub fn cell_bytes(cell: CellType) -> u64 {
     cell.fields().iter().map(|field| field.kind.size() as u64).sum()
 }
@@ -320,7 +320,7 @@ fn kinds(cell: CellType) -> String {
     }
 }
 
-/// The same extents with the longest last, where the last is shorter than a vector and that matters.
+/// The same extents with the longest last, if the last is shorter than a vector and that matters.
 fn fast_axis_last(extents: &[usize]) -> Option<Vec<usize>> {
     let (&last, longest) = (extents.last()?, *extents.iter().max()?);
     (last < 16 && longest >= 1024).then(|| {

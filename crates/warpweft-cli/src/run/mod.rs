@@ -1,4 +1,4 @@
-//! `warpweft run`: one application from its initial state to a checked, reported, saved result.
+//! `warpweft run`: one application from its initial state to a checked, reported and saved result.
 
 pub mod apps;
 pub mod check;
@@ -34,7 +34,7 @@ enum App {
     Life(life::Flat),
     /// Life in three dimensions: five neighbours of 26 give birth, two to seven keep alive.
     Life3d(life::Deep),
-    /// A picture put together again from its edges.
+    /// An image rebuilt from its edges.
     #[command(mut_arg("steps", |arg| by_default(arg, edge::STEPS)))]
     Edge(edge::Edge<Options>),
     /// Temperatures of heated tissue: nine coefficients a cell.
@@ -57,7 +57,7 @@ enum App {
 }
 
 impl Run {
-    /// Whether processes that `mpirun` started share the work: sweeps in place are one's.
+    /// Whether processes that `mpirun` started share the work; sweeps in place run in one process.
     pub fn is_of_ranks(&self) -> bool {
         !matches!(self.app, App::Laplace(_))
     }
@@ -70,12 +70,12 @@ impl Run {
             App::Heat(heat) => heat.run(),
             App::Life(life) => life.run(),
             App::Life3d(life) => life.run(),
-            App::Edge(edge) => edge.take(),
-            App::Hyperthermia(hyperthermia) => hyperthermia.take(),
-            App::Himeno(himeno) => himeno.take(),
-            App::Swim(swim) => swim.take(),
-            App::Tricubic(tricubic) => tricubic.take(),
-            App::Seismic(seismic) => seismic.take(),
+            App::Edge(edge) => edge.execute(),
+            App::Hyperthermia(hyperthermia) => hyperthermia.execute(),
+            App::Himeno(himeno) => himeno.execute(),
+            App::Swim(swim) => swim.execute(),
+            App::Tricubic(tricubic) => tricubic.execute(),
+            App::Seismic(seismic) => seismic.execute(),
             App::Laplace(laplace) => laplace.run().map(Some),
         });
         match outcome {

@@ -13,40 +13,41 @@ use crate::arguments::{Grid, PolicyChoice, Size, UntilChoice, at_least_one, whol
 pub struct Options {
     #[command(flatten)]
     pub grid: Grid,
-    /// Steps to do.
+    /// Number of steps.
     #[arg(long, value_name = "N", value_parser = whole::<u64>)]
     pub steps: Option<u64>,
-    /// Ranks, each with a subdomain of the volume, and cores of its own or, by --device gpus, a GPU. Of several
-    /// processes a multiple of their number [default: 1; of processes that mpirun started one a GPU,
-    /// at least one a process].
+    /// Number of ranks. Each has a subdomain of the volume, and its own cores or, with --device gpus, a GPU.
+    /// With several processes, a multiple of their number [default: 1; under mpirun one a GPU, at least one a
+    /// process].
     #[arg(long, value_name = "N", value_parser = at_least_one::<NonZero<usize>>)]
     pub ranks: Option<NonZero<usize>>,
-    /// Subdomains along each axis, slowest first, one a rank [default: what cuts fewest dependences].
+    /// Number of subdomains along each axis, slowest first, one a rank [default: the partition that cuts the
+    /// fewest dependences].
     #[arg(long, value_name = "NxNxN")]
     pub rank_grid: Option<Size>,
     /// Steps between two halo exchanges of several ranks [default: searched while running].
     #[arg(long, value_name = "R", value_parser = at_least_one::<NonZero<usize>>)]
     pub depth: Option<NonZero<usize>>,
-    /// Save the state to this folder every so many steps, to go on from after a failure.
+    /// Save the state in this folder at intervals, so that a failed run can be resumed.
     #[arg(long, value_name = "DIR")]
     pub checkpoint: Option<PathBuf>,
     /// Steps between two checkpoints.
     #[arg(long, value_name = "N", requires = "checkpoint", default_value = "1000",
           value_parser = at_least_one::<NonZero<u64>>)]
     pub checkpoint_every: NonZero<u64>,
-    /// Go on from the newest checkpoint; --steps counts those done too.
+    /// Continue from the newest checkpoint; --steps counts the steps done before too.
     #[arg(long, requires = "checkpoint")]
     pub resume: bool,
-    /// The tunables, as --json prints them, ranks included [default: tuned ones, else by rule].
+    /// The tunables, as --json prints them, including ranks [default: tuned, else by rule].
     #[arg(long, value_name = "JSON")]
     pub policy: Option<PolicyChoice>,
-    /// Initial state from a file: .npy, or .png for two dimensions (greys from 0 to 1 for heat, alive
-    /// above 127 for life, 0 to 255 otherwise). Of several fields the shown one is replaced.
+    /// Initial state from a file: .npy, or .png for two dimensions (greys from 0 to 1 for heat, alive above
+    /// 127 for life, 0 to 255 otherwise). If cells have several fields, it replaces the one that is shown.
     #[arg(long, value_name = "FILE")]
     pub input: Option<PathBuf>,
-    /// Save the result: .npy, .vti (ParaView) or .png (the middle plane; of heat, life and edge in the
-    /// greys that --input reads, else in colours from the least to the greatest). Of several fields .vti
-    /// has all, the others the one that the report names. May be repeated.
+    /// Save the result: .npy, .vti (ParaView) or .png (the middle plane; for heat, life and edge in the greys
+    /// that --input reads, else in colours from the least to the greatest value). If cells have several
+    /// fields, .vti has all, the other formats the one that the report names. May be repeated.
     #[arg(long, value_name = "FILE")]
     pub output: Vec<PathBuf>,
     /// Draw the middle plane with axes and a colour bar [default file: APP.png].
@@ -55,13 +56,14 @@ pub struct Options {
     /// Save a timeline that Perfetto (ui.perfetto.dev) opens.
     #[arg(long, value_name = "FILE.json")]
     pub trace: Option<PathBuf>,
-    /// Start from noise with this seed.
+    /// Start from random cells with this seed.
     #[arg(long, value_name = "N", conflicts_with = "input", value_parser = whole::<u64>)]
     pub seed: Option<u64>,
-    /// Stop early when a step's largest change is at most this; sum:X and squares:X add over cells.
+    /// Stop when the largest change in a step is at most this; sum:X and squares:X add up the changes of all
+    /// cells.
     #[arg(long, value_name = "[NORM:]X")]
     pub until: Option<UntilChoice>,
-    /// Compare with --until after every so many steps only; the steps between run faster [default: 1].
+    /// Check --until only after every N steps; the steps in between run faster [default: 1].
     #[arg(long, value_name = "N", requires = "until", value_parser = at_least_one::<NonZero<u64>>)]
     pub check_every: Option<NonZero<u64>>,
     /// Print one JSON object instead of the report.
@@ -70,7 +72,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Whether they say how many ranks there are.
+    /// Whether the options give the number of ranks.
     pub fn tells_ranks(&self) -> bool {
         let policy = matches!(self.policy, Some(PolicyChoice::Ranks(_)));
         policy || self.ranks.is_some() || self.rank_grid.is_some()
@@ -79,7 +81,7 @@ impl Options {
     /// The extents: those of the input (`shape`), of `--size`, or the default.
     ///
     /// # Errors
-    /// Input and `--size` differ, or they have another number of axes than `default`.
+    /// Input and `--size` differ, or their number of axes is not that of `default`.
     pub fn extents(&self, shape: Option<&[usize]>, default: Axes<usize>) -> Result<Axes<usize>> {
         let dims = default.rank();
         let Some(shape) = shape else { return self.grid.extents(default) };

@@ -1,4 +1,4 @@
-//! What a run came to: for people, or as one JSON object.
+//! The outcome of a run, as text or as one JSON object.
 
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -16,32 +16,32 @@ use crate::output::{complain, say, scaled, time};
 /// Values by name.
 pub type Answer = Vec<(&'static str, Value)>;
 
-/// Everything there is to say about a run.
+/// The outcome of a run.
 pub struct Outcome {
     /// The application.
     pub app: &'static str,
-    /// What was computed.
+    /// The computation.
     pub title: String,
-    /// What was asked for, so that a record of the run says of what.
+    /// The settings, so that the JSON object is complete.
     pub settings: Answer,
-    /// What the run did.
+    /// The report of the run.
     pub report: Report,
-    /// The application's own answer.
+    /// The application's own results.
     pub answer: Answer,
     /// The comparison with a reference solution.
     pub check: Check,
-    /// What else there is to say about it to people: names and texts of further lines.
+    /// Further lines of the text, by name.
     pub lines: Vec<(&'static str, String)>,
-    /// The files written, and what kept others from being.
+    /// The files that were written, and errors of others.
     pub saved: Saved,
     /// Whether to print JSON.
     pub json: bool,
-    /// How far it came when it was asked to end, e.g. `3 steps`; `None` for a run that was not.
+    /// How far the run came if it was interrupted, e.g. `3 steps`.
     pub interrupted: Option<String>,
 }
 
 impl Outcome {
-    /// Prints it; the status says whether it was checked, found wrong, or interrupted.
+    /// Prints it; the exit status says whether it passed its check, failed, or was interrupted.
     pub fn report(&self) -> ExitCode {
         let said = say(&if self.json { self.to_json().to_string() } else { self.to_text() });
         let failures = &self.saved.failures;
@@ -152,9 +152,9 @@ impl Outcome {
     }
 }
 
-/// A part of the answer in words: units last; what the title says or what is as ever left out.
+/// One result in words, with the unit last. Values that the title has, or that are defaults, are omitted.
 fn said((name, value): &(&'static str, Value)) -> Option<String> {
-    // The last three are in lines of their own.
+    // The last three have lines of their own.
     let told =
         ["extents", "steps", "sweeps", "rows", "columns", "workers", "overhead_percent", "failed"]
             .contains(name);
@@ -165,7 +165,7 @@ fn said((name, value): &(&'static str, Value)) -> Option<String> {
     let units = [("_metres", " m"), ("_seconds", " s")];
     let unit = units.iter().find_map(|(ending, unit)| Some((name.strip_suffix(ending)?, *unit)));
     let (name, unit) = unit.unwrap_or((name, ""));
-    // Sums over all cells are what runs are compared by, here and with other programs.
+    // Sums over all cells serve to compare runs, also with other programs.
     let unknown = value.is_null() && ["residual", "converged"].contains(&name);
     let value = match value.as_f64().filter(|_| name.starts_with("sum_of_")) {
         Some(sum) => format!("{sum}"),
@@ -183,8 +183,8 @@ fn shown(value: Option<f64>) -> String {
     }
 }
 
-/// How the rate compares with the roofline, which is memory bandwidth at one step per pass. Several fused steps may
-/// exceed it; the line then gives their number.
+/// The rate as a fraction of the roofline, which is memory bandwidth at one step per pass. Several fused
+/// steps may exceed it; the line then gives their number.
 fn roofline_line(report: &Report) -> Option<String> {
     let (roofline, fraction) = (report.roofline.as_ref()?, report.roofline_fraction?);
     let reached = if fraction < 1.0 {
@@ -195,7 +195,7 @@ fn roofline_line(report: &Report) -> Option<String> {
     } else {
         format!("{fraction:.2} times")
     };
-    // To a tenth: halo exchanges, checks and checkpoints cut passes short.
+    // To a tenth, because halo exchanges, checks and checkpoints shorten passes.
     let depth = (10.0 * report.temporal_depth.unwrap_or(1.0)).round() / 10.0;
     let how =
         if depth > 1.0 { format!(", with {depth} fused steps per pass") } else { String::new() };
@@ -253,7 +253,7 @@ mod tests {
         assert_eq!(said(0.6, 1.0), format!("60 % {roofline}"));
         let deep = said(3.1, 20.0);
         assert_eq!(deep, format!("3.10 times {roofline}, with 20 fused steps per pass"));
-        // 100 steps in 13 passes, as of 8 steps between two halo exchanges.
+        // 100 steps in 13 passes, e.g. with 8 steps between two halo exchanges.
         let cut = said(0.9, 100.0 / 13.0);
         assert_eq!(cut, format!("90 % {roofline}, with 7.7 fused steps per pass"));
         let mut busy = report(0.9, 1.0);

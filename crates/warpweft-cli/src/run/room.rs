@@ -1,5 +1,4 @@
-//! Whether there is room on the disk for what a run will write, found out before any work is done. Not: other
-//! writers, who may take it meanwhile.
+//! Checks before a run that the disk has room for its results. Other programs may still fill it meanwhile.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
@@ -12,22 +11,22 @@ use warpweft::{Error, Result};
 use super::files::{Format, Outputs};
 use crate::output::scaled;
 
-/// Refuses a run of `cells` cells whose results don't fit on the disks of their folders. Of what nothing is
-/// known, such as a disk that can't be asked or a picture, nothing is refused.
+/// Refuses a run of `cells` cells whose results don't fit on the disks of their folders. If the space or the
+/// size is unknown, e.g. of a picture, nothing is refused.
 ///
 /// # Errors
-/// There is less room than the results of a disk need together.
+/// A disk has less space than its results need together.
 pub fn need_room(outputs: &Outputs, cell: CellType, cells: usize) -> Result<()> {
     let mut disks = BTreeMap::<u64, u64>::new();
     for (path, format) in &outputs.results {
-        // What is there and no file, a pipe or /dev/null, takes any.
+        // An existing path that is not a file, e.g. a pipe or /dev/null, takes any amount.
         if std::fs::metadata(path).is_ok_and(|known| !known.is_file()) {
             continue;
         }
         let sizes = cell.fields().iter().map(|field| field.kind.size() as u64);
         let bytes = cells as u64
             * match format {
-                // The field that is shown, which is not known yet.
+                // One field; which one is not known yet.
                 Format::Npy => sizes.min().unwrap_or(0),
                 Format::Vti => sizes.sum(),
                 Format::Png => 0,
@@ -35,10 +34,10 @@ pub fn need_room(outputs: &Outputs, cell: CellType, cells: usize) -> Result<()> 
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let folder = folder.unwrap_or(Path::new("."));
         let (Ok(known), Ok(disk)) = (std::fs::metadata(folder), statvfs(folder)) else { continue };
-        // What is written over is replaced when the new file is whole.
+        // An existing file is replaced only when the new file is complete.
         let needed = disks.entry(known.dev()).or_default();
         *needed += bytes;
-        // Some network file systems tell nothing.
+        // Some network file systems report nothing.
         if disk.f_blocks == 0 {
             continue;
         }
@@ -74,17 +73,18 @@ mod tests {
             plot: None,
             trace: None,
         };
-        let told = |names: &[&str], cells| need_room(&results(names), CellType::of::<f64>(), cells);
-        told(&["a.npy", "a.vti", "a.png"], 8).unwrap();
-        told(&["a.png"], 1 << 55).unwrap();
+        let check =
+            |names: &[&str], cells| need_room(&results(names), CellType::of::<f64>(), cells);
+        check(&["a.npy", "a.vti", "a.png"], 8).unwrap();
+        check(&["a.png"], 1 << 55).unwrap();
         for name in ["a.npy", "a.vti"] {
-            let error = told(&["a.png", name], 1 << 55).unwrap_err().to_string();
+            let error = check(&["a.png", name], 1 << 55).unwrap_err().to_string();
             assert!(error.contains(name) && error.contains("its disk has"), "{error}");
         }
-        // Two that fit alone, and not together.
+        // Two files that fit alone but not together.
         let disk = statvfs(folder.path()).unwrap();
         let most = (disk.f_bavail * disk.f_frsize / 8 * 2 / 3) as usize;
-        told(&["a.npy"], most).unwrap();
-        told(&["a.npy", "b.npy"], most).unwrap_err();
+        check(&["a.npy"], most).unwrap();
+        check(&["a.npy", "b.npy"], most).unwrap_err();
     }
 }

@@ -1,4 +1,4 @@
-//! JSON values as people read them.
+//! JSON values in readable form.
 
 use serde_json::{Map, Value};
 

@@ -38,9 +38,9 @@ fn every_application_is_right() {
 fn sums_over_all_cells_are_told_in_full() {
     let line = "swim --size 64 --steps 9";
     let said = warpweft(&format!("run {line} --device cpu")).fine();
-    let told = said.split("sum of u ").nth(1).and_then(|rest| rest.split(',').next());
-    let told: f64 = told.and_then(|sum| sum.parse().ok()).expect("a number");
-    assert_eq!(json(line)["result"]["sum_of_u"].as_f64().map(f64::to_bits), Some(told.to_bits()));
+    let sum = said.split("sum of u ").nth(1).and_then(|rest| rest.split(',').next());
+    let sum: f64 = sum.and_then(|sum| sum.parse().ok()).expect("a number");
+    assert_eq!(json(line)["result"]["sum_of_u"].as_f64().map(f64::to_bits), Some(sum.to_bits()));
 }
 
 #[test]
@@ -156,14 +156,14 @@ fn a_blast_s_wave_is_told_only_while_it_is_whole_and_alone() {
     let folder = tempfile::tempdir().expect("a temporary directory");
     let still = Volume::<f32, 3>::zeroed([64; 3]).expect("a small volume");
     npy::write(&folder.path().join("still.npy"), &still, 0).expect("a small file");
-    let told = |line: &str| {
+    let shows_wave = |line: &str| {
         let line = format!("run seismic {line} --device cpu --json");
         let json = warpweft_in(folder.path(), &line).json();
         assert!(json["result"]["time_seconds"].as_f64().is_some(), "{json}");
         ["p_wave_expected_at_metres", "p_wave_found_at_metres"]
             .map(|name| !json["result"][name].is_null())
     };
-    assert_eq!(told("--size 64 --steps 60"), [true, true]);
+    assert_eq!(shows_wave("--size 64 --steps 60"), [true, true]);
     for line in [
         // Not yet out of where it came from; partly or wholly gone; met by what came back from a near face.
         "--size 64 --steps 3",
@@ -174,7 +174,7 @@ fn a_blast_s_wave_is_told_only_while_it_is_whole_and_alone() {
         // Another start.
         "--input still.npy --steps 60",
     ] {
-        assert_eq!(told(line), [false, false], "{line}");
+        assert_eq!(shows_wave(line), [false, false], "{line}");
     }
 }
 

@@ -18,7 +18,7 @@ fn within(kib: u64, directory: &Path, line: &str) -> Ran {
 }
 
 /// Bytes needed and available, as an error tells them.
-fn told(error: &str) -> Option<[u64; 2]> {
+fn bytes_in(error: &str) -> Option<[u64; 2]> {
     let number = |until: &str| error.split(until).next()?.rsplit(' ').next()?.parse().ok();
     Some([number(" bytes needed")?, number(" available")?])
 }
@@ -62,7 +62,7 @@ fn whatever_the_limit_a_run_is_right_or_says_what_it_wanted() {
             refused += 1;
             ran.fails(1, &[]);
             let thread = ran.err.contains("no thread to be had") && ran.err.contains("`-v`");
-            let memory = ran.err.contains("out of memory") || told(&ran.err).is_some();
+            let memory = ran.err.contains("out of memory") || bytes_in(&ran.err).is_some();
             assert!(thread || memory, "{line} in {more} KiB: {}", ran.err);
         }
     }
@@ -75,7 +75,7 @@ fn what_a_shell_allows_is_all_that_is_available() {
     let folder = tempfile::tempdir().expect("a temporary directory");
     let ran = within(400_000, folder.path(), "run heat --device cpu --size 1000 --steps 1");
     ran.fails(1, &["host memory: ", "choose a --size up to about"]);
-    let [needed, available] = told(&ran.err).expect("both numbers");
+    let [needed, available] = bytes_in(&ran.err).expect("both numbers");
     assert!(needed > 4_000_000_000 && available < 400_000 << 10, "{}", ran.err);
 }
 

@@ -20,7 +20,7 @@ fn any_number_of_ranks_gives_the_same_answer_and_it_is_checked() {
         assert_eq!(spread["check"]["passed"], true);
         assert_eq!(spread["policy"]["ranks"], ranks);
     }
-    // Of rates too: one process and one rank count the bytes of their trips alike, and against one bound.
+    // Of rates too: one process and one rank count the bytes of their passes alike, against the same roofline.
     for line in ["--depth 8 --ranks 2", "--ranks 1"] {
         let line = format!("run heat --device cpu --size 64 --steps 24 --threads 2 {line}");
         let json = object(&format!("{line} --json"));

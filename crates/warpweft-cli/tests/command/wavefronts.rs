@@ -112,7 +112,7 @@ fn a_report_has_the_threads_that_ran_and_more_than_have_work_are_not_started() {
     let quota = info["machine"]["cpu"]["quota"].as_f64();
     let at_once = quota.map_or(cores, |quota| cores.min(quota.max(1.0) as u64));
     let crowd = |threads: u64| format!("note: --threads {threads} for {at_once} core");
-    let told = |threads: u64| match threads > cores {
+    let label = |threads: u64| match threads > cores {
         true => format!("{threads} threads on {cores} core"),
         false => format!("{threads} core"),
     };
@@ -132,7 +132,7 @@ fn a_report_has_the_threads_that_ran_and_more_than_have_work_are_not_started() {
             let object = json(&run.fine());
             let ran = object["policy"]["threads"].as_u64().unwrap();
             let device = object["devices"][0].as_str().unwrap();
-            assert!(device.starts_with(&told(ran)), "{line}: {device}");
+            assert!(device.starts_with(&label(ran)), "{line}: {device}");
             (ran, object["result"].clone())
         };
         let (one, alone) = ran(1);
@@ -148,7 +148,7 @@ fn a_report_has_the_threads_that_ran_and_more_than_have_work_are_not_started() {
     assert_eq!(run.err.matches(&crowd(4096)).count(), 1, "{}", run.err);
     let object = json(&run.fine());
     let (ran, device) = (object["policy"]["threads"].as_u64(), object["devices"][0].as_str());
-    assert!(device.unwrap().starts_with(&told(ran.unwrap())), "{device:?}");
+    assert!(device.unwrap().starts_with(&label(ran.unwrap())), "{device:?}");
 }
 
 #[test]

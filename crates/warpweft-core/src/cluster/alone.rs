@@ -1,4 +1,4 @@
-//! A network of one rank: what works over ranks works without any others.
+//! A transport with one rank. Code for several ranks then works without any others.
 
 use super::transport::{Tag, Transport};
 use crate::error::{Error, Result};

@@ -1,5 +1,4 @@
-//! Steps that every rank takes together, over any transport. All ranks must call them in the same
-//! order.
+//! Collective operations over any transport. All ranks must call them in the same order.
 
 use super::transport::{Tag, Transport};
 use crate::error::{Error, Result};
@@ -7,10 +6,10 @@ use crate::error::{Error, Result};
 const GATHER: Tag = Tag(Tag::COLLECTIVE);
 const BROADCAST: Tag = Tag(Tag::COLLECTIVE + 1);
 
-/// Brings every rank's message to rank 0, in rank order; the others get an empty list.
+/// Gathers every rank's message on rank 0, in rank order; the other ranks get an empty list.
 ///
 /// # Errors
-/// As [`Transport::receive`].
+/// See [`Transport::receive`].
 pub fn gather(net: &dyn Transport, message: Vec<u8>) -> Result<Vec<Vec<u8>>> {
     if net.rank() > 0 {
         net.send(0, GATHER, message)?;
@@ -23,10 +22,10 @@ pub fn gather(net: &dyn Transport, message: Vec<u8>) -> Result<Vec<Vec<u8>>> {
     Ok(all)
 }
 
-/// Brings rank 0's message to every rank; what the others pass is ignored.
+/// Sends rank 0's message to every rank; the arguments of the others are ignored.
 ///
 /// # Errors
-/// As [`Transport::receive`].
+/// See [`Transport::receive`].
 pub fn broadcast(net: &dyn Transport, message: Vec<u8>) -> Result<Vec<u8>> {
     if net.rank() > 0 {
         return net.receive(0, BROADCAST);
@@ -37,19 +36,19 @@ pub fn broadcast(net: &dyn Transport, message: Vec<u8>) -> Result<Vec<u8>> {
     Ok(message)
 }
 
-/// Whether every rank means the same by `about`, e.g. the spec and partition written out.
+/// Checks that every rank has the same text `mine` about a thing, e.g. the spec and partition written out.
 ///
 /// # Errors
-/// On every rank, naming the first rank that differs from rank 0 and both values; as
+/// On every rank, naming the first rank that differs from rank 0 and both values. See also
 /// [`Transport::receive`].
 pub fn agree(net: &dyn Transport, about: &str, mine: &str) -> Result<()> {
     agree_on_each(net, &[(about, mine.to_string())])
 }
 
-/// [`agree`] about several things at once: what differs is named, and no more.
+/// [`agree`] about several things at once. The error names only those that differ.
 ///
 /// # Errors
-/// As [`agree`].
+/// See [`agree`].
 pub fn agree_on_each(net: &dyn Transport, mine: &[(&str, String)]) -> Result<()> {
     let values: Vec<_> = mine.iter().map(|(_, value)| value.as_str()).collect();
     let text = values.join("\0").into_bytes();
@@ -71,10 +70,10 @@ pub fn agree_on_each(net: &dyn Transport, mine: &[(&str, String)]) -> Result<()>
     Err(Error::spec(what, "start every rank with the same program and arguments"))
 }
 
-/// Brings rank 0's bytes to every rank, if it has them: otherwise its error.
+/// Sends rank 0's bytes to every rank, or its error.
 ///
 /// # Errors
-/// On rank 0 its own, on the others one that names it; as [`Transport::receive`].
+/// On rank 0 its own, on the others one that names it. See also [`Transport::receive`].
 pub fn agree_on(net: &dyn Transport, mine: Result<Vec<u8>>) -> Result<Vec<u8>> {
     if net.rank() > 0 {
         let message = broadcast(net, Vec::new())?;
@@ -87,11 +86,11 @@ pub fn agree_on(net: &dyn Transport, mine: Result<Vec<u8>>) -> Result<Vec<u8>> {
     mine
 }
 
-/// [`gather`], if no rank failed.
+/// [`gather`], unless a rank failed.
 ///
 /// # Errors
-/// On every rank, if any did: its own on those, on the others one that names the first; as
-/// [`Transport::receive`].
+/// If a rank failed, every rank gets an error: its own, or one that names the first rank that failed. See
+/// also [`Transport::receive`].
 pub fn gather_fine(net: &dyn Transport, mine: Result<Vec<u8>>) -> Result<Vec<Vec<u8>>> {
     let all = gather(net, encoded(&mine))?;
     let bad = all.iter().position(|theirs| theirs.first() != Some(&FINE));

@@ -1,4 +1,4 @@
-//! Ranks as threads of this process: the transport of tests, and of one node without MPI.
+//! Ranks as threads of this process: the transport of tests, and of one host without MPI.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -29,7 +29,7 @@ struct Rank<'a> {
 }
 
 impl Exchange {
-    /// No call panics while it holds the lock, so a poisoned state is still whole.
+    /// No call panics while it holds the lock, so the state is consistent even if the lock is poisoned.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -80,7 +80,7 @@ impl<'a> Rank<'a> {
         }
     }
 
-    /// Aborts everyone over a message that will not come.
+    /// Aborts all ranks because a message will never come.
     fn give_up(&self, tag: Tag, what: String, hint: &str) -> Error {
         let rank = tag.receiver(self.rank);
         self.exchange.abort(rank, &what);
@@ -150,10 +150,10 @@ impl Transport for Rank<'_> {
     }
 }
 
-/// Runs `work` on `ranks` ranks, each a thread, and returns what every one of them came to.
+/// Runs `work` on `ranks` ranks, each a thread, and returns the result of each.
 ///
-/// A rank that returns an error or panics aborts all others, so no call waits for ever: a rank
-/// that is alive but silent is given `deadline` a receive.
+/// A rank that returns an error or panics aborts all others. A rank that is alive but sends nothing for
+/// `deadline` also aborts them, so no call waits forever.
 pub fn in_process_all<T: Send>(
     ranks: usize,
     deadline: Duration,
@@ -171,10 +171,10 @@ pub fn in_process_all<T: Send>(
     in_threads(0..ranks, |rank| work(&Rank { exchange: &exchange, rank }), ended)
 }
 
-/// As [`in_process_all`]; the results of all ranks, or the error of the rank that failed first.
+/// Like [`in_process_all`], but returns the results of all ranks, or the error of the rank that failed first.
 ///
 /// # Errors
-/// Whatever `work` fails with on any rank; a rank's panic.
+/// Any error of `work` on any rank; a rank's panic.
 pub fn in_process<T: Send>(
     ranks: usize,
     deadline: Duration,
@@ -265,7 +265,7 @@ mod tests {
         });
         let error = ended.unwrap_err().to_string();
         assert!(error.contains("rank 1 ended without sending message 3"), "{error}");
-        // Both alive, both waiting.
+        // Both ranks are alive, and both wait.
         let silent =
             in_process(2, Duration::from_millis(50), |net| net.receive(1 - net.rank(), Tag(3)));
         let error = silent.unwrap_err().to_string();

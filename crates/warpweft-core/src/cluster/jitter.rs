@@ -1,4 +1,4 @@
-//! Repeatable noise for simulations: the same seed gives the same run.
+//! Reproducible noise for simulations: the same seed gives the same run.
 
 /// A source of noise factors around 1.
 #[derive(Clone, Debug)]

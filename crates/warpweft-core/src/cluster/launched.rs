@@ -1,25 +1,25 @@
-//! Whether this process is one of several that a launcher such as `mpirun` started, found out from
-//! the environment before any library is loaded, and whether anybody has dealt with the others.
+//! Detects from the environment, before any library is loaded, whether a launcher such as `mpirun` started
+//! this process as one of several. Also records whether the program has joined the others.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::{Error, Result};
 
-/// Whether the others were joined, or have left the work to this process.
+/// Whether this process joined the others, or is the only one that works.
 static SETTLED: AtomicBool = AtomicBool::new(false);
 
 /// The launcher that set the variables of the ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Launcher {
-    /// Open MPI's `mpirun`.
+    /// The process manager of MPICH and its derivatives (Intel MPI, MVAPICH, Cray), also under Slurm.
     OpenMpi,
     /// The process manager of MPICH and its kin (Intel MPI, MVAPICH, Cray), also under Slurm.
     Pmi,
-    /// PMIx under Slurm, which starts programs of either.
+    /// PMIx under Slurm, which starts programs of either library.
     Pmix,
 }
 
-/// This process's place among those started with it.
+/// This process's rank among the processes of one launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Launched {
     /// Who started it.
@@ -30,7 +30,7 @@ pub struct Launched {
     pub ranks: usize,
 }
 
-/// The variables that hold rank and number, in the order in which they are looked for.
+/// For each launcher the variables with the rank and with the number of ranks, in the order of the search.
 const KNOWN: [(Launcher, &str, &[&str]); 3] = [
     (Launcher::OpenMpi, "OMPI_COMM_WORLD_RANK", &["OMPI_COMM_WORLD_SIZE"]),
     (Launcher::Pmi, "PMI_RANK", &["PMI_SIZE"]),
@@ -38,19 +38,20 @@ const KNOWN: [(Launcher, &str, &[&str]); 3] = [
 ];
 
 impl Launched {
-    /// This process's place; `None` if no launcher started other processes.
+    /// The rank of this process; `None` if no launcher started other processes.
     pub fn detect() -> Option<Self> {
         Self::from(|name| std::env::var(name).ok())
     }
 
-    /// What is wrong with variables that name other processes but not the number of this one: no
-    /// numbers, one without the other, or those of Slurm alone, whose processes can't be joined.
+    /// What is wrong with the launcher's variables, if they show other processes but not this one's rank:
+    /// values that are not numbers, one variable without the other, or only those of Slurm, whose processes
+    /// can't be joined.
     pub fn misread() -> Option<String> {
         misread(|name| std::env::var(name).ok())
     }
 
-    /// What a run by this process alone should tell where it is one of several and nobody has dealt
-    /// with the others: each of them then does all of the work. Reports have it among their notes.
+    /// A note for a run by this process alone, if it is one of several and did not join the others: each of
+    /// them then does all of the work. Reports contain it.
     pub fn unjoined() -> Option<String> {
         if SETTLED.load(Ordering::Relaxed) {
             return None;
@@ -67,14 +68,14 @@ impl Launched {
         )
     }
 
-    /// Leaves what follows to one of the processes: whether that is this one, as it is where there are
-    /// no others. Those for which it is not should end.
+    /// Lets only one of the processes continue. Returns whether it is this one; a process without others gets
+    /// `true`. The other processes should end.
     pub fn first_only() -> bool {
         Self::settle();
         Self::detect().is_none_or(|launched| launched.rank == 0)
     }
 
-    /// The others are dealt with.
+    /// Records that the others are taken care of.
     pub(super) fn settle() {
         SETTLED.store(true, Ordering::Relaxed);
     }
@@ -87,7 +88,7 @@ impl Launched {
         })
     }
 
-    /// The error of a program that was built without what it takes to be one of several.
+    /// The error of a program that was built without the support to be one of several processes.
     ///
     /// # Errors
     /// Always, if there is more than one process.
@@ -106,7 +107,7 @@ impl Launched {
 }
 
 fn misread(variable: impl Fn(&str) -> Option<String>) -> Option<String> {
-    // Slurm's number of tasks may say other things, and is there without a launcher too.
+    // Slurm's number of tasks may have other meanings, and is set without a launcher too.
     let names = KNOWN.iter().flat_map(|&(_, rank, sizes)| [rank, sizes[0]]);
     let odd = names.filter(|name| !name.starts_with("SLURM")).find_map(|name| {
         let value = variable(name)?;
@@ -116,7 +117,7 @@ fn misread(variable: impl Fn(&str) -> Option<String>) -> Option<String> {
     odd.or_else(|| halved(&variable))
 }
 
-/// What is missing where only a rank or only a number is set, or only Slurm sets both.
+/// What is missing if only the rank or only the number is set, or if only Slurm sets both.
 fn halved(variable: &impl Fn(&str) -> Option<String>) -> Option<String> {
     if Launched::from(variable).is_some() {
         return None;
@@ -134,7 +135,7 @@ fn halved(variable: &impl Fn(&str) -> Option<String>) -> Option<String> {
     let slurm = || {
         let (rank, step) = (number("SLURM_PROCID")?, number("SLURM_STEP_NUM_TASKS"));
         let tasks = step.or_else(|| number("SLURM_NTASKS"))?;
-        // A batch script has rank 0 and a number of tasks too, but is no task of a step.
+        // A batch script has rank 0 and a number of tasks too, but is not a task of a step.
         let task = tasks > 1 && (rank > 0 || step.is_some());
         task.then(|| {
             format!(
@@ -197,7 +198,7 @@ mod tests {
             "{slurm}"
         );
         assert!(misread_of(&[("SLURM_PROCID", "0"), ("SLURM_STEP_NUM_TASKS", "4")]).is_some());
-        // A batch script; one process; processes that can be joined, whatever else is set.
+        // A batch script; one process; processes that can be joined.
         assert_eq!(misread_of(&[("SLURM_PROCID", "0"), ("SLURM_NTASKS", "4")]), None);
         assert_eq!(misread_of(&[("SLURM_PROCID", "0"), ("SLURM_STEP_NUM_TASKS", "1")]), None);
         assert_eq!(misread_of(&[("OMPI_COMM_WORLD_SIZE", "1")]), None);

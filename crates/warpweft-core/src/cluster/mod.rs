@@ -1,9 +1,9 @@
-//! How bytes move between ranks: a transport, collective steps on top of it, and simulated networks.
+//! Moves bytes between ranks: a transport, collective operations over it, and simulated networks.
 //!
-//! A *rank* is one of several workers that share no memory as far as a pattern can tell: threads
-//! of this process ([`in_process`]), processes of a cluster ([`Launched`]), or several threads of each of those
-//! ([`thread_group()`]). What the bytes mean is the
-//! pattern's business; this module knows no volumes, tiles or tasks.
+//! A *rank* is one of several workers that share no memory as far as a pattern knows: threads of this process
+//! ([`in_process`]), processes of a cluster ([`Launched`]), or several threads of each process
+//! ([`thread_group()`]). The pattern defines what the bytes mean; this module knows no volumes, tiles or
+//! tasks.
 
 mod alone;
 mod collective;

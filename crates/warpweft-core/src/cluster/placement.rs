@@ -1,4 +1,4 @@
-//! Which ranks share a host, and what of it is each one's.
+//! Which ranks share a host, and which cores each of them uses.
 
 use super::collective::{broadcast, gather};
 use super::transport::Transport;
@@ -7,21 +7,21 @@ use crate::error::Result;
 /// A rank's place on its host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placement {
-    /// Its number among the ranks of the host, from 0.
+    /// Its index among the ranks of the host, from 0.
     pub local_rank: usize,
-    /// Ranks of the host.
+    /// Number of ranks on the host.
     pub local_ranks: usize,
-    /// Ranks of the host that may use the same cores, this one among them.
+    /// Number of ranks of the host that may use the same cores, this one included.
     pub sharers: usize,
-    /// Its own share of the cores that it may use.
+    /// The cores for this rank.
     pub cores: Vec<usize>,
 }
 
-/// This rank's placement on `host`, of whose `cores` it may use those given. Where a launcher has bound
-/// ranks to cores of their own they keep them; ranks that may use the same cores share them out.
+/// The placement of this rank on `host`, where it may use `cores`. If a launcher has bound ranks to cores of
+/// their own, they keep them. Ranks that may use the same cores divide them.
 ///
 /// # Errors
-/// As [`Transport::receive`].
+/// See [`Transport::receive`].
 pub fn placement(net: &dyn Transport, host: &str, cores: &[usize]) -> Result<Placement> {
     let list = cores.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
     let all = gather(net, format!("{host}\n{list}").into_bytes())?;
@@ -41,7 +41,8 @@ pub fn placement(net: &dyn Transport, host: &str, cores: &[usize]) -> Result<Pla
     })
 }
 
-/// Share `part` of `parts` of `cores`: at least one, which several have when there are too few.
+/// Part number `part` of `parts` of `cores`: at least one core, which several parts have if there are too
+/// few.
 fn share(cores: &[usize], part: usize, parts: usize) -> Vec<usize> {
     if cores.len() <= parts {
         return cores.iter().copied().cycle().skip(part).take(cores.len().min(1)).collect();

@@ -1,32 +1,33 @@
-//! Several ranks a process: threads that share their process's end of a network, e.g. one for each GPU of a
-//! node that one process has. Not: the network.
+//! Several ranks in each process: threads that share their process's transport, e.g. one for each GPU of a
+//! node that runs one process. The transport itself is not here.
 
 use super::collective::agree;
 use super::threads::{all_or_cause, in_threads};
 use super::transport::{Endpoints, Shared, Tag, Transport};
 use crate::error::{Error, Result};
 
-/// Ranks of one process at most: every pair of them in two processes has a lane.
+/// The largest number of ranks of one process: every pair of them in two processes has a lane.
 pub const MOST: usize = 16;
 
-/// One of the ranks of this process. Messages go to the process of the other, on the lane of the two; so do
-/// those to ranks of this one. None are in the memory of GPUs, of which MPI libraries expect one a process.
+/// One of the ranks of this process. Messages go to the process of the other rank, on the lane of the two;
+/// this includes messages within a process. They are never in GPU memory, because MPI libraries expect one
+/// GPU a process.
 struct Member<'a> {
     net: &'a dyn Transport,
     /// Ranks of each process.
     each: usize,
-    /// Its number among them.
+    /// Its index among them.
     place: usize,
 }
 
 impl Member<'_> {
-    /// Where a message to rank `to` goes, and as what.
+    /// The process and the tag of a message to rank `to`.
     fn out(&self, to: usize, tag: Tag) -> (usize, Tag) {
         let Self { each, place, .. } = *self;
         (to / each, tag.between(Endpoints { each, from: place, to: to % each }))
     }
 
-    /// Where a message from rank `from` comes from, and as what.
+    /// The process and the tag of a message from rank `from`.
     fn inward(&self, from: usize, tag: Tag) -> (usize, Tag) {
         let Self { each, place, .. } = *self;
         (from / each, tag.between(Endpoints { each, from: from % each, to: place }))
@@ -119,7 +120,7 @@ pub fn thread_group<T: Send>(
     each: usize,
     work: impl Fn(&dyn Transport) -> Result<T> + Sync,
 ) -> Result<Vec<T>> {
-    // Nobody opens lanes, for which all must come, before all have said that they will.
+    // Opening lanes is collective, so all processes must have agreed before.
     agree(net, "ranks a process of", &each.to_string())?;
     if !(1..=MOST).contains(&each) {
         return Err(Error::spec(
@@ -155,7 +156,7 @@ mod tests {
         let ranks = in_process(3, SOON, |net| {
             thread_group(net, 4, |net| {
                 let (rank, ranks) = (net.rank(), net.ranks());
-                // To every rank, itself too, under one tag; read in another order than sent.
+                // To every rank, itself included, under one tag; read in another order than sent.
                 for to in 0..ranks {
                     net.send(to, Tag(3), vec![rank as u8, to as u8, 0])?;
                     net.send_shared(to, Tag(3), Arc::new(vec![rank as u8, to as u8, 1]))?;
@@ -190,7 +191,7 @@ mod tests {
             for (process, outcome) in all.into_iter().enumerate() {
                 let error = outcome.unwrap_err().to_string();
                 assert!(error.contains("device 2 vanished"), "{error}");
-                // In its own process the cause comes before its echo.
+                // In its own process the cause precedes the errors that it triggers.
                 assert_eq!(process != 1, error.contains("because rank 3 failed"), "{error}");
             }
         }

@@ -1,5 +1,5 @@
-//! Ranks as threads: each runs, ends and fails by itself, and a panic is an error like others. Not: how they
-//! reach one another.
+//! Ranks as threads. Each runs, ends and fails on its own, and a panic is an error like others. How they
+//! communicate is not here.
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -7,8 +7,8 @@ use std::thread::{Builder, ScopedJoinHandle, scope};
 
 use crate::error::{Error, Result, no_thread};
 
-/// Runs `work` for each of `ranks` in a thread of its own; what every one of them came to. `ended` is called as each
-/// ends, with its error if it failed.
+/// Runs `work` for each of `ranks` in its own thread and returns the result of each. `ended` is called as
+/// each ends, with its error if it failed.
 pub(super) fn in_threads<T: Send>(
     ranks: Range<usize>,
     work: impl Fn(usize) -> Result<T> + Sync,
@@ -48,14 +48,14 @@ pub(super) fn in_threads<T: Send>(
 /// All results, or the error of the rank that failed first.
 ///
 /// # Errors
-/// Any of `outcomes`' errors.
+/// Any error in `outcomes`.
 pub(super) fn all_or_cause<T>(outcomes: Vec<Result<T>>) -> Result<Vec<T>> {
     let mut first = None;
     let mut results = Vec::with_capacity(outcomes.len());
     for outcome in outcomes {
         match outcome {
             Ok(result) => results.push(result),
-            // The cause says more than its echoes on the other ranks.
+            // The first error says more than those that it triggers on the other ranks.
             Err(error) if first.is_none() || !is_echo(&error) => first = Some(error),
             Err(_) => {}
         }

@@ -1,8 +1,8 @@
 //! Networks to simulate: PARTANS' machines, and clusters of present ones.
 //!
-//! Bandwidths of PCIe and InfiniBand are the standards' nominal rates. Figures that no standard gives
-//! (the cost of beginning a transfer, a switch's latency) are assumptions, named here, so that a
-//! simulation ranks layouts and searches; it does not predict those machines' milliseconds.
+//! Bandwidths of PCIe and InfiniBand are the nominal rates of the standards. Figures that no standard gives
+//! (the cost of starting a transfer, the latency of a switch) are assumptions, named here. So a simulation
+//! ranks layouts and searches; it does not predict those machines' milliseconds.
 
 use super::tree::{Link, Tree};
 
@@ -10,7 +10,7 @@ use super::tree::{Link, Tree};
 const PCIE2_LANE: f64 = 500e6;
 /// Latency of a PCIe hop, assumed: a switch adds a fraction of a microsecond.
 const PCIE_HOP: f64 = 0.3e-6;
-/// Beginning a transfer through OpenCL's host queue, assumed: a few calls of the driver.
+/// Assumed cost of starting a transfer through OpenCL's host queue: a few driver calls.
 const OPENCL_BEGIN: f64 = 30e-6;
 
 fn pcie2(lanes: u32) -> Link {
@@ -93,7 +93,7 @@ mod tests {
     use super::super::{Jitter, Transfer};
     use super::*;
 
-    /// Seconds for device 0 to exchange `bytes` with another.
+    /// Seconds for device 0 to exchange `bytes` with another device.
     fn exchange(tree: &Tree, other: usize, bytes: f64) -> f64 {
         let pairs = [(0, other), (other, 0)].map(|(from, to)| Transfer { from, to, bytes });
         tree.times(&pairs, &mut Jitter::new(0, 0.0))[0]
@@ -105,8 +105,8 @@ mod tests {
         let gain = |tree: &Tree| exchange(tree, 1, 1e6) / exchange(tree, 2, 1e6);
         let (x79, nat, nf) = (gain(&x79()), gain(&p67_nat()), gain(&p67_nf()));
         assert!(x79 > 1.5 && nat > x79, "{x79} {nat}");
-        // Behind the board's multiplexer both ways share sixteen lanes. (PARTANS still measured up
-        // to 23 % in favour of two cards, which nominal rates do not explain.)
+        // Behind the board's multiplexer both directions share sixteen lanes. (PARTANS still measured up to
+        // 23 % in favour of two cards, which nominal rates do not explain.)
         assert!((nf - 1.0).abs() < 0.05, "{nf}");
     }
 

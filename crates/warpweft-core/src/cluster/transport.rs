@@ -1,35 +1,35 @@
-//! The seam between patterns and networks.
+//! The interface between ranks: patterns call it, networks implement it.
 
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
 
-/// Bytes that a transport may keep until they are on their way, e.g. page-locked memory.
+/// Bytes that a transport may keep until they are sent, e.g. page-locked memory.
 pub type Shared = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
-/// Memory that the host can't address, e.g. a GPU's, and that stays where it is as long as this.
+/// Memory that the host can't address, e.g. a GPU's. It must stay valid while this value lives.
 ///
 /// # Safety
-/// As many bytes as it says are at the address, and nothing else uses them while a transport does.
+/// The address must point to that many bytes, and nothing else may use them while a transport does.
 pub unsafe trait Remote: Send + Sync {
-    /// The first byte's address, as the device's driver knows it.
+    /// The address of the first byte, as the device's driver knows it.
     fn address(&self) -> u64;
-    /// How many there are.
+    /// The number of bytes.
     fn bytes(&self) -> usize;
 }
 
-/// Tells messages between the same two ranks apart, e.g. the phase of a halo exchange and its face: a number below
-/// 0x8000. The upper 16 bits tell of ranks that share a process ([`super::thread_group()`]), and are 0 elsewhere.
-/// Collectives use the numbers from [`Tag::COLLECTIVE`] up.
+/// Distinguishes messages between the same two ranks, e.g. by the phase and the face of a halo exchange: a
+/// number below 0x8000. The upper 16 bits identify ranks that share a process ([`super::thread_group()`]),
+/// and are 0 otherwise. Collectives use the numbers from [`Tag::COLLECTIVE`] on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tag(pub u32);
 
-/// Two ranks by their numbers in their processes.
+/// The indices of two ranks within their processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Endpoints {
-    /// Ranks of each process, at most 16.
+    /// Number of ranks of each process, at most 16.
     pub each: usize,
-    /// The sender's number in its process.
+    /// The sender's index in its process.
     pub from: usize,
     /// The receiver's.
     pub to: usize,
@@ -39,7 +39,7 @@ impl Tag {
     /// The first number that patterns must not use.
     pub const COLLECTIVE: u32 = 0x7000;
 
-    /// The same number between ranks at these places of their processes.
+    /// This tag for a message between ranks with these indices in their processes.
     pub fn between(self, Endpoints { each, from, to }: Endpoints) -> Self {
         let endpoints = (each - 1) << 8 | from << 4 | to;
         Self(u32::from(self.number()) | (endpoints as u32) << 16)
@@ -50,13 +50,13 @@ impl Tag {
         self.0 as u16
     }
 
-    /// Where its ranks are in their processes; the only one of each for most.
+    /// The indices of its ranks in their processes.
     pub fn endpoints(self) -> Endpoints {
         let endpoints = (self.0 >> 16) as usize;
         Endpoints { each: (endpoints >> 8) + 1, from: endpoints >> 4 & 15, to: endpoints & 15 }
     }
 
-    /// Which of the lanes of two processes its messages take: 0 is that of the processes themselves.
+    /// The lane of the two processes that its messages use; 0 is the lane of processes with one rank each.
     pub fn lane(self) -> usize {
         match self.endpoints() {
             Endpoints { each: 1, .. } => 0,
@@ -64,13 +64,13 @@ impl Tag {
         }
     }
 
-    /// The number of the rank of process `process` that sends it.
+    /// The rank in process `process` that sends it.
     pub fn sender(self, process: usize) -> usize {
         let Endpoints { each, from, .. } = self.endpoints();
         process * each + from
     }
 
-    /// The number of the rank of process `process` that receives it.
+    /// The rank in process `process` that receives it.
     pub fn receiver(self, process: usize) -> usize {
         let Endpoints { each, to, .. } = self.endpoints();
         process * each + to
@@ -79,8 +79,8 @@ impl Tag {
 
 /// One rank's end of a network.
 ///
-/// Messages from one rank to another with one tag arrive in the order they were sent; messages
-/// with different tags may be received in any order. Once any rank aborts, every call on every rank fails.
+/// Messages from one rank to another with the same tag arrive in the order in which they were sent. Messages
+/// with different tags may be received in any order. After any rank aborts, every call on every rank fails.
 pub trait Transport: Send + Sync {
     /// This rank, from 0.
     fn rank(&self) -> usize;
@@ -88,17 +88,17 @@ pub trait Transport: Send + Sync {
     /// Number of ranks.
     fn ranks(&self) -> usize;
 
-    /// Hands a message over; does not wait for its receiver.
+    /// Sends a message; does not wait for its receiver.
     ///
     /// # Errors
     /// No such rank; a rank has aborted.
     fn send(&self, to: usize, tag: Tag, message: Vec<u8>) -> Result<()>;
 
-    /// As [`Transport::send`], out of memory that is not copied first where the transport can do
-    /// without; it is let go of once the message is on its way.
+    /// Like [`Transport::send`], from memory that is not copied first if the transport can avoid it. The
+    /// memory is released once the message is sent.
     ///
     /// # Errors
-    /// As [`Transport::send`].
+    /// See [`Transport::send`].
     fn send_shared(&self, to: usize, tag: Tag, message: Shared) -> Result<()> {
         self.send(to, tag, (*message).as_ref().to_vec())
     }
@@ -110,17 +110,18 @@ pub trait Transport: Send + Sync {
     /// transport's deadline. The last two abort all ranks.
     fn receive(&self, from: usize, tag: Tag) -> Result<Vec<u8>>;
 
-    /// The next message from `from` with `tag`, if it has come: does not wait for one. For ranks that serve
-    /// several others, or that wait for longer than the transport's deadline.
+    /// The next message from `from` with `tag`, if it has arrived; does not wait. For ranks that serve
+    /// several others, or that wait longer than the transport's deadline.
     ///
     /// # Errors
-    /// No such rank; a rank has aborted; `from` has ended, and nothing more of it is there: that aborts all ranks.
+    /// No such rank; a rank has aborted; `from` has ended and no more of its messages are there, which aborts
+    /// all ranks.
     fn poll(&self, from: usize, tag: Tag) -> Result<Option<Vec<u8>>>;
 
-    /// As [`Transport::receive`], into `to`, which must be as long as the message.
+    /// Like [`Transport::receive`], into `to`, which must be as long as the message.
     ///
     /// # Errors
-    /// As [`Transport::receive`]; a message of another length.
+    /// See [`Transport::receive`]; a message of another length.
     fn receive_into(&self, from: usize, tag: Tag, to: &mut [u8]) -> Result<()> {
         let message = self.receive(from, tag)?;
         if message.len() != to.len() {
@@ -130,29 +131,29 @@ pub trait Transport: Send + Sync {
         Ok(())
     }
 
-    /// Whether messages may lie in the memory of a GPU.
+    /// Whether messages may be in GPU memory.
     fn takes_remote(&self) -> bool {
         false
     }
 
-    /// As [`Transport::send_shared`], out of a GPU's memory. The device must be done with writing it.
+    /// Like [`Transport::send_shared`], from GPU memory. The device must have finished writing it.
     ///
     /// # Errors
-    /// As [`Transport::send`]; a transport that takes none.
+    /// See [`Transport::send`]; the transport does not support GPU memory.
     fn send_remote(&self, _to: usize, _tag: Tag, _message: Arc<dyn Remote>) -> Result<()> {
         Err(no_remote(self.rank()))
     }
 
-    /// As [`Transport::receive_into`], into a GPU's memory, which is written when this returns.
+    /// Like [`Transport::receive_into`], into GPU memory, which is written when this returns.
     ///
     /// # Errors
-    /// As [`Transport::receive_into`]; a transport that takes none.
+    /// See [`Transport::receive_into`]; the transport does not support GPU memory.
     fn receive_remote(&self, _from: usize, _tag: Tag, _to: &dyn Remote) -> Result<()> {
         Err(no_remote(self.rank()))
     }
 
-    /// Fails once any rank has aborted, and moves on what was sent; for ranks that wait for something else
-    /// than a message.
+    /// Fails if any rank has aborted, and makes progress on sent messages. For ranks that wait for something
+    /// else than a message.
     ///
     /// # Errors
     /// A rank has aborted.
@@ -160,18 +161,18 @@ pub trait Transport: Send + Sync {
         Ok(())
     }
 
-    /// Waits until all that was sent is on its way without this rank: long messages of many transports
-    /// stand still while their sender makes no call. For ranks that are about to do something long. Of ranks that
-    /// share a process it waits for what the others sent, too.
+    /// Waits until all sent messages can be delivered without further calls by this rank. In many transports
+    /// long messages make no progress while their sender makes no call. For ranks that are about to do
+    /// something long. Ranks that share a process also wait for one another's messages.
     ///
     /// # Errors
-    /// As [`Transport::receive`].
+    /// See [`Transport::receive`].
     fn flush(&self) -> Result<()> {
         Ok(())
     }
 
-    /// Makes room for messages on so many lanes ([`Tag::lane`]), the first of which is there; all ranks come here
-    /// with the same number. Transports that only wrap another must hand it on.
+    /// Prepares for messages on `lanes` lanes ([`Tag::lane`]), the first of which exists. Collective: all
+    /// ranks pass the same number. Transports that wrap another must forward this call.
     ///
     /// # Errors
     /// The network's.
@@ -179,13 +180,13 @@ pub trait Transport: Send + Sync {
         Ok(())
     }
 
-    /// Makes every present and future call on every rank fail, naming this rank and `why`. The
-    /// first abort counts.
+    /// Makes every present and future call on every rank fail, naming this rank and `why`. Only the first
+    /// abort counts.
     fn abort(&self, why: &str) {
         self.abort_for(self.rank(), why);
     }
 
-    /// As [`Transport::abort`], naming another: the one of several in this process that failed.
+    /// Like [`Transport::abort`], naming another rank of this process: the one that failed.
     fn abort_for(&self, rank: usize, why: &str);
 }
 
@@ -197,7 +198,7 @@ fn no_remote(rank: usize) -> Error {
     }
 }
 
-/// A message that is not as long as its receiver knows it must be.
+/// The error for a message with another length than expected.
 pub(super) fn wrong_length(rank: usize, from: usize, found: usize, expected: usize) -> Error {
     Error::Rank {
         rank,

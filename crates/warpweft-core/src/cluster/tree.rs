@@ -1,16 +1,17 @@
-//! A simulated network: a tree of links between devices, shared by what crosses them at once.
+//! A simulated network: a tree of links between devices. Messages that cross a link at the same time share
+//! it.
 //!
-//! Devices that look alike need not be alike (PARTANS §2.2): what matters is which links two messages
-//! share. Nothing here moves data; [`Tree::times`] says how long a set of messages would take.
+//! Devices that look alike may differ (PARTANS §2.2): what matters is which links two messages share. Nothing
+//! here moves data; [`Tree::times`] computes how long a set of messages takes.
 
 use super::jitter::Jitter;
 
-/// One link, the same in both directions, which do not disturb one another.
+/// One link with the same properties in both directions. The directions do not disturb each other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Link {
     /// Seconds from the first byte in to the first byte out.
     pub latency: f64,
-    /// Bytes a second each way.
+    /// Bytes a second in each direction.
     pub bandwidth: f64,
 }
 
@@ -28,18 +29,17 @@ pub struct Transfer {
 /// A tree of switches with devices as leaves.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tree {
-    /// Per vertex, its parent and the link to it; the root has none.
+    /// For each vertex, its parent and the link to it; the root has none.
     parents: Vec<Option<(usize, Link)>>,
     devices: Vec<usize>,
-    /// Seconds to begin a transfer, whatever its path: driver, library, protocol.
+    /// Seconds to start a transfer, whatever its path: driver, library, protocol.
     pub begin: f64,
-    /// Whether devices can't reach one another, so that all goes to memory at the root of their host
-    /// first and then down again.
+    /// For devices that can't reach one another: the host at whose root all transfers are staged.
     host: Vec<Option<usize>>,
 }
 
 impl Tree {
-    /// A root alone. `begin` is what starting any transfer costs, in seconds.
+    /// A tree with only a root. `begin` is the cost of starting any transfer, in seconds.
     pub fn new(begin: f64) -> Self {
         Self { parents: vec![None], devices: Vec::new(), begin, host: vec![None] }
     }
@@ -56,8 +56,7 @@ impl Tree {
         self.parents.len() - 1
     }
 
-    /// As [`Tree::switch`], a host: transfers from or to a device below it pass through its memory,
-    /// one way after the other.
+    /// Like [`Tree::switch`], but a host: transfers from or to a device below it are staged in its memory.
     pub fn staging_host(&mut self, parent: usize, link: Link) -> usize {
         let vertex = self.switch(parent, link);
         self.host[vertex] = Some(vertex);
@@ -71,7 +70,8 @@ impl Tree {
         self.devices.len() - 1
     }
 
-    /// `count` of these, each linked to a root of all by a `port`. Devices are numbered tree by tree.
+    /// `count` copies of this tree, each linked to a common root by a `port`. Devices are numbered tree by
+    /// tree.
     pub fn side_by_side(&self, count: usize, port: Link) -> Self {
         let mut all = Self::new(self.begin);
         for _ in 0..count {
@@ -92,8 +92,8 @@ impl Tree {
         self.devices.len()
     }
 
-    /// Seconds each transfer takes when all are begun together: begin and latencies of its path, and
-    /// the time of the busiest link on it, which serves everything that crosses it that way.
+    /// The seconds that each transfer takes if all start together: start cost and latencies of its path, plus
+    /// the time of the busiest link on it, which serves everything that crosses it in that direction.
     pub fn times(&self, transfers: &[Transfer], jitter: &mut Jitter) -> Vec<f64> {
         let mut load = vec![[0.0; 2]; self.parents.len()];
         let paths: Vec<Vec<Leg>> = transfers.iter().map(|t| self.legs(t)).collect();
@@ -116,8 +116,8 @@ impl Tree {
         paths.iter().map(time).collect()
     }
 
-    /// The links a transfer crosses, in legs that follow one another: one, two through a host, or three
-    /// from one to another.
+    /// The links that a transfer crosses, in successive legs: one, two through a host, or three between
+    /// hosts.
     fn legs(&self, transfer: &Transfer) -> Vec<Leg> {
         let (from, to) = (self.devices[transfer.from], self.devices[transfer.to]);
         if from == to {
@@ -132,7 +132,7 @@ impl Tree {
     /// The links between two vertices.
     fn leg(&self, from: usize, to: usize) -> Leg {
         let (up, down) = (self.ancestors(from), self.ancestors(to));
-        // Both lists end at the root: what they share lies above the turning point.
+        // Both lists end at the root. What they share is above the turning point.
         let shared = up.iter().rev().zip(down.iter().rev()).take_while(|(a, b)| a == b);
         let turn = up[up.len() - shared.count()];
         let mut leg = self.climb(from, turn, 0);
@@ -152,7 +152,7 @@ impl Tree {
     }
 }
 
-/// Links named by their lower end, with the way they are crossed: 0 up, 1 down.
+/// Links, each named by its lower end, with the direction: 0 up, 1 down.
 type Leg = Vec<(usize, usize)>;
 
 #[cfg(test)]
@@ -201,7 +201,7 @@ mod tests {
         tree.device(card, FAST);
         tree.device(card, FAST);
         assert_eq!(times(&tree, &[(0, 1)]), [2.0 * (0.5 + 1.0 + 10.0)]);
-        // From one such host to another: up, across by both ports, down.
+        // Between two such hosts: up, across both ports, down.
         let port = Link { latency: 3.0, bandwidth: 5.0 };
         let two = tree.side_by_side(2, port);
         assert_eq!(two.devices(), 4);

@@ -3,7 +3,7 @@
 use super::sleep::wake_all;
 use super::sync::{AtomicBool, Ordering};
 
-/// Raised when a worker panicked; waits return [`Aborted`] from then on.
+/// Set when a worker panicked; waits return [`Aborted`] from then on.
 #[derive(Debug)]
 pub struct Abort(AtomicBool);
 
@@ -24,15 +24,15 @@ impl Abort {
         wake_all();
     }
 
-    /// Lowers the flag; nobody may be waiting.
+    /// Clears the flag; no thread may be waiting.
     pub(super) fn reset(&self) {
         self.0.store(false, Ordering::Release);
     }
 
-    /// Whether to go on.
+    /// Checks whether to continue.
     ///
     /// # Errors
-    /// [`Aborted`] once the flag was raised.
+    /// [`Aborted`] after the flag was set.
     pub fn check(&self) -> Result<(), Aborted> {
         if self.0.load(Ordering::Acquire) { Err(Aborted) } else { Ok(()) }
     }

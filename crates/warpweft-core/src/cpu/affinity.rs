@@ -1,10 +1,10 @@
 //! Binding the calling thread to one core.
 
-/// Binds the calling thread to core `core`, as the system numbers them.
+/// Binds the calling thread to core `core`, by the system's numbers.
 ///
 /// # Errors
-/// What the system said, e.g. when the core is outside the process's allowed set. On systems that
-/// have no such call the thread stays free and this succeeds.
+/// The system's error, e.g. if the core is outside the process's allowed set. On systems without such a call
+/// the thread stays unbound and this succeeds.
 #[cfg(target_os = "linux")]
 pub(super) fn pin(core: usize) -> std::io::Result<()> {
     if core >= libc::CPU_SETSIZE as usize {

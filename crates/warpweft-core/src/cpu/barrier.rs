@@ -1,7 +1,7 @@
 //! A barrier among the workers of a pool.
 //!
-//! One counter that only grows (the centralised barrier of Mellor-Crummey and Scott, 1991, with the
-//! round number in place of the sense), so it needs no reset and nobody can be caught in an old round.
+//! One counter that only grows: the centralised barrier of Mellor-Crummey and Scott, 1991, with the round
+//! number in place of the sense. So it needs no reset, and no thread can be caught in an old round.
 
 use super::sleep::{until, wake};
 use super::sync::{AtomicUsize, Ordering};
@@ -21,10 +21,10 @@ impl Barrier {
         Self { arrived: AtomicUsize::new(0), count: count.max(1) }
     }
 
-    /// Waits until all have arrived; what they wrote before is visible after.
+    /// Waits until all have arrived. What they wrote before is visible afterwards.
     ///
     /// # Errors
-    /// [`Aborted`] when `abort` is raised meanwhile; the barrier is then of no further use.
+    /// [`Aborted`] if `abort` is set meanwhile; the barrier is then unusable.
     pub fn wait(&self, abort: &Abort) -> Result<(), Aborted> {
         let ticket = self.arrived.fetch_add(1, Ordering::AcqRel);
         let goal = (ticket / self.count + 1) * self.count;

@@ -1,4 +1,4 @@
-//! Memory placed by first touch: each page lies near the worker that wrote it first.
+//! Memory placed by first touch: each page is on the NUMA node of the worker that wrote it first.
 
 use super::Pool;
 use crate::error::{Error, Result};
@@ -17,13 +17,13 @@ pub struct Buffer {
     len: usize,
 }
 
-// SAFETY: a buffer owns its pages; access through the pointer is the holder's affair.
+// SAFETY: a buffer owns its pages; its holder synchronises access through the pointer.
 unsafe impl Send for Buffer {}
 // SAFETY: as above; shared references only hand out the address.
 unsafe impl Sync for Buffer {}
 
 impl Buffer {
-    /// `len` zero bytes, touched first by the workers of `pool`, each its contiguous share.
+    /// `len` zero bytes, first touched by the workers of `pool`, each its contiguous part.
     ///
     /// # Errors
     /// Less free memory than `len`, or the system refuses.
@@ -34,7 +34,7 @@ impl Buffer {
             available,
             hint: "choose smaller extents".into(),
         };
-        // The system promises more than it has, and kills who takes it at its word.
+        // The system overcommits memory and kills processes that use too much.
         if let Some(available) = available_memory()
             && len as u64 > available
         {
@@ -54,14 +54,14 @@ impl Buffer {
         let start = map.wrapping_add(map.align_offset(HUGE));
         let buffer = Self { map, mapped, start, len };
         #[cfg(target_os = "linux")]
-        // SAFETY: advice about the mapping just made; a refusal only costs speed.
+        // SAFETY: advice about the mapping just made; without it access is only slower.
         unsafe {
             libc::madvise(start.cast(), mapped - HUGE, libc::MADV_HUGEPAGE);
         }
         let pages = len.div_ceil(PAGE);
         let touched = pool.run(|worker| {
             for page in worker.share(pages) {
-                // SAFETY: the page is inside the buffer and in this worker's share alone.
+                // SAFETY: the page is inside the buffer and in this worker's part only.
                 unsafe { buffer.as_ptr().add(page * PAGE).write_volatile(0) };
             }
             Ok(())

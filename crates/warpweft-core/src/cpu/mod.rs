@@ -1,8 +1,8 @@
 //! Cores as a mechanism: a pinned pool, flags between its workers, memory placed by first touch.
 //!
-//! Knows nothing of patterns: it runs closures and moves no data of its own. All workers of a
-//! [`Pool`] run at the same time, so a worker may wait for another's [`Progress`]; every wait
-//! gives up when the pool's [`Abort`] is raised, so a panic in one worker never hangs the rest.
+//! This module knows no pattern: it runs closures and moves no data of its own. All workers of a [`Pool`] run
+//! at the same time, so a worker may wait for another's [`Progress`]. Every wait ends when the pool's
+//! [`Abort`] is set, so a panic in one worker never hangs the rest.
 
 mod abort;
 mod affinity;

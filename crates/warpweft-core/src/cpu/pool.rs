@@ -1,8 +1,7 @@
 //! Workers, pinned or not, that all run one closure at the same time.
 //!
-//! Not a task scheduler: `run` hands the same closure to every worker and returns when all are
-//! done, as an OpenMP parallel region does. That all run at once is the point: they may wait on
-//! one another.
+//! This is not a task scheduler: `run` gives the same closure to every worker and returns when all are done,
+//! as an OpenMP parallel region does. All workers run at once, so they may wait for one another.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,12 +22,12 @@ pub struct Worker<'a> {
     pub index: usize,
     /// Number of workers.
     pub count: usize,
-    /// Raised when any worker panics; give it to every wait.
+    /// Set when any worker panics; pass it to every wait.
     pub abort: &'a Abort,
 }
 
 impl Worker<'_> {
-    /// This worker's contiguous share of `0..n`; the shares of all workers make up the whole.
+    /// This worker's contiguous part of `0..n`. The parts of all workers make up the whole.
     pub fn share(&self, n: usize) -> std::ops::Range<usize> {
         n * self.index / self.count..n * (self.index + 1) / self.count
     }
@@ -69,19 +68,19 @@ struct Shared {
 }
 
 impl Shared {
-    /// Sends the workers to look at the state, which nobody should have locked.
+    /// Wakes the workers to read the state, which must not be locked.
     fn begin(&self) {
         self.generation.fetch_add(1, Ordering::Release);
         wake(&self.generation);
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // No code panics under the lock; if it did, the state would still be whole.
+        // No code panics under the lock; if it did, the state would still be consistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Workers, on cores of their own or free to be moved, that live as long as the pool.
+/// Workers that live as long as the pool, each pinned to a core or scheduled by the system.
 pub struct Pool {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
@@ -93,25 +92,26 @@ impl Pool {
     /// Starts one worker for each entry of `cores` (system core numbers; repeats are allowed).
     ///
     /// # Errors
-    /// No cores, a core that the process may not use, or a thread the system does not grant.
+    /// No cores, a core that the process may not use, or a thread that the system refuses.
     pub fn new(cores: &[usize]) -> Result<Self> {
         Self::on(cores.iter().copied().map(Some).collect(), None)
     }
 
-    /// Starts `threads` workers where the calling thread, which may use `cores`, runs best: one a core,
-    /// and again from the first if there are more of them; if there are fewer, where the system sends
-    /// them, since other programs that leave cores unused would take the same ones.
+    /// Starts `threads` workers for a thread that may use `cores`. With as many threads as cores or more,
+    /// they are pinned, one a core in turn. With fewer, the system places them, because other programs that
+    /// leave cores unused would pin to the same ones.
     ///
     /// # Errors
-    /// As [`Pool::new`].
+    /// See [`Pool::new`].
     pub fn over(cores: &[usize], threads: usize) -> Result<Self> {
         Self::on(places(cores, threads), None)
     }
 
-    /// As [`Pool::over`], of workers with so many bytes of stack, which take memory as they are used.
+    /// Like [`Pool::over`], for workers with a stack of `stack` bytes. A stack takes memory only as it is
+    /// used.
     ///
     /// # Errors
-    /// As [`Pool::new`].
+    /// See [`Pool::new`].
     pub fn with_stack(cores: &[usize], threads: usize, stack: usize) -> Result<Self> {
         Self::on(places(cores, threads), Some(stack))
     }
@@ -140,7 +140,7 @@ impl Pool {
                 let result = core.map_or(Ok(()), pin);
                 let go = result.is_ok();
                 let _ = pinned.send((core, result));
-                // The reader of the reports waits until the last sender is dropped.
+                // The receiver waits until the last sender is dropped.
                 drop(pinned);
                 if go {
                     work(&shared, index, count);
@@ -164,7 +164,7 @@ impl Pool {
     /// Runs `body` on every worker at once and returns when all are done.
     ///
     /// # Errors
-    /// The first panic, if any; the other workers' waits are then ended through [`Worker::abort`].
+    /// The first panic, if any; [`Worker::abort`] then ends the other workers' waits.
     pub fn run(
         &self,
         body: impl Fn(&Worker<'_>) -> Result<(), Aborted> + Sync,
@@ -172,11 +172,11 @@ impl Pool {
         self.all(&body, None)
     }
 
-    /// As [`Pool::run`], while this thread calls `look` every so often. Once that says so, [`Worker::abort`] is
-    /// raised: waits end, and so does a worker that checks it.
+    /// Like [`Pool::run`], while this thread calls `look` at an interval. When `look` returns true,
+    /// [`Worker::abort`] is set: waits end, and so does a worker that checks it.
     ///
     /// # Errors
-    /// As [`Pool::run`].
+    /// See [`Pool::run`].
     pub fn run_watched(
         &self,
         every: Duration,
@@ -214,7 +214,7 @@ impl Pool {
                 done.wait_timeout(state, every).unwrap_or_else(PoisonError::into_inner);
             state = held;
             if waited.timed_out() && state.busy > 0 {
-                // Workers that end want the lock.
+                // Workers that end need the lock.
                 drop(state);
                 if look() {
                     self.shared.abort.raise();
@@ -227,7 +227,7 @@ impl Pool {
     }
 }
 
-/// Where each of `threads` workers is pinned, if at all: see [`Pool::over`].
+/// The core of each of `threads` workers, if it is pinned: see [`Pool::over`].
 fn places(cores: &[usize], threads: usize) -> Vec<Option<usize>> {
     match threads < cores.len() {
         true => vec![None; threads],
@@ -258,7 +258,7 @@ fn work(shared: &Shared, index: usize, count: usize) {
         }
         let Some(job) = state.job else { continue };
         drop(state);
-        // SAFETY: `run` waits for this worker before the closure goes away.
+        // SAFETY: `run` waits for this worker before the closure is dropped.
         let outcome = catch_unwind(AssertUnwindSafe(|| unsafe { (*job.0)(&worker) }));
         if outcome.is_err() {
             shared.abort.raise();
@@ -275,7 +275,7 @@ fn work(shared: &Shared, index: usize, count: usize) {
     }
 }
 
-/// What a panic says of itself.
+/// The message of a panic.
 pub fn panic_text(payload: &(dyn Any + Send)) -> &str {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
@@ -299,7 +299,7 @@ mod tests {
         let flags: [Progress; 4] = Default::default();
         for round in 1..50 {
             pool.run(|worker| {
-                // A chain: each waits for the one before, the last one starts first or not.
+                // A chain: each worker waits for the one before, in any order of starting.
                 if worker.index > 0 {
                     flags[worker.index - 1].wait_for(round, worker.abort)?;
                 }
@@ -310,7 +310,7 @@ mod tests {
         }
     }
 
-    /// How often this thread has given its core up to wait for something; a yield does not count.
+    /// How often this thread has slept to wait for something; a yield does not count.
     #[cfg(target_os = "linux")]
     fn sleeps() -> u64 {
         let text = std::fs::read_to_string("/proc/thread-self/status").unwrap();

@@ -4,8 +4,7 @@ use super::sleep::{until, wake};
 use super::sync::{AtomicUsize, Ordering};
 use super::{Abort, Aborted};
 
-/// A counter that only its owner raises, alone on two cache lines (the adjacent-line prefetcher
-/// pulls pairs).
+/// A counter that only its owner raises, alone on two cache lines (the adjacent-line prefetcher loads pairs).
 #[derive(Debug)]
 #[repr(align(128))]
 pub struct Progress(AtomicUsize);
@@ -17,7 +16,7 @@ impl Default for Progress {
 }
 
 impl Progress {
-    /// Raises the counter to `value`; what the owner wrote before is visible to a thread that sees the value.
+    /// Raises the counter to `value`. What the owner wrote before is visible to a thread that sees the value.
     pub fn publish(&self, value: usize) {
         self.0.store(value, Ordering::Release);
         wake(self);
@@ -52,7 +51,7 @@ mod model {
                 other.0.publish(1);
             });
             shared.0.wait_for(1, &Abort::default()).unwrap();
-            // SAFETY: the writer is done, says the flag.
+            // SAFETY: the flag says that the writer is done.
             assert_eq!(shared.1.with(|data| unsafe { *data }), 7);
             thread.join().unwrap();
         });

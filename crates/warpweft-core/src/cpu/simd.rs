@@ -1,4 +1,4 @@
-//! Instruction sets that innermost loops are compiled for.
+//! Instruction sets for which innermost loops are compiled.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Simd {
-    /// What the build's target has.
+    /// The instruction set of the build's target.
     Portable,
     /// AVX2 and FMA.
     Avx2,
@@ -17,7 +17,7 @@ pub enum Simd {
 }
 
 impl fmt::Display for Simd {
-    /// As makers write it.
+    /// The usual name.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Portable => "portable instructions",

@@ -1,14 +1,15 @@
-//! How a worker waits: it spins as long as sleeping would take, then sleeps until it is woken.
+//! How a worker waits: it spins as long as a sleep would take, then sleeps until it is woken.
 //!
-//! Spinning for the price of a sleep costs at most twice what knowing the wait beforehand would
+//! Spinning for the cost of a sleep takes at most twice as long as the best choice with knowledge of the wait
 //! (Karlin, Li, Manasse and Owicki, "Empirical studies of competitive spinning for a shared-memory
-//! multiprocessor", SOSP 1991). Waits don't yield: a yield gives up the rest of a time slice, which
-//! beside other work on the cores costs milliseconds, while who sleeps keeps its claim to the core.
+//! multiprocessor", SOSP 1991). Waits don't yield: a yield gives up the rest of a time slice, which costs
+//! milliseconds if other work runs on the cores, while a sleeping thread keeps its claim to the core.
 //!
-//! Flags hold no sleepers. A flag's address says in which of a few places its sleepers are, as in a
-//! parking lot (Pizlo, "Locking in WebKit", 2016). A place counts its sleepers, who look once more between
-//! saying so and sleeping, as at an event count (Reed and Kanodia, "Synchronization with eventcounts and
-//! sequencers", CACM 1979): where nobody sleeps, waking is a fence and a load. Who shares a place with another flag's sleepers looks again and sleeps on.
+//! Flags hold no list of sleepers. A flag's address selects one of a few places with lists, as in a parking
+//! lot (Pizlo, "Locking in WebKit", 2016). A place counts its sleepers. A thread checks once more between
+//! registering and sleeping, as with an event count (Reed and Kanodia, "Synchronization with eventcounts and
+//! sequencers", CACM 1979). If no thread sleeps, waking is a fence and a load. A thread that is woken for
+//! another flag of the same place checks and sleeps again.
 
 use super::sync::{AtomicUsize, Condvar, Mutex, Ordering, PoisonError, fence, spin};
 
@@ -34,22 +35,22 @@ loom::lazy_static! {
 }
 
 impl Place {
-    /// Of who waits for `flag`.
+    /// The place of threads that wait for `flag`.
     fn of<T>(flag: &T) -> &'static Self {
-        // Flags that many wait for are two lines long.
+        // Flags with many waiting threads are two lines long.
         &PLACES[std::ptr::from_ref(flag).addr() / 128 % PLACES.len()]
     }
 
     fn wake(&self) {
         if self.count.load(Ordering::Relaxed) > 0 {
-            // Who has looked and does not sleep yet holds the lock.
+            // A thread that has checked and does not sleep yet holds the lock.
             drop(self.lock.lock().unwrap_or_else(PoisonError::into_inner));
             self.changed.notify_all();
         }
     }
 }
 
-/// Waits until `ready` gives something. The thread that makes it do so calls [`wake`] with the same flag, or
+/// Waits until `ready` returns a value. The thread that makes it do so calls [`wake`] with the same flag, or
 /// [`wake_all`].
 pub(super) fn until<T, R>(flag: &T, ready: impl Fn() -> Option<R>) -> R {
     if let Some(found) = spin(&ready) {
@@ -58,7 +59,7 @@ pub(super) fn until<T, R>(flag: &T, ready: impl Fn() -> Option<R>) -> R {
     let place = Place::of(flag);
     let mut guard = place.lock.lock().unwrap_or_else(PoisonError::into_inner);
     place.count.fetch_add(1, Ordering::Relaxed);
-    // With the waker's: one of the two sees what the other wrote before.
+    // Pairs with the waker's fence: one of the two sees what the other wrote before.
     fence(Ordering::SeqCst);
     let found = loop {
         if let Some(found) = ready() {
@@ -70,7 +71,7 @@ pub(super) fn until<T, R>(flag: &T, ready: impl Fn() -> Option<R>) -> R {
     found
 }
 
-/// Wakes who waits for `flag`, to be called after it was changed.
+/// Wakes the threads that wait for `flag`. Call it after changing the flag.
 pub(super) fn wake<T>(flag: &T) {
     fence(Ordering::SeqCst);
     Place::of(flag).wake();
@@ -88,7 +89,7 @@ mod model {
     use loom::sync::Arc;
     use loom::thread::spawn;
 
-    /// Who sleeps at a flag is woken by it, whatever else wakes the place.
+    /// A thread that sleeps at a flag is woken by it, whatever else wakes the place.
     #[test]
     fn no_wake_is_lost_and_a_neighbours_is_no_ones_own() {
         loom::model(|| {

@@ -1,4 +1,4 @@
-//! The switch between real atomics and loom's modelled ones, and how waits begin.
+//! Real atomics or loom's modelled ones, and the spinning phase of waits.
 
 #[cfg(all(test, loom))]
 pub use loom::sync::{
@@ -14,22 +14,22 @@ pub use std::sync::{
 #[cfg(not(all(test, loom)))]
 use std::time::{Duration, Instant};
 
-/// What sleeping and being woken takes on a virtual machine, whose idle cores wake slowly. Beside two
-/// busy loops on two cores, 20 and 50 µs were alike, 5 and 200 took one and a half times as long.
+/// The time of a sleep and a wake-up on a virtual machine, whose idle cores wake slowly. Next to two busy
+/// loops on two cores, 20 and 50 µs were equal; 5 and 200 took one and a half times as long.
 #[cfg(not(all(test, loom)))]
 const SPIN: Duration = Duration::from_micros(50);
 
-/// What `ready` gives before a sleep would pay.
+/// The value of `ready`, if it comes before a sleep would pay.
 #[cfg(not(all(test, loom)))]
 pub(super) fn spin<R>(ready: impl Fn() -> Option<R>) -> Option<R> {
-    // Most waits are over before they begin: those ask no clock.
+    // Most waits are over at once: those never read the clock.
     let found = ready();
     if found.is_some() {
         return found;
     }
     let begin = Instant::now();
     while begin.elapsed() < SPIN {
-        // Asking the clock takes as long as some pauses.
+        // Reading the clock takes as long as some pauses.
         for _ in 0..8 {
             std::hint::spin_loop();
             let found = ready();
@@ -41,7 +41,7 @@ pub(super) fn spin<R>(ready: impl Fn() -> Option<R>) -> Option<R> {
     None
 }
 
-/// Nothing is gained by spinning in a model, which tries every order anyway.
+/// A model tries every order anyway, so spinning is pointless.
 #[cfg(all(test, loom))]
 pub(super) fn spin<R>(_: impl Fn() -> Option<R>) -> Option<R> {
     None

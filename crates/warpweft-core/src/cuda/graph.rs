@@ -20,13 +20,13 @@ pub struct Graph {
 unsafe impl Send for Graph {}
 
 impl Stream {
-    /// What `queue` puts into this stream, as a graph, and nothing of it run yet.
+    /// Captures what `queue` puts into this stream as a graph, without running it.
     ///
-    /// Only launches, copies between buffers, fills and events may be queued; anything that waits
-    /// fails. What is queued holds on to the addresses it was given.
+    /// Only launches, copies between buffers, fills and events may be queued; anything that waits fails.
+    /// Captured work keeps the addresses that it was given.
     ///
     /// # Errors
-    /// `queue`'s, or the driver's for work that can't be captured.
+    /// Those of `queue`, or the driver's for work that can't be captured.
     pub fn capture(&self, queue: impl FnOnce(&Stream) -> Result<()>) -> Result<Graph> {
         self.device().bind()?;
         let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
@@ -61,7 +61,7 @@ impl Graph {
     /// The driver's.
     pub fn launch(&mut self, stream: &Stream) -> Result<()> {
         self.device.bind()?;
-        // SAFETY: both are alive; the code that captured the launches vouched for their addresses.
+        // SAFETY: both are alive; the code that captured the launches guarantees their addresses.
         let code = unsafe { sys::cuGraphLaunch(self.raw, stream.raw()) };
         self.device.check(code, "launching a graph")
     }

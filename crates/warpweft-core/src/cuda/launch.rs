@@ -60,8 +60,8 @@ impl Launch {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Args {
-    // Sixteen-byte words: the alignment of every parameter but tensor maps, which are copied.
-    // Not all bytes need be initialised: structs have padding, which nobody looks at.
+    // Sixteen-byte words have the alignment of every parameter except tensor maps, which are copied. Some
+    // bytes may be uninitialised: the padding of structs, which is never read.
     words: Vec<MaybeUninit<u128>>,
     starts: Vec<usize>,
 }
@@ -83,8 +83,8 @@ impl Args {
         self.value(buffer.address())
     }
 
-    /// Adds a pointer `offset` bytes into the buffer, which may be its end or lie before its start
-    /// (wrapping) for kernels that index from elsewhere.
+    /// Adds a pointer `offset` bytes into the buffer. It may be the end, or be before the start (wrapping),
+    /// for kernels that index from elsewhere.
     pub fn pointer(&mut self, buffer: &Buffer, offset: i64) -> usize {
         self.value(buffer.address().wrapping_add_signed(offset))
     }
@@ -99,22 +99,22 @@ impl Args {
         unsafe { self.opaque(bytes.as_ptr().cast(), bytes.len()) }
     }
 
-    /// Adds the `bytes` bytes at `from`, those of a struct with any padding that it may have.
+    /// Adds the `bytes` bytes at `from`: a struct with its padding.
     ///
     /// # Safety
-    /// So many bytes must be readable there; they need not be initialised.
+    /// That many bytes must be readable there; they need not be initialised.
     pub unsafe fn opaque(&mut self, from: *const c_void, bytes: usize) -> usize {
         let start = self.words.len();
         self.starts.push(start);
         // An empty C++ struct has one byte.
         self.words.resize(start + bytes.div_ceil(16).max(1), MaybeUninit::zeroed());
         let to = self.words[start..].as_mut_ptr().cast::<MaybeUninit<u8>>();
-        // SAFETY: room was made for so many bytes just now, and the caller vouches for the source.
+        // SAFETY: that many bytes were just reserved, and the caller guarantees the source.
         unsafe { std::ptr::copy_nonoverlapping(from.cast(), to, bytes) };
         self.starts.len() - 1
     }
 
-    /// Adds a tensor map, for a `const __grid_constant__ CUtensorMap` parameter.
+    /// Adds a tensor map for a `const __grid_constant__ CUtensorMap` parameter.
     pub fn tensor_map(&mut self, map: &TensorMap) -> usize {
         self.blob(map.bytes(), 16)
     }
@@ -140,12 +140,12 @@ impl Args {
         self.set(index, buffer.address());
     }
 
-    /// How many there are.
+    /// Number of arguments.
     pub fn len(&self) -> usize {
         self.starts.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no arguments.
     pub fn is_empty(&self) -> bool {
         self.starts.is_empty()
     }
@@ -163,10 +163,10 @@ impl Stream {
     /// A shape that the device or the kernel doesn't allow; errors of earlier work may surface.
     ///
     /// # Safety
-    /// `args` must match the kernel's parameters in number, order and size. Every address in them
-    /// must be good for what the kernel does with it until the launch is done, and until every
-    /// launch is done of a graph that this one is captured into. Host memory that the kernel
-    /// writes must not be read or written meanwhile except as [`super::Words`].
+    /// `args` must match the kernel's parameters in number, order and size. Every address in them must be
+    /// valid for what the kernel does with it until the launch is done; if the launch is captured into a
+    /// graph, until every launch of the graph is done. Host memory that the kernel writes must not be read or
+    /// written meanwhile except as [`super::Words`].
     pub unsafe fn launch(&self, kernel: &Kernel, launch: Launch, args: &Args) -> Result<()> {
         self.device().bind()?;
         let mut pointers = args.pointers();
@@ -200,7 +200,7 @@ impl Stream {
             attrs: attributes.as_mut_ptr(),
             numAttrs: attributes.len() as u32,
         };
-        // SAFETY: the caller vouches for the arguments; the driver copies them before it returns.
+        // SAFETY: the caller guarantees the arguments; the driver copies them before it returns.
         let code = unsafe {
             let (parameters, extra) = (pointers.as_mut_ptr(), std::ptr::null_mut());
             sys::cuLaunchKernelEx(&config, kernel.raw(), parameters, extra)
@@ -218,13 +218,13 @@ impl Stream {
         self.device().check(code, &shape)
     }
 
-    /// As [`Stream::launch`], with all blocks resident at once or an error.
+    /// Like [`Stream::launch`], with all blocks resident at once.
     ///
     /// # Errors
-    /// As [`Stream::launch`], and for more blocks than are resident at once.
+    /// See [`Stream::launch`]; more blocks than can be resident at once.
     ///
     /// # Safety
-    /// As [`Stream::launch`].
+    /// See [`Stream::launch`].
     pub unsafe fn launch_cooperative(
         &self,
         kernel: &Kernel,

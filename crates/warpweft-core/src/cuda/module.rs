@@ -48,11 +48,11 @@ impl Module {
         Ok(Self { loaded: Arc::new(Loaded { device: *device, raw, name }) })
     }
 
-    /// The kernel of this name (`extern "C"`), loaded for good, so that its first launch costs no
-    /// more than the others.
+    /// The kernel with this name (`extern "C"`). It is fully loaded, so that its first launch costs no more
+    /// than the others.
     ///
     /// # Errors
-    /// There is no kernel of this name; the driver's.
+    /// There is no kernel with this name; the driver's.
     pub fn kernel(&self, name: &str) -> Result<Kernel> {
         let device = &self.loaded.device;
         let symbol = self.symbol(name)?;
@@ -64,7 +64,7 @@ impl Module {
         device.check(code, &format!("looking up kernel {name} of {}", self.loaded.name))?;
         let attribute = |which| -> Result<u32> {
             let mut value = 0;
-            // SAFETY: writes one integer. Asking loads a function that the driver put off.
+            // SAFETY: writes one integer. The query loads a function that the driver loads lazily.
             let code = unsafe { sys::cuFuncGetAttribute(&mut value, which, raw) };
             device.check(code, &format!("asking about kernel {name}"))?;
             Ok(value as u32)
@@ -118,7 +118,7 @@ impl fmt::Debug for Module {
     }
 }
 
-/// What the compiler made of a kernel.
+/// Properties of a compiled kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Attributes {
     /// Registers a thread.
@@ -163,7 +163,7 @@ impl Kernel {
         &self.module
     }
 
-    /// What the compiler made of it.
+    /// Properties that the compiler determined.
     pub fn attributes(&self) -> Attributes {
         self.attributes
     }
@@ -222,7 +222,7 @@ impl fmt::Debug for Kernel {
     }
 }
 
-/// A variable of a module.
+/// A `__device__` or `__constant__` variable of a module.
 #[derive(Clone, Debug)]
 pub struct Global {
     module: Module,

@@ -1,7 +1,7 @@
 //! Persistent kernels whose blocks wait for one another end with a message instead of a hang.
 //!
-//! The device's half is `watchdog.cuh`: its `ww_wait` gives up after a time-out and writes who
-//! waits for what into host memory. This half passes the place in and reads the report.
+//! The device side is `watchdog.cuh`: its `ww_wait` gives up after a time-out and writes which block waits
+//! for what into host memory. This side passes that memory in and reads the report.
 
 use std::time::{Duration, Instant};
 
@@ -11,24 +11,24 @@ use super::launch::Args;
 use super::memory::Words;
 use crate::error::{Error, Result};
 
-/// The states of word 0, as in `watchdog.cuh`.
+/// The states of word 0; see `watchdog.cuh`.
 const WRITING: u32 = 1;
 const REPORTED: u32 = 2;
 
-/// What stands before the number of a GPU, as `ww_elsewhere` in `watchdog.cuh`.
+/// Marks the number of a GPU, as `ww_elsewhere` in `watchdog.cuh`.
 const ELSEWHERE: u32 = 1 << 31;
 
-/// How long the host waits on beyond the device's time-out for blocks to notice and end.
+/// How long the host waits after the device's time-out for blocks to notice and end.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// The place for one report, and how long a wait may take.
+/// Memory for one report, and the time-out of a wait.
 #[derive(Debug)]
 pub struct Watchdog {
     words: Words,
     timeout: Duration,
 }
 
-/// Who waited for what when the time was up.
+/// Which block waited for what when the time-out passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stuck {
     /// The block that waited.
@@ -39,20 +39,20 @@ pub struct Stuck {
     pub flag: u32,
     /// The value it waited for.
     pub wanted: u32,
-    /// The value it saw last.
+    /// The value it last saw.
     pub seen: u32,
 }
 
 impl Watchdog {
-    /// A quiet one, for waits of at most `timeout`.
+    /// A watchdog without a report, for waits of at most `timeout`.
     ///
     /// # Errors
-    /// As [`Words::new`].
+    /// See [`Words::new`].
     pub fn new(device: &Device, timeout: Duration) -> Result<Self> {
         Ok(Self { words: Words::new(device, 8)?, timeout })
     }
 
-    /// How long a wait may take.
+    /// The time-out of a wait.
     pub fn timeout(&self) -> Duration {
         self.timeout
     }
@@ -65,10 +65,10 @@ impl Watchdog {
         Ok(args.value(self.parameter()?))
     }
 
-    /// The two words of a `ww_watchdog`, for a kernel that has it inside another struct.
+    /// The two words of a `ww_watchdog`, for a kernel that has it as a member of another struct.
     ///
     /// # Errors
-    /// As [`Words::device_address`].
+    /// See [`Words::device_address`].
     pub fn parameter(&self) -> Result<[u64; 2]> {
         let nanoseconds = u64::try_from(self.timeout.as_nanos()).unwrap_or(u64::MAX);
         Ok([self.words.device_address()?, nanoseconds])
@@ -88,12 +88,12 @@ impl Watchdog {
         })
     }
 
-    /// Forgets the report, for the next launch; no kernel may be using it.
+    /// Clears the report for the next launch; no kernel may be using it.
     pub fn reset(&self) {
         self.words.store(0, 0);
     }
 
-    /// Ends all waits soon, without a report: what they wait for will not come.
+    /// Ends all waits soon, without a report, because what they wait for will not come.
     pub fn call_off(&self) {
         self.words.store(0, WRITING);
     }
@@ -101,19 +101,19 @@ impl Watchdog {
     /// Waits for what is queued in `stream`, for at most `limit` of wall-clock time.
     ///
     /// # Errors
-    /// [`Error::Device`] with stage "waiting" that says which block waited for which flag, when a
-    /// kernel reported; the same with the time when `limit` passed and nobody did; the driver's.
-    /// Blocks that wait in `ww_wait` end by themselves. A kernel that hangs elsewhere is still
-    /// running then. Until it ends, everything about its device is an error, and what is dropped is
-    /// not freed, because the driver would wait for the kernel. Report the error and end the process.
+    /// [`Error::Device`] with stage "waiting": it says which block waited for which flag, if a kernel
+    /// reported, or that `limit` passed; also the driver's errors. Blocks that wait in `ww_wait` end by
+    /// themselves. A kernel that hangs elsewhere is still running then. Until it ends, every use of its
+    /// device is an error, and dropped objects are not freed, because the driver would wait for the kernel.
+    /// Report the error and end the process.
     pub fn wait(&self, stream: &Stream, limit: Duration) -> Result<()> {
         self.wait_while(stream, limit, &mut || Ok(()))
     }
 
-    /// As [`Watchdog::wait`], calling `look` every fifth of a millisecond or so: it may ask the kernel to end.
+    /// Like [`Watchdog::wait`], calling `look` about every 200 µs: it may ask the kernel to end.
     ///
     /// # Errors
-    /// As [`Watchdog::wait`], and those of `look`, after which the kernel may still be running.
+    /// See [`Watchdog::wait`], and those of `look`, after which the kernel may still be running.
     pub fn wait_while(
         &self,
         stream: &Stream,
@@ -132,7 +132,7 @@ impl Watchdog {
             if reported.is_none() && self.stuck().is_some() {
                 reported = Some(now);
             }
-            // Blocks end by themselves after a report; one that doesn't is not waited for.
+            // Blocks end by themselves after a report; the host does not wait for one that doesn't.
             if reported.is_some_and(|then| now - then > GRACE) || now - start > limit {
                 break;
             }

@@ -1,9 +1,9 @@
-//! A cell's type as a value, and a cell as bits: what everything works on that is compiled once for
-//! all types.
+//! A cell's type as a value, and a cell as bits. Code that is compiled once for all cell types works on
+//! these.
 
 use super::{FieldInfo, Fields, MAX_FIELDS, ScalarKind, Unit};
 
-/// What [`Fields`] says of a type, at run time.
+/// The fields of a type that implements [`Fields`], as a value at run time.
 #[derive(Clone, Copy)]
 pub struct CellType {
     fields: &'static [FieldInfo],
@@ -12,7 +12,7 @@ pub struct CellType {
 }
 
 impl CellType {
-    /// The type `S`.
+    /// The description of type `S`.
     pub fn of<S: Fields>() -> Self {
         Self { fields: S::FIELDS, splat: |value| Bits::of(S::splat(value)), cuda: S::cuda }
     }
@@ -56,10 +56,10 @@ impl CellType {
 }
 
 impl PartialEq for CellType {
-    /// Whether cells of the two hold the same fields: whether their bits mean the same.
+    /// Whether both types have the same fields, so that their bits mean the same.
     fn eq(&self, other: &Self) -> bool {
-        // Asked at every cell that the reference reads. `memcmp` of no bytes, at the address that an
-        // empty name has, takes AVX-512 machines a tenth of a microsecond: a masked load of nothing.
+        // The reference compares types at every cell. `memcmp` of zero bytes at the address of an empty name
+        // takes 0.1 µs on machines with AVX-512: a masked load of nothing.
         let same = |(a, b): (&FieldInfo, &FieldInfo)| {
             a.kind == b.kind
                 && a.name.len() == b.name.len()
@@ -93,7 +93,7 @@ impl Bits {
         bits
     }
 
-    /// The bytes of field number `field`, the first so many of which count.
+    /// The bytes of field number `field`; only the first [`CellType::size`] of them count.
     pub fn bytes(&self, field: usize) -> [u8; 8] {
         self.0[field].to_ne_bytes()
     }
@@ -103,7 +103,7 @@ impl Bits {
         self.0[field]
     }
 
-    /// Field number `field`, which is of `kind`, as `f64`, as `as` converts.
+    /// Field number `field`, of type `kind`, converted to `f64` as `as` does.
     pub fn to_f64(self, kind: ScalarKind, field: usize) -> f64 {
         kind.to_f64(&self.bytes(field)[..kind.size()])
     }

@@ -1,34 +1,35 @@
-//! Types and functions that exist in both worlds, and how the translator learns types.
+//! Types and functions that exist in Rust and in CUDA C++, and how the translator learns types.
 
 use std::marker::PhantomData;
 
 use super::Unit;
 
-/// A type with one layout in Rust and on the device: scalars, arrays and tuples of them, and what
-/// `#[derive(Device)]` or `#[derive(Fields)]` is put on.
+/// A type with the same layout in Rust and on the device: scalars, arrays and tuples of them, and types with
+/// `#[derive(Device)]` or `#[derive(Fields)]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a type of device code",
     label = "this value has no form on a device",
     note = "use numbers, `bool`, arrays and tuples of them, or put `#[derive(Device)]` on a struct or an enum without data"
 )]
 pub trait DeviceType: Copy + 'static {
-    /// Whether a value's bytes mean the same in both worlds. Rust may put the members of a tuple in another
-    /// order than C++: those that it does stay within a body, and are no parameter, input or cell.
+    /// Whether a value's bytes mean the same in Rust and in C++. Rust may order the members of a tuple
+    /// differently; such a tuple may be used inside a body, but not as a parameter, an input or a cell.
     const ALIKE: bool = true;
     /// The C++ name of the type; its definition is added to `unit` on first use.
     fn cuda(unit: &mut Unit) -> String;
     /// A C++ expression for this value, exact to the bit.
     fn cuda_value(&self, unit: &mut Unit) -> String;
-    /// As [`DeviceType::cuda_value`], for a constant that may be indexed: tables get a definition.
+    /// Like [`DeviceType::cuda_value`], for a constant that may be indexed: an array gets a definition of its
+    /// own.
     fn cuda_const(&self, unit: &mut Unit) -> String {
         self.cuda_value(unit)
     }
 }
 
-/// A function that `#[device]` was put on: a type of the function's own name implements this.
+/// A function with `#[device]`: a type with the function's name implements this trait.
 ///
-/// Rust keeps types and values in two namespaces, so `use other_crate::ring` brings both, and a
-/// call `ring(x)` in a translated body finds the translation wherever the function lives.
+/// Rust keeps types and values in two namespaces. So `use other_crate::ring` imports both, and a call
+/// `ring(x)` in a translated body finds the translation in whatever crate the function is.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't be called from device code",
     note = "put `#[device]` on the function, or write the expression here"
@@ -38,12 +39,12 @@ pub trait DeviceFn {
     fn cuda(unit: &mut Unit) -> String;
 }
 
-/// A type for rustc to infer: how the translator learns what the source does not spell.
+/// A type that rustc infers: this is how the translator learns types that the source does not spell.
 ///
-/// Macros see tokens, not types, yet a literal `0.25` must become what rustc infers beside `f32`,
-/// not a `double`. So the macro emits a second copy of the body that is type-checked and never
-/// run, in which a literal is `slot.is(0.25)`; rustc unifies the slot's type with its use, and
-/// [`type_of`] names it when the device text is put together.
+/// Macros see tokens, not types, but a literal `0.25` must get the type that rustc infers, e.g. `f32`, and
+/// not become a `double`. So the macro emits a second copy of the body that is type-checked and never run, in
+/// which the literal is `slot.is(0.25)`. rustc unifies the slot's type with its use, and [`type_of`] names it
+/// when the CUDA text is assembled.
 #[derive(Debug)]
 pub struct Slot<T>(PhantomData<T>);
 
@@ -54,7 +55,7 @@ impl<T> Default for Slot<T> {
 }
 
 impl<T> Slot<T> {
-    /// A slot whose type is still open.
+    /// A slot whose type is not known yet.
     pub const fn new() -> Self {
         Self(PhantomData)
     }
@@ -62,7 +63,7 @@ impl<T> Slot<T> {
     pub fn is(&self, value: T) -> T {
         value
     }
-    /// The same of a value that stays where it is.
+    /// Unifies the slot's type with that of a value, without moving the value.
     pub fn like(&self, _: &T) {}
 }
 
@@ -132,7 +133,8 @@ impl DeviceType for bool {
     }
 }
 
-/// Few binary digits are spelled in decimal, others in hexadecimal: C++17 reads both back exactly.
+/// A float that few binary digits describe is written in decimal, any other in hexadecimal. C++17 reads both
+/// back exactly.
 fn exact_float(value: f64, suffix: &str, bits: String) -> String {
     if !value.is_finite() {
         return bits;

@@ -1,4 +1,4 @@
-//! What a cell holds: one scalar, or a struct of scalars stored field by field.
+//! What a cell holds: one scalar, or a struct of scalars. Each field is stored in an array of its own.
 
 use super::{Bounds, CellPtr, DeviceType, Scalar, ScalarKind, ScalarNear, Unit};
 
@@ -14,9 +14,10 @@ pub struct FieldInfo {
     pub kind: ScalarKind,
 }
 
-/// What tells a field of a cell: its name, `"height"`, or its number from 0 in the order of the struct.
+/// A way to name a field of a cell: by its name, `"height"`, or by its number from 0 in the order of the
+/// struct.
 pub trait FieldName {
-    /// The number of the field that this is among `fields`, if it is one.
+    /// The number of this field in `fields`, or `None` if there is no such field.
     fn number_in(&self, fields: &[FieldInfo]) -> Option<usize>;
 }
 
@@ -43,7 +44,7 @@ pub unsafe trait Fields: DeviceType + Send + Sync {
     /// The fields in order, at least one and at most [`MAX_FIELDS`].
     const FIELDS: &'static [FieldInfo];
 
-    /// A cell in which every field holds `value`, converted as `as` does.
+    /// A cell with `value` in every field, converted as `as` does.
     fn splat(value: f64) -> Self;
 
     /// The neighbourhood of a cell: one [`ScalarNear`] a field.
@@ -55,7 +56,7 @@ pub unsafe trait Fields: DeviceType + Send + Sync {
     /// As for [`ScalarNear::new`], for every field.
     unsafe fn near<'a, B: Bounds<D>, const D: usize>(at: &CellPtr<B, D>) -> Self::Near<'a, B, D>;
 
-    /// The cell at `offset` from the one that `near` is the neighbourhood of.
+    /// The cell at `offset` from the cell whose neighbourhood is `near`.
     fn at<B: Bounds<D>, const D: usize>(near: &Self::Near<'_, B, D>, offset: [isize; D]) -> Self;
 
     /// The cell at element `index` of the field arrays.
@@ -80,15 +81,15 @@ pub unsafe trait Fields: DeviceType + Send + Sync {
         format!("now.template at<0, {offset}>()")
     }
 
-    /// What stands before and after a C++ cell to make it the new cell of a stencil; definitions that this needs are
-    /// added to `unit` on first use.
+    /// The C++ text before and after a cell expression that makes it the new cell of a stencil. Definitions
+    /// that it needs are added to `unit` on first use.
     #[doc(hidden)]
     fn cuda_store(_unit: &mut Unit) -> [String; 2] {
         ["next.template ref<0>() = ".into(), ";".into()]
     }
 }
 
-/// The numbers of all fields of `S`: what an element function that returns a cell writes.
+/// The numbers of all fields of `S`. An element function that returns a cell writes all of them.
 #[doc(hidden)]
 pub const fn all_fields<S: Fields>() -> &'static [usize] {
     const ALL: [usize; MAX_FIELDS] = {

@@ -1,9 +1,9 @@
-//! Which methods and conversions the numbers have of Rust: what the typed shadow of a body asks.
+//! Which methods and conversions numbers have in Rust, for the type-checked copy of a body.
 //!
-//! Device text has a function for each method of the list, whatever Rust resolved its name to. So a
-//! call passes through [`method`] here, which knows the numbers' own methods and those of [`super::Real`]:
-//! the method of a user's trait is a compile error, not another function on the device. Inherent
-//! methods come before those of any trait, so a number that has one can't mean another.
+//! CUDA text has one function for each method on the list, whatever function Rust resolved the name to. So
+//! each call goes through [`method`] here, which knows the numbers' own methods and those of [`super::Real`].
+//! A method of a user's trait is a compile error, not a different function on the device. Inherent methods
+//! come before those of any trait, so a number that has one cannot mean another.
 
 use super::{Scalar, bf16, f16};
 
@@ -14,15 +14,15 @@ use super::{Scalar, bf16, f16};
     note = "a method of your own trait or type has no translation: write a free function with `#[device]`; of a reference write `*x`; docs/guide/elements.md lists the methods of numbers, those of a type parameter are `Real`'s"
 )]
 pub trait Has<M>: Scalar {
-    /// What the method takes beside the receiver, as a tuple.
+    /// The arguments after the receiver, as a tuple.
     type Arguments;
     /// What it returns.
     type Output;
-    /// The method itself; no method here, lest a type parameter has one more.
+    /// Calls the method. This is not a method itself, so type parameters get no additional method.
     fn __call(value: Self, arguments: Self::Arguments) -> Self::Output;
 }
 
-/// `value.m(..)`, where `m` is Rust's own.
+/// `value.m(..)`, where `m` is Rust's own method.
 #[inline(always)]
 pub fn method<M, T: Has<M>>(_: M, value: T, arguments: T::Arguments) -> T::Output {
     T::__call(value, arguments)
@@ -41,7 +41,7 @@ pub trait RealMethods:
 impl RealMethods for f32 {}
 impl RealMethods for f64 {}
 
-/// A float that is made of its bits.
+/// A float with `from_bits`.
 #[diagnostic::on_unimplemented(
     message = "`from_bits` is not a function of `{Self}` in device code",
     note = "write `f32::from_bits` or `f64::from_bits`"
@@ -59,7 +59,7 @@ pub fn from_bits<T: FromBits>(bits: T::Bits) -> T {
     T::of(bits)
 }
 
-/// A float of two bytes.
+/// A two-byte float with `from_f32`.
 #[diagnostic::on_unimplemented(
     message = "`from_f32` is not a function of `{Self}` in device code",
     note = "write `T::narrow(x)`, `f16::from_f32(x)` or `bf16::from_f32(x)`"
@@ -75,7 +75,7 @@ pub fn from_f32<T: FromF32>(value: f32) -> T {
     T::of(value)
 }
 
-/// A function that is the one named by `F`.
+/// A function that is the one which `F` names.
 #[diagnostic::on_unimplemented(
     message = "this is a function of your own trait: it has no translation",
     label = "not the conversion of numbers of this name",
@@ -84,14 +84,14 @@ pub fn from_f32<T: FromF32>(value: f32) -> T {
 pub trait Is<F> {}
 
 impl<F> Is<F> for F {}
-// With one implementation alone rustc would take the types to be the same, and not say the above.
+// With only one implementation rustc would unify the types and not give the message above.
 impl<F> Is<Another<F>> for F {}
 
 /// No function.
 #[derive(Debug)]
 pub struct Another<F>(std::marker::PhantomData<F>);
 
-/// `found`, which is `wanted`: every function has a type of its own.
+/// `found`, if it is `wanted`: every function has a type of its own.
 #[inline(always)]
 pub fn resolved<F: Is<G>, G>(found: F, _wanted: G) -> F {
     found
@@ -121,7 +121,7 @@ names! {
     rotate_left rotate_right swap_bytes reverse_bits is_positive is_negative is_power_of_two
 }
 
-/// Methods of each of some types: a path to one that a type has not is an error here.
+/// Methods for a list of types. A path to a method that a type does not have is an error here.
 macro_rules! methods {
     ([$($t:ident)*] $methods:tt) => { $(methods!(@ $t $methods);)* };
     (@ $t:ident { $($name:ident($($x:ident: $a:ty),*) -> $out:ty;)* }) => {$(
@@ -266,8 +266,8 @@ impl FromF32 for bf16 {
     }
 }
 
-/// Beside these, a method of a user's trait that takes `&self` is ambiguous; `Fields` does so for
-/// `to_f64`. Of one that takes `self` the library's own makes it so.
+/// If both this and a user's trait have a method that takes `&self`, the call is ambiguous; `Fields` does
+/// this for `to_f64`. For methods that take `self`, the library's own trait makes the call ambiguous.
 pub mod by_reference {
     use super::Scalar;
 
@@ -287,7 +287,7 @@ pub mod by_reference {
     impl<T, const N: usize> Len for [T; N] {}
 }
 
-/// The length of an array, which Rust knows of slices.
+/// The length of an array; Rust defines it for slices.
 #[expect(clippy::len_without_is_empty, reason = "no array of device code is empty")]
 pub trait Len {
     /// Number of elements.

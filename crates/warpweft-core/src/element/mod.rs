@@ -1,8 +1,8 @@
 //! What an element function is: scalars, fields, neighbourhoods and their CUDA text.
 //!
-//! Everything here is known without a machine: nothing allocates device memory, starts threads or
-//! knows a pattern. The attribute macros generate implementations of the traits of this room, and
-//! rustc itself supplies the types: see [`Slot`].
+//! Nothing here needs a machine: this module allocates no device memory, starts no threads and knows no
+//! pattern. The attribute macros generate implementations of its traits, and rustc supplies the types: see
+//! [`Slot`].
 
 mod cell_type;
 mod device;

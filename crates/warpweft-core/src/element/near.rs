@@ -1,7 +1,7 @@
-//! A cell and its neighbourhood: what a stencil's element function indexes.
+//! A cell and its neighbourhood, which a stencil's element function indexes.
 //!
-//! One accessor, two instances. User code and the reference see [`Checked`] ones, whose indexing
-//! panics outside the volume. The loop nests use [`Unchecked`] ones in the copy of the function
+//! There is one accessor with two kinds of bounds. User code and the reference use [`Checked`] accessors,
+//! which panic outside the volume. The loops over cells use [`Unchecked`] ones in the copy of the function
 //! that the macro specialised, where every offset is a constant inside the declared footprint.
 
 use std::marker::PhantomData;
@@ -15,7 +15,7 @@ use super::{Fields, Scalar, fields::MAX_FIELDS};
 /// member a field, `now.vx[[-1, 0, 0]]`.
 pub type Near<'a, S, const D: usize> = <S as Fields>::Near<'a, Checked<D>, D>;
 
-/// What an accessor knows of the volume around it.
+/// What an accessor knows about the volume around it.
 pub trait Bounds<const D: usize>: Copy {
     /// The shift added to every offset before strides apply.
     fn shift(&self) -> [isize; D];
@@ -26,9 +26,9 @@ pub trait Bounds<const D: usize>: Copy {
 /// Indexing panics outside the volume (ghost cells included).
 #[derive(Clone, Copy, Debug)]
 pub struct Checked<const D: usize> {
-    /// How far one may go towards lower indices, per axis.
+    /// How far an offset may go towards lower indices, per axis.
     pub below: [isize; D],
-    /// How far one may go towards higher indices, per axis.
+    /// How far an offset may go towards higher indices, per axis.
     pub above: [isize; D],
 }
 
@@ -50,11 +50,11 @@ impl<const D: usize> Bounds<D> for Checked<D> {
     }
 }
 
-/// Indexing is not checked; only generated code, with proven offsets, holds one of these.
+/// Indexing without checks. Only generated code with proven offsets uses this.
 ///
-/// The shift selects one of several cells that a loop nest computes together. It is added to the
-/// offset *before* the strides apply, so that two cells' loads of one neighbour have the same
-/// address expression and are merged by the compiler.
+/// The shift selects one of several cells that a loop computes together. It is added to the offset *before*
+/// the strides apply, so that loads of the same neighbour by two cells have the same address expression and
+/// the compiler merges them.
 #[derive(Clone, Copy, Debug)]
 pub struct Unchecked<const D: usize> {
     /// Constant after inlining.
@@ -70,17 +70,17 @@ impl<const D: usize> Bounds<D> for Unchecked<D> {
     fn check(&self, _: [isize; D]) {}
 }
 
-/// Where one cell lies in every field of a volume: base pointers, index and strides in elements.
+/// The position of one cell in every field of a volume: base pointers, index and strides in elements.
 #[derive(Clone, Copy, Debug)]
 pub struct CellPtr<B, const D: usize> {
-    /// Per field, the address of the element with index 0.
+    /// For each field, the address of the element with index 0.
     pub base: [*const u8; MAX_FIELDS],
     /// Index of the cell, in elements from `base`, the same in every field.
     pub index: isize,
     /// Elements from a cell to its next along each axis; the last axis has stride 1 and its entry
     /// is not read.
     pub strides: [isize; D],
-    /// What is known of the volume around the cell.
+    /// What is known about the volume around the cell.
     pub bounds: B,
 }
 
@@ -97,11 +97,11 @@ impl<'a, T: Scalar, B: Bounds<D>, const D: usize> ScalarNear<'a, T, B, D> {
     /// The neighbourhood of `at` in field number `field`.
     ///
     /// # Safety
-    /// `at.base[field]` must point to a field of `T`, live and unwritten for `'a`, in which every
-    /// offset that passes `at.bounds.check` (or, unchecked, every offset indexed) is inside.
+    /// `at.base[field]` must point to a field of `T` that is live and not written during `'a`. Every offset
+    /// that passes `at.bounds.check` (or, unchecked, every offset indexed) must be inside it.
     #[inline(always)]
     pub unsafe fn new(at: &CellPtr<B, D>, field: usize) -> Self {
-        // SAFETY: the cell itself is inside the field, says the caller.
+        // SAFETY: the caller guarantees that the cell itself is inside the field.
         let cell = unsafe { at.base[field].cast::<T>().offset(at.index) };
         Self { cell, strides: at.strides, bounds: at.bounds, volume: PhantomData }
     }
@@ -120,7 +120,7 @@ impl<T: Scalar, B: Bounds<D>, const D: usize> Index<[isize; D]> for ScalarNear<'
         for d in 0..D - 1 {
             index += (offset[d] + shift[d]) * self.strides[d];
         }
-        // SAFETY: `check` passed, or the offset is one of the footprint the maker vouched for.
+        // SAFETY: `check` passed, or the offset is in the footprint that the creator guaranteed.
         unsafe { &*self.cell.offset(index) }
     }
 }

@@ -1,6 +1,6 @@
 //! Values as bytes that outlive the program: little endian, the same on every machine, checked when read.
 //!
-//! Not the layout in memory, which is [`DeviceType`](super::DeviceType)'s; nothing here is unsafe.
+//! This is not the layout in memory, which [`DeviceType`](super::DeviceType) defines. Nothing here is unsafe.
 
 use std::cell::RefCell;
 
@@ -29,24 +29,26 @@ pub use warpweft_macros::Packed;
 /// assert_eq!(Found::form(), "{at:u64,score:f32?,name:text}");
 /// ```
 pub trait Packed: Sized {
-    /// What the bytes mean, in words: types that differ in form don't read one another's bytes.
+    /// A description of the bytes in words. Types with different forms can't read each other's bytes.
     fn form() -> String;
     /// Appends the value to `to`.
     fn pack(&self, to: &mut Vec<u8>);
-    /// Takes one value off the front of `from`; `None` if there is none, and then `from` is of no use.
+    /// Takes one value off the front of `from`. Returns `None` if there is none; the rest of `from` is then
+    /// unusable.
     fn unpack(from: &mut &[u8]) -> Option<Self>;
 }
 
 thread_local! {
-    /// The structs whose forms are being put together, outermost first.
+    /// The structs whose forms are being computed, outermost first.
     static WITHIN: RefCell<Vec<&'static str>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The form of the struct `T` by its members': where it contains itself, `^` and how many structs are between.
+/// The form of the struct `T`, from the forms of its members. Where it contains itself: `^` and the number of
+/// structs in between.
 #[doc(hidden)]
 pub fn struct_form<T>(members: impl FnOnce() -> Vec<(&'static str, String)>) -> String {
-    struct Told;
-    impl Drop for Told {
+    struct PopName;
+    impl Drop for PopName {
         fn drop(&mut self) {
             WITHIN.with_borrow_mut(Vec::pop);
         }
@@ -56,7 +58,7 @@ pub fn struct_form<T>(members: impl FnOnce() -> Vec<(&'static str, String)>) -> 
         return format!("^{between}");
     }
     WITHIN.with_borrow_mut(|all| all.push(name));
-    let _told = Told;
+    let _pop_name = PopName;
     let members = members().into_iter().map(|(name, form)| format!("{name}:{form}"));
     format!("{{{}}}", members.collect::<Vec<_>>().join(","))
 }
@@ -82,7 +84,7 @@ macro_rules! numbers {
 }
 numbers!(i8, i16, i32, i64, i128, u8, u16, u32, u64, u128, f32, f64, f16, bf16);
 
-/// Eight bytes, whatever the machine has.
+/// Eight bytes on every machine.
 macro_rules! sizes {
     ($($t:ident as $wide:ident),*) => {$(
         impl Packed for $t {
@@ -141,10 +143,10 @@ impl<T: Packed> Packed for Vec<T> {
     }
     fn unpack(from: &mut &[u8]) -> Option<Self> {
         let length = usize::unpack(from)?;
-        // A damaged length asks for no more room than the bytes that are there.
+        // A damaged length must not request more memory than the bytes that are there.
         let mut values = Self::with_capacity(length.min(from.len() / size_of::<T>().max(1)));
         for _ in 0..length {
-            // Values without bytes don't run out: as many as are said would do no harm but take for ever.
+            // Values without bytes never run out: a damaged length would loop almost forever.
             if from.is_empty() && values.len() > 1 << 20 {
                 return None;
             }

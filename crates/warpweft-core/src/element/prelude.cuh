@@ -1,6 +1,6 @@
-// The part of Rust's semantics that C++ does not share, for translated element functions.
-// Compiled by NVRTC for the device and by the host's compiler for differential tests; needs no
-// headers. Arithmetic is spelled as overloads (ww::add) because the translator does not know types.
+// The semantics of Rust that C++ does not share, for translated element functions. NVRTC compiles this for
+// the device, the host's compiler for differential tests; it needs no headers. Arithmetic is written as
+// overloads (ww::add), because the translator does not know types.
 #pragma once
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #define WW_DEVICE 1
@@ -8,7 +8,7 @@
 #define WW_CONST static __device__ constexpr
 #define WW_MATH(name) ::name
 #define WW_OFFSET(type, member) __INTADDR__(&((type*)0)->member)
-// A translated body may declare what it does not use, and return twice.
+// A translated body may declare variables that it does not use, and return twice.
 #pragma nv_diag_suppress 111
 #pragma nv_diag_suppress 128
 #pragma nv_diag_suppress 177
@@ -22,8 +22,8 @@
 #define WW_OFFSET(type, member) __builtin_offsetof(type, member)
 #endif
 
-// The first fault since the host cleared it: a site's number, or 0. A test may define WW_FAIL and
-// WW_FAULTED to note faults elsewhere.
+// The number of the first site that faulted since the host cleared this, or 0. A test may define WW_FAIL and
+// WW_FAULTED to record faults elsewhere.
 #ifndef WW_FAIL
 #if WW_DEVICE
 extern "C" __device__ unsigned int ww_fault;
@@ -51,19 +51,19 @@ using f32 = float;
 using f64 = double;
 struct unit {};
 
-// Reports that site `site` did what would have panicked. The first report stays.
+// Records that site `site` did what panics in Rust. The first record stays.
 WW_FN void fail(u32 site) { WW_FAIL(site); }
 
-// Ends loops after a fault, of this thread or of one whose cells it reads: Rust ended there, and a
-// loop that goes on with a 0 in place of a value may do so for ever. An iteration costs an addition and a
-// test; memory is asked every 256 iterations.
+// Ends loops after a fault of this thread, or of one whose cells it reads: Rust ends there, and a loop that
+// continues with 0 in place of a value may never end. An iteration costs an addition and a test; memory is
+// read every 256 iterations.
 struct watch {
   u32 iterations = 0;
   WW_FN bool over() { return (++iterations & 255u) == 0 && WW_FAULTED; }
 };
 
-// What there is to know of a number: the unsigned integer of its size, and the one to compute in
-// (C++ promotes what is narrower than int to a signed int, whose overflow is undefined).
+// Properties of a number type: the unsigned integer of its size, and the type to compute in (C++ promotes
+// types narrower than int to a signed int, whose overflow is undefined).
 template<class T> struct num { static constexpr bool known = false, real = false, has_sign = false; };
 #define WW_INT(T, U, W, SIGNED)                                                                  \
   template<> struct num<T> {                                                                     \
@@ -94,8 +94,8 @@ template<> struct num<f64> {
 template<> struct num<bool> {
   static constexpr bool known = true, real = false, has_sign = false;
 };
-// Stored in two bytes, computed in f32: what is between the braces are the bits. Operators round each
-// result, as the Rust types' do; an element had better widen.
+// Stored in two bytes, computed in f32. The braces hold the bits. Operators round each result, as those of
+// the Rust types do; it is better to widen first.
 struct f16 { u16 bits; };
 struct bf16 { u16 bits; };
 template<> struct num<f16> {
@@ -125,7 +125,7 @@ WW_FN f64 from_bits(u64 x) { f64 y; __builtin_memcpy(&y, &x, 8); return y; }
 WW_FN constexpr f32 f32_bits(u32 x) { return __builtin_bit_cast(f32, x); }
 WW_FN constexpr f64 f64_bits(u64 x) { return __builtin_bit_cast(f64, x); }
 
-// Widening is exact, narrowing to the nearest, of two the even one (element/stored.rs has the same).
+// Widening is exact; narrowing rounds to nearest, ties to even (as in element/stored.rs).
 WW_FN f32 widen(f32 x) { return x; }
 WW_FN f64 widen(f64 x) { return x; }
 WW_FN f32 widen(bf16 x) { return from_bits((u32)x.bits << 16); }
@@ -166,7 +166,7 @@ WW_FN f64 to_f64(f16 x) { return (f64)widen(x); }
 WW_FN f64 to_f64(bf16 x) { return (f64)widen(x); }
 WW_FN u16 to_bits(f16 x) { return x.bits; }
 WW_FN u16 to_bits(bf16 x) { return x.bits; }
-// An f64 in fewer digits, the last of them odd where any was lost: to be rounded once more.
+// An f64 with fewer digits, rounded to odd, so that it can be rounded once more.
 WW_FN f32 to_odd(f32 x) { return x; }
 WW_FN f32 to_odd(f64 x) {
   const f32 y = (f32)x;
@@ -200,8 +200,8 @@ WW_ARITHMETIC(add, +)
 WW_ARITHMETIC(sub, -)
 WW_ARITHMETIC(mul, *)
 #undef WW_ARITHMETIC
-// -a where `where` holds, else a. Spelled so that no compiler makes a machine's absolute value of it:
-// ptxas takes the result of that to be at least 0, which that of the lowest integer is not.
+// -a if `where` holds, else a. Written so that no compiler uses the machine's absolute value: ptxas assumes
+// that its result is at least 0, which is wrong for the lowest integer.
 template<class T> WW_FN T negated_if(T a, bool where) {
   using W = typename num<T>::wide;
   W mask = where ? (W)-1 : (W)0;
@@ -235,13 +235,13 @@ WW_FN f64 mod(f64 a, f64 b) { return WW_MATH(fmod)(a, b); }
 WW_FN f16 mod(f16 a, f16 b) { return narrow_f16(mod(widen(a), widen(b))); }
 WW_FN bf16 mod(bf16 a, bf16 b) { return narrow_bf16(mod(widen(a), widen(b))); }
 
-// Division by what can be seen to be neither 0 nor -1.
+// Division by a constant that is neither 0 nor -1.
 template<class T> WW_FN T div(T a, T b) { return (T)(a / b); }
 template<class T> WW_FN T rem(T a, T b) {
   if constexpr (num<T>::real) return mod(a, b);
   else return (T)(a % b);
 }
-// Whether a / b is undefined; reports it.
+// Reports whether a / b is undefined.
 template<class T> WW_FN bool bad_division(T a, T b, u32 zero, u32 overflow) {
   if (b == 0) { fail(zero); return true; }
   if constexpr (num<T>::has_sign) {
@@ -316,7 +316,7 @@ template<class T, usize N> WW_FN const T& at(const array<T, N>& a, usize i, u32 
   return a.items[i];
 }
 
-// What a `for` runs over, for all but `low..high`: ends of the type are reached without overflow.
+// The range of a `for`, except `low..high`: the ends of the type are reached without overflow.
 template<class T, bool inclusive, bool reversed> struct steps {
   using U = typename num<T>::same;
   T at, last;
@@ -342,10 +342,10 @@ template<class T, bool inclusive, bool reversed> struct steps {
 #define WW_REAL_AS(name, of)                                                                     \
   WW_FN f32 name(f32 x) { return WW_MATH(of##f)(x); }                                            \
   WW_FN f64 name(f64 x) { return WW_MATH(of)(x); }
-// Correctly rounded or exact.
+// Functions whose result is exact or correctly rounded.
 WW_REAL(sqrt) WW_REAL(floor) WW_REAL(ceil) WW_REAL(round) WW_REAL(trunc)
 WW_REAL_AS(round_ties_even, rint)
-// Within the tolerance of the library.
+// Functions whose result is within the tolerance of the library.
 WW_REAL(exp) WW_REAL(exp2) WW_REAL(log2) WW_REAL(log10) WW_REAL(sin) WW_REAL(cos) WW_REAL(tan)
 WW_REAL(asin) WW_REAL(acos) WW_REAL(atan) WW_REAL(sinh) WW_REAL(cosh) WW_REAL(tanh) WW_REAL(cbrt)
 WW_REAL_AS(exp_m1, expm1) WW_REAL_AS(ln, log) WW_REAL_AS(ln_1p, log1p)
@@ -356,7 +356,7 @@ WW_REAL_AS(exp_m1, expm1) WW_REAL_AS(ln, log) WW_REAL_AS(ln_1p, log1p)
   WW_FN f64 name(f64 x, f64 y) { return WW_MATH(of)(x, y); }
 WW_REAL2(atan2, atan2) WW_REAL2(powf, pow) WW_REAL2(hypot, hypot)
 #undef WW_REAL2
-// By bits: of the library's function ptxas takes -|x| < 1 to hold for NaN as well.
+// On bits: with the library's function, ptxas takes -|x| < 1 to hold for NaN as well.
 WW_FN f32 copysign(f32 x, f32 y) {
   return from_bits((to_bits(x) & 0x7fffffffu) | (to_bits(y) & 0x80000000u));
 }
@@ -379,7 +379,7 @@ WW_FN f32 to_degrees(f32 x) { return x * 57.2957795130823208767981548141051703f;
 WW_FN f64 to_degrees(f64 x) { return x * (180.0 / 3.14159265358979323846264338327950288); }
 WW_FN f32 to_radians(f32 x) { return x * 0.017453292519943295769236907684886f; }
 WW_FN f64 to_radians(f64 x) { return x * (3.14159265358979323846264338327950288 / 180.0); }
-// By repeated squaring, in the order that Rust's library multiplies.
+// By repeated squaring, in the order in which Rust's library multiplies.
 template<class T> WW_FN T powi(T x, i32 n) {
   T r = (T)1;
   u32 left = n < 0 ? 0u - (u32)n : (u32)n;
@@ -392,7 +392,7 @@ template<class T> WW_FN T powi(T x, i32 n) {
   return n < 0 ? (T)1 / r : r;
 }
 
-// Numbers of both kinds.
+// Functions of integers and of floats.
 template<class T> WW_FN T abs(T x) {
   if constexpr (num<T>::real) return from_bits((typename num<T>::same)(to_bits(x) & ((typename num<T>::same)-1 >> 1)));
   else return negated_if(x, x < 0);

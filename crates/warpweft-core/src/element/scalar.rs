@@ -5,7 +5,7 @@ use half::{bf16, f16};
 use super::DeviceType;
 use super::method::RealMethods;
 
-/// The kind of a scalar, as layouts, files and kernels name it.
+/// The kind of a scalar. Layouts, files and kernels use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ScalarKind {
@@ -52,7 +52,7 @@ impl ScalarKind {
         }
     }
 
-    /// The name Rust gives it, which is also its name inside `namespace ww` on the device.
+    /// Its name in Rust, which is also its name in `namespace ww` on the device.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Bool => "bool",
@@ -73,7 +73,7 @@ impl ScalarKind {
         }
     }
 
-    /// The value of one scalar's bytes as `f64`, as `as` converts; 0 for another number of bytes.
+    /// The value of one scalar's bytes as `f64`, converted as `as` does; 0 if the number of bytes is wrong.
     pub fn to_f64(self, bytes: &[u8]) -> f64 {
         macro_rules! number {
             ($t:ty) => {
@@ -103,17 +103,17 @@ impl ScalarKind {
         }
     }
 
-    /// Whether `bytes` are values of this kind, whatever wrote them: any are but for truth values.
+    /// Whether `bytes` are valid values of this kind. Only `bool` has invalid ones.
     pub fn allows(self, bytes: &[u8]) -> bool {
         self != Self::Bool || bytes.iter().all(|&byte| byte < 2)
     }
 }
 
-/// A number (or truth value) that a cell can hold.
+/// A number or `bool` that a cell can hold.
 ///
 /// # Safety
-/// `KIND.size()` must be the size and alignment of `Self`; every bit pattern a kernel writes for
-/// that kind must be a valid `Self` (`bool`: only 0 and 1 are written).
+/// `KIND.size()` must be the size and alignment of `Self`. Every bit pattern that a kernel writes for that
+/// kind must be a valid `Self` (`bool`: only 0 and 1 are written).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a number of device code",
     label = "arithmetic and methods need a number here",
@@ -132,7 +132,7 @@ pub unsafe trait Scalar:
     fn to_i128(self) -> i128;
 }
 
-/// A floating-point scalar: what a generic numeric element function is written over.
+/// A floating-point scalar, `f32` or `f64`. Generic element functions use it as a bound.
 pub trait Real:
     Scalar
     + RealMethods
@@ -146,7 +146,7 @@ pub trait Real:
     + std::ops::MulAssign
     + std::ops::DivAssign
 {
-    /// A literal of this type: `T::lit(0.25)`. Rounded once, from the `f64` written.
+    /// A literal of this type: `T::lit(0.25)`. The `f64` is rounded once.
     fn lit(value: f64) -> Self;
     /// Absolute value.
     fn abs(self) -> Self;
@@ -154,9 +154,9 @@ pub trait Real:
     fn sqrt(self) -> Self;
     /// Fused multiply-add, `self * a + b` rounded once.
     fn mul_add(self, a: Self, b: Self) -> Self;
-    /// The lesser; a NaN argument is ignored.
+    /// The smaller value; a NaN argument is ignored.
     fn min(self, other: Self) -> Self;
-    /// The greater; a NaN argument is ignored.
+    /// The larger value; a NaN argument is ignored.
     fn max(self, other: Self) -> Self;
 }
 

@@ -1,7 +1,7 @@
-//! What the typed shadow of a body passes its operands through; see [`super::Slot`].
+//! Functions that the type-checked copy of a body calls on its operands; see [`super::Slot`].
 //!
-//! These functions do nothing. Their bounds make rustc refuse, on the operand, what the device
-//! text could not mean: operators and methods that a user's own type overloads.
+//! These functions do nothing. Their bounds make rustc refuse, at the operand, operators and methods that a
+//! user's own type overloads and that have no meaning in CUDA text.
 
 use super::{DeviceType, Scalar};
 
@@ -23,13 +23,13 @@ pub trait Convertible: DeviceType {}
 
 impl<T: Scalar> Convertible for T {}
 
-/// What a conversion of numbers takes.
+/// The argument of a conversion of numbers.
 #[inline(always)]
 pub fn convertible<T: Convertible>(value: T) -> T {
     value
 }
 
-/// The operand of an operator of numbers.
+/// An operand of an arithmetic operator.
 #[inline(always)]
 pub fn scalar<T: Scalar>(value: T) -> T {
     value
@@ -41,7 +41,7 @@ pub fn comparable<T: Comparable>(value: T) -> T {
     value
 }
 
-/// `value`, of the type of an end of the loop it was taken from.
+/// `value`, with the type of a bound of its loop.
 #[inline(always)]
 pub fn like<T>(_: T, value: T) -> T {
     value

@@ -1,9 +1,9 @@
-//! Numbers of two bytes, which are stored and not computed with: `f16` and `bf16`.
+//! Two-byte numbers that are stored but not computed with: `f16` and `bf16`.
 //!
-//! An element widens what it reads to `f32`, computes there, and narrows once at the end: to the
-//! nearest, ties to even. Widening is exact. Both conversions are a few integer operations here, which
-//! vectorise, and the same or one instruction on a device, so the two worlds agree to the bit.
-//! The layouts are IEEE 754 binary16 and the upper half of binary32; NaN payloads are left open.
+//! An element widens what it reads to `f32`, computes in `f32`, and narrows once at the end, to nearest, ties
+//! to even. Widening is exact. Both conversions are a few integer operations here, which vectorise; on a
+//! device they are the same operations or one instruction. So CPU and GPU agree to the bit. The layouts are
+//! IEEE 754 binary16 and the upper half of binary32. NaN payloads are unspecified.
 
 use half::{bf16, f16};
 
@@ -22,11 +22,11 @@ use super::{DeviceType, Real, Scalar, ScalarKind, Unit};
 /// assert_eq!(smooth::<f16, f32>::cell(line.near([1])), f16::from_f32(1.0));
 /// ```
 pub trait Stored: Scalar {
-    /// What to compute in: `f32`, or `f64` for itself.
+    /// The type to compute in: `f32` for two-byte floats, else the type itself.
     type Number: Real;
-    /// The value; exact.
+    /// The value in [`Stored::Number`]; exact.
     fn widen(self) -> Self::Number;
-    /// The nearest of these, of two the even one.
+    /// The nearest value of this type, ties to even.
     fn narrow(value: Self::Number) -> Self;
 }
 
@@ -50,7 +50,7 @@ impl Stored for f16 {
     fn widen(self) -> f32 {
         let bits = u32::from(self.to_bits());
         let magnitude = (bits & 0x7fff) << 13;
-        // Times 2^112, the distance of the exponents' biases: subnormal numbers come out right too.
+        // Times 2^112, the difference of the exponent biases. This handles subnormal numbers too.
         let number = (f32::from_bits(magnitude) * f32::from_bits(0x7780_0000)).to_bits();
         let number = if magnitude < 0x0f80_0000 { number } else { magnitude | 0x7f80_0000 };
         f32::from_bits(number | (bits & 0x8000) << 16)
@@ -60,9 +60,9 @@ impl Stored for f16 {
     fn narrow(value: f32) -> Self {
         let bits = value.to_bits();
         let magnitude = bits & 0x7fff_ffff;
-        // Half the unit in the last place that is dropped, less one, and one more if what stays is odd.
+        // Half a unit in the last kept place, minus one, plus one if the kept part is odd.
         let normal = magnitude.wrapping_add(0xc800_0fff).wrapping_add(magnitude >> 13 & 1) >> 13;
-        // Added to 1/2, whose last place is 2^-24, numbers below 2^-14 are rounded as they should.
+        // Adding 1/2, whose last place is 2^-24, rounds numbers below 2^-14 correctly.
         let small = (f32::from_bits(magnitude) + 0.5).to_bits().wrapping_sub(0x3f00_0000);
         let large = if magnitude > 0x7f80_0000 { 0x7e00 } else { 0x7c00 };
         let number = if magnitude < 0x3880_0000 { small } else { normal };
@@ -88,9 +88,9 @@ impl Stored for bf16 {
     }
 }
 
-/// `value` in fewer digits such that rounding it once more is as good as rounding it once: what is cut
-/// off leaves the last digit odd (S. Boldo and G. Melquiond, "Emulation of a FMA and correctly rounded
-/// sums: proved algorithms using rounding to odd", IEEE Trans. Comput. 57(4), 2008).
+/// `value` with fewer digits, such that rounding it again gives the same as rounding once: if digits are
+/// lost, the last digit is odd (S. Boldo and G. Melquiond, "Emulation of a FMA and correctly rounded sums:
+/// proved algorithms using rounding to odd", IEEE Trans. Comput. 57(4), 2008).
 fn to_odd(value: f64) -> f32 {
     let nearest = value as f32;
     let there = f64::from(nearest);
@@ -155,7 +155,7 @@ mod tests {
             assert_eq!(a.to_bits(), f16::from_f32(value).to_bits(), "f16 {value:e}");
             assert_eq!(b.to_bits(), bf16::from_f32(value).to_bits(), "bf16 {value:e}");
         };
-        // Every number of f16's range with the 13 bits that go at, below and above a tie.
+        // Every number in the range of f16, with the 13 dropped bits at, below and above a tie.
         for high in 0..1 << 19 {
             for low in [0u32, 1, 0xfff, 0x1000, 0x1001, 0x1fff] {
                 check(f32::from_bits(high << 13 | low));
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn numbers_of_eight_bytes_are_rounded_once() {
-        // Just above a tie of f16, by less than f32 can tell.
+        // Just above a tie of f16, by less than f32 resolves.
         let tie = 1.0 + 2f64.powi(-11);
         assert_eq!(<f16 as Scalar>::from_f64(tie).to_bits(), 0x3c00);
         assert_eq!(<f16 as Scalar>::from_f64(tie + 2f64.powi(-40)).to_bits(), 0x3c01);

@@ -1,13 +1,13 @@
-//! Putting C++ text together from what the macros left open.
+//! Assembles C++ text from the pieces that the macros emit.
 
 use super::{DeviceType, Unit};
 
-/// What tells `T` from every other type, even of the same path in another block.
+/// A text that identifies `T`, even among types with the same path in other blocks.
 pub fn key<T: 'static>() -> String {
     format!("{} {:?}", std::any::type_name::<T>(), std::any::TypeId::of::<T>())
 }
 
-/// `pieces` with the numbered `holes` after them, then `rest`.
+/// `pieces`, each followed by the hole with its number, then `rest`.
 pub fn weave(pieces: &[(&str, usize)], rest: &str, holes: &[String]) -> String {
     let mut text = String::new();
     for (piece, hole) in pieces {
@@ -18,11 +18,11 @@ pub fn weave(pieces: &[(&str, usize)], rest: &str, holes: &[String]) -> String {
     text
 }
 
-/// A member of a struct: its C++ name, its offset in Rust, and what names its type.
+/// A member of a struct: its C++ name, its offset in Rust, and a function that names its type.
 pub type StructMember<'a> = (&'a str, usize, fn(&mut Unit) -> String);
 
-/// The C++ name of the struct `T`, defined on first use as `name`: its members in the order in which Rust has laid
-/// them out, which need not be the order of the source, with that layout asserted.
+/// The C++ name of the struct `T`, defined on first use as `name`. Its members are in the order in which Rust
+/// laid them out, which may differ from the source, and C++ asserts that layout.
 pub fn define_struct<T: 'static>(unit: &mut Unit, name: &str, members: &[StructMember]) -> String {
     let mut members = members.to_vec();
     members.sort_by_key(|(_, offset, _)| *offset);
@@ -41,7 +41,7 @@ pub fn define_struct<T: 'static>(unit: &mut Unit, name: &str, members: &[StructM
     })
 }
 
-/// A value whose type is left open: what a struct is made of.
+/// A value of any device type: a member of a struct expression.
 pub trait Value {
     /// As [`DeviceType::cuda_value`].
     fn text(&self, unit: &mut Unit) -> String;
@@ -67,7 +67,7 @@ pub fn texts(unit: &mut Unit, values: &[&dyn Value]) -> String {
     texts.join(", ")
 }
 
-/// C++ that puts a cell `T` together from its fields at `offset`: `members` in the order of the fields' numbers.
+/// C++ that builds a cell `T` from its fields at `offset`. `members` are in the order of field numbers.
 pub fn define_load<T: DeviceType>(unit: &mut Unit, members: &[&str], offset: &str) -> String {
     let cell = T::cuda(unit);
     let name = unit.define(&format!("load {}", key::<T>()), "load", |_, name| {
@@ -82,8 +82,8 @@ pub fn define_load<T: DeviceType>(unit: &mut Unit, members: &[&str], offset: &st
     format!("{name}<{offset}>(now)")
 }
 
-/// What stands before and after a cell `T` to make it the new cell of a stencil: the call of a function that assigns
-/// each of the `members`, fields in the order of their numbers.
+/// The C++ text before and after a cell expression `T` that makes it the new cell of a stencil: a call of a
+/// function that assigns each of the `members`, in the order of field numbers.
 pub fn define_store<T: DeviceType>(unit: &mut Unit, members: &[&str]) -> [String; 2] {
     let cell = T::cuda(unit);
     let name = unit.define(&format!("store {}", key::<T>()), "store", |_, name| {

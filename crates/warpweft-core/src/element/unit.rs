@@ -1,11 +1,11 @@
-//! The CUDA translation unit that element functions write themselves into.
+//! The CUDA translation unit to which element functions add their definitions.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::error::Error;
 
-/// Stands before what is left of a line only where something can fault: a loop asks whether to go on.
-/// The macros write it, who don't know what else comes into a unit.
+/// Marks the rest of a line as needed only if something can fault: a loop then checks whether to continue.
+/// Macros write it because they don't know what else is in the unit.
 const IF_FAULTS: char = '\u{3}';
 
 /// A place in the user's Rust source that a device-side fault can name.
@@ -13,20 +13,20 @@ const IF_FAULTS: char = '\u{3}';
 pub struct Site {
     /// Source file, as `file!()` gives it.
     pub file: &'static str,
-    /// Line, from 1.
+    /// Line number, from 1.
     pub line: u32,
     /// What went wrong there, e.g. "attempt to divide by zero".
     pub what: &'static str,
 }
 
-/// The definitions of one translation unit, each written once, in order of dependence.
+/// The definitions of one translation unit, each written once, in the order of their dependences.
 #[derive(Clone, Debug, Default)]
 pub struct Unit {
     definitions: Vec<String>,
     names: HashMap<String, String>,
     taken: HashSet<String>,
     sites: Vec<Site>,
-    /// Bodies of functions that may call one another in circles; they come last.
+    /// Bodies of functions that may call one another in cycles; they come last.
     bodies: Vec<String>,
     promised: HashSet<String>,
     /// Names in the order of their numbers.
@@ -41,13 +41,12 @@ impl Unit {
         Self::default()
     }
 
-    /// The C++ name of the entity identified by `key`, defining it by `build` on first use.
+    /// The C++ name of the entity identified by `key`. On first use `build` writes its definition.
     ///
-    /// `key` must differ between entities (crate path plus type arguments); `name` is what one
-    /// would like it to be called. It gets `_ww` at its end, which keeps it apart from the keywords,
-    /// macros and functions of CUDA C++ and from members (`x_`) and locals (`x_1`) of translated
-    /// code, and a number before that when another entity has it already.
-    /// Functions that call themselves, or one another in a circle, leave an `#error` that says so.
+    /// `key` must differ between entities (crate path plus type arguments); `name` is the preferred name. The
+    /// suffix `_ww` keeps it apart from keywords, macros and functions of CUDA C++, and from members (`x_`)
+    /// and locals (`x_1`) of translated code. If the name is taken, a number precedes the suffix. Functions
+    /// that call themselves, directly or in a cycle, leave an `#error` with that message.
     pub fn define(
         &mut self,
         key: &str,
@@ -63,8 +62,8 @@ impl Unit {
         name
     }
 
-    /// Writes what `build` gives behind all definitions, once for each `key`: it may name anything, also what
-    /// is promised already.
+    /// Writes the text of `build` after all definitions, once for each `key`. It may use any name, also of
+    /// other promised texts.
     pub fn promise(&mut self, key: &str, build: impl FnOnce(&mut Unit) -> String) {
         if self.promised.insert(key.into()) {
             let text = build(self);
@@ -72,7 +71,7 @@ impl Unit {
         }
     }
 
-    /// The number of what is called `name`, from 0 in the order of asking.
+    /// The number of `name`: names are numbered from 0 in the order of first calls.
     pub fn number(&mut self, name: &str) -> usize {
         let known = self.numbered.iter().position(|known| known == name);
         known.unwrap_or_else(|| {
@@ -81,16 +80,16 @@ impl Unit {
         })
     }
 
-    /// What was given a number, in that order.
+    /// The names that have numbers, in that order.
     pub fn numbered(&self) -> &[String] {
         &self.numbered
     }
 
-    /// The name of the entity, and whether it is new: its definition is open then.
+    /// The name of the entity, and whether it is new. If so, its definition is now open.
     fn named(&mut self, key: &str, name: &str) -> (String, bool) {
         if let Some(known) = self.names.get(key) {
             if self.open.iter().any(|open| open == key) {
-                // The compiler of device code says it, with the name.
+                // The compiler of device code reports it by name.
                 let circle = format!(
                     "#error {known} calls itself, which code for GPUs can not: run it on the cores, or write a loop\n"
                 );
@@ -112,7 +111,7 @@ impl Unit {
         (name, true)
     }
 
-    /// Registers a place that may fault; the number goes into `ww::fail(number)`, from 1.
+    /// Registers a place that may fault. Its number, from 1, is the argument of `ww::fail(number)`.
     pub fn site(&mut self, site: Site) -> u32 {
         let found = self.sites.iter().position(|known| *known == site).unwrap_or_else(|| {
             self.sites.push(site);
@@ -121,22 +120,23 @@ impl Unit {
         found as u32 + 1
     }
 
-    /// The place behind a fault word read back from the device, if it is one of this unit's.
+    /// The place of a fault word that was read back from the device, if it is one of this unit's.
     pub fn site_of(&self, fault: u32) -> Option<&Site> {
         self.sites.get((fault as usize).checked_sub(1)?)
     }
 
-    /// Whether anything in it can fault: then there is a fault word `ww_fault` on the device.
+    /// Whether anything in the unit can fault. If so, the device has a fault word `ww_fault`.
     pub fn faults(&self) -> bool {
         !self.sites.is_empty()
     }
 
-    /// Whether anything in it goes on until a condition is met, which on a state of chance it may never be.
+    /// Whether anything in the unit loops until a condition is met. On random input such a loop may never
+    /// end.
     pub fn loops(&self) -> bool {
         self.definitions.iter().chain(&self.bodies).any(|text| text.contains(IF_FAULTS))
     }
 
-    /// The error for a fault word that is not 0, read back from `device`.
+    /// The error for a non-zero fault word that was read back from `device`.
     pub fn fault(&self, word: u32, device: &str) -> Error {
         match self.site_of(word) {
             Some(site) => Error::Element {
@@ -150,7 +150,7 @@ impl Unit {
         }
     }
 
-    /// The device prelude followed by every definition, and what was promised.
+    /// The device prelude, every definition, then every promised text.
     pub fn source(&self) -> String {
         let mut text = String::from(include_str!("prelude.cuh"));
         for definition in self.definitions.iter().chain(&self.bodies) {

@@ -1,5 +1,5 @@
-//! One value an axis, whose number is known at run time: what `[T; D]` is where `D` is a type's. Not:
-//! what axes are called (`axis_names`).
+//! One value for each axis, where the number of axes is known at run time: the counterpart of `[T; D]`. Names
+//! of axes are in `axis_names`.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -26,16 +26,16 @@ pub const MAX_AXES: usize = 4;
 /// ```
 #[derive(Clone, Copy)]
 pub struct Axes<T> {
-    /// Those beyond `rank` are never looked at.
+    /// Values beyond `rank` are never read.
     values: [T; MAX_AXES],
     rank: u8,
 }
 
 impl<T: Copy> Axes<T> {
-    /// The values of an array: as `From`, for constants.
+    /// The values of an array. Same as `From`, for constants.
     ///
     /// # Panics
-    /// When compiled for no axis or for more than [`MAX_AXES`].
+    /// If `D` is 0 or greater than [`MAX_AXES`] (at compile time).
     #[inline]
     pub const fn of<const D: usize>(array: [T; D]) -> Self {
         const { assert!(D >= 1 && D <= MAX_AXES, "a volume has 1 to 4 dimensions") };
@@ -51,7 +51,7 @@ impl<T: Copy> Axes<T> {
     /// The same value for each of `rank` axes.
     ///
     /// # Panics
-    /// As [`Axes::from_fn`].
+    /// See [`Axes::from_fn`].
     #[inline]
     pub fn filled(rank: usize, value: T) -> Self {
         Self { values: [value; MAX_AXES], rank: checked(rank) }
@@ -60,7 +60,7 @@ impl<T: Copy> Axes<T> {
     /// `value(axis)` for each of `rank` axes.
     ///
     /// # Panics
-    /// When there is no axis, or more than [`MAX_AXES`].
+    /// If `rank` is 0 or greater than [`MAX_AXES`].
     #[inline]
     pub fn from_fn(rank: usize, mut value: impl FnMut(usize) -> T) -> Self {
         let count = checked(rank);
@@ -71,7 +71,7 @@ impl<T: Copy> Axes<T> {
         Self { values, rank: count }
     }
 
-    /// The values of a slice, if it has as many as a volume can have axes.
+    /// The values of a slice, if its length is a valid number of axes.
     pub fn from_slice(slice: &[T]) -> Option<Self> {
         (1..=MAX_AXES).contains(&slice.len()).then(|| Self::from_fn(slice.len(), |d| slice[d]))
     }
@@ -82,25 +82,25 @@ impl<T: Copy> Axes<T> {
         self.rank as usize
     }
 
-    /// Each value changed.
+    /// The results of `change` for each value.
     #[inline]
     pub fn map<U: Copy>(self, mut change: impl FnMut(T) -> U) -> Axes<U> {
         Axes::from_fn(self.rank(), |d| change(self.values[d]))
     }
 
-    /// The values of both, axis by axis.
+    /// Pairs of both values, axis by axis.
     ///
     /// # Panics
-    /// When `other` has fewer axes.
+    /// If `other` has fewer axes.
     #[inline]
     pub fn zip<U: Copy>(self, other: Axes<U>) -> Axes<(T, U)> {
         Axes::from_fn(self.rank(), |d| (self[d], other[d]))
     }
 
-    /// As an array, for code that is compiled for a number of dimensions.
+    /// The values as an array, for code that is compiled for a fixed number of dimensions.
     ///
     /// # Panics
-    /// When there are not `D` axes.
+    /// If there are not `D` axes.
     #[inline]
     pub fn array<const D: usize>(&self) -> [T; D] {
         assert_eq!(self.rank(), D, "the number of axes");
@@ -108,7 +108,7 @@ impl<T: Copy> Axes<T> {
     }
 }
 
-/// `rank` as it is kept.
+/// `rank`, checked, in the form in which it is stored.
 #[inline]
 fn checked(rank: usize) -> u8 {
     assert!((1..=MAX_AXES).contains(&rank), "{rank} axes");

@@ -1,4 +1,4 @@
-//! Boxes of a volume's cells as bytes, copied row by row: what travels between ranks and into files.
+//! Boxes of a volume's cells as bytes, copied row by row. Ranks exchange them and files store them.
 
 use super::{Axes, RawVolume};
 use crate::error::{Error, Result};
@@ -44,11 +44,11 @@ impl RawVolume {
         bytes
     }
 
-    /// Replaces one field in the box from `low` to `high` by what [`RawVolume::box_bytes`] gave of a
-    /// box of the same extents.
+    /// Replaces one field in the box from `low` to `high` by bytes from [`RawVolume::box_bytes`] for a box of
+    /// the same extents.
     ///
     /// # Errors
-    /// A box that leaves the volume, or another number of bytes.
+    /// The box leaves the volume, or the number of bytes differs.
     pub fn set_box(
         &mut self,
         field: usize,
@@ -75,10 +75,10 @@ impl RawVolume {
         Ok(())
     }
 
-    /// The cells from `low` on as a volume of `extents`; beyond a face the volume repeats.
+    /// The cells from `low` on as a volume of `extents`. Beyond a face the volume repeats.
     ///
     /// # Errors
-    /// As [`RawVolume::zeroed`].
+    /// See [`RawVolume::zeroed`].
     pub fn cut_out(&self, low: Axes<isize>, extents: Axes<usize>) -> Result<Self> {
         let dims = low.rank();
         let mut cut = Self::zeroed(self.cell_type(), extents)?;
@@ -96,7 +96,7 @@ impl RawVolume {
                 }
                 let line =
                     (0..dims - 1).fold(0, |index, d| index * whole[d] + at[d]) * whole[dims - 1];
-                // A row is one run of cells, or several where it passes the volume's face.
+                // A row is one run of cells, or several if it crosses a face.
                 let mut done = 0;
                 while done < length {
                     let run = (whole[dims - 1] - at[dims - 1]).min(length - done);

@@ -1,4 +1,4 @@
-//! Volumes: what a user fills, runs an element function over, and reads back.
+//! Volumes: the user fills them, runs an element function over them, and reads them back.
 
 mod axes;
 mod axis_names;

@@ -1,5 +1,5 @@
-//! A slice shared between threads, for work that takes as long for every value. Not: the pinned workers
-//! of a run (`cpu`).
+//! Splits a slice between threads, for work that takes the same time for every value. The pinned workers of a
+//! run are in `cpu`.
 
 use std::sync::{Mutex, PoisonError};
 use std::thread::{Builder, available_parallelism, scope};

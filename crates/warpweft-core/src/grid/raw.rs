@@ -1,4 +1,4 @@
-//! A volume whose type of cell is known at run time only.
+//! A volume whose cell type is known only at run time.
 
 use super::{Axes, across, axis_name};
 use crate::element::{
@@ -7,15 +7,15 @@ use crate::element::{
 use crate::error::{Error, Result};
 use crate::memory::room;
 
-/// Cells over extents of one to four axes, slowest axis first: what a [`super::Volume`] is made of.
+/// Cells over extents of one to four axes, slowest axis first. A [`super::Volume`] wraps one.
 ///
-/// Row-major, one contiguous array a field. Everything that copies or cuts cells works on these and is
-/// compiled once for all types of cell.
+/// Row-major, one contiguous array a field. All code that copies cells works on this type and is compiled
+/// once for all types of cells.
 #[derive(Clone)]
 pub struct RawVolume {
     cell: CellType,
     extents: Axes<usize>,
-    // Eight-byte words: the alignment of every scalar.
+    // Eight-byte words have the alignment of every scalar.
     fields: Vec<Vec<u64>>,
 }
 
@@ -35,7 +35,7 @@ impl RawVolume {
         Ok(Self { fields: fields.collect::<Result<_>>()?, cell, extents })
     }
 
-    /// What a cell holds.
+    /// The type of a cell.
     pub fn cell_type(&self) -> CellType {
         self.cell
     }
@@ -70,13 +70,13 @@ impl RawVolume {
     pub fn field<T: Scalar>(&self, field: impl FieldName) -> Option<&[T]> {
         let field = field.number_in(self.cell.fields())?;
         let info = self.cell.fields().get(field)?;
-        // SAFETY: the array was sized for `len` elements of `kind`, which is `T`'s.
+        // SAFETY: the array was allocated for `len` elements of `kind`, which is the kind of `T`.
         (info.kind == T::KIND).then(|| unsafe {
             std::slice::from_raw_parts(self.fields[field].as_ptr().cast(), self.len())
         })
     }
 
-    /// As [`RawVolume::field`], to write to.
+    /// Like [`RawVolume::field`], mutable.
     pub fn field_mut<T: Scalar>(&mut self, field: impl FieldName) -> Option<&mut [T]> {
         let field = field.number_in(self.cell.fields())?;
         let info = self.cell.fields().get(field)?;
@@ -93,15 +93,15 @@ impl RawVolume {
     /// When there is no such field.
     pub fn field_bytes(&self, field: usize) -> &[u8] {
         let bytes = self.len() * self.cell.size(field);
-        // SAFETY: the array was sized for that many bytes, and they are initialised.
+        // SAFETY: the array was allocated for that many bytes, and they are initialised.
         unsafe { std::slice::from_raw_parts(self.fields[field].as_ptr().cast(), bytes) }
     }
 
-    /// As [`RawVolume::field_bytes`], to write to. Only bytes of another volume of the same cells may
-    /// be written: a `bool` has but two valid values.
+    /// Like [`RawVolume::field_bytes`], mutable. Write only bytes of another volume with the same cells: a
+    /// `bool` has only two valid values.
     ///
     /// # Panics
-    /// When there is no such field.
+    /// If there is no such field.
     pub fn field_bytes_mut(&mut self, field: usize) -> &mut [u8] {
         let bytes = self.len() * self.cell.size(field);
         // SAFETY: as in `field_bytes`, and `self` is borrowed exclusively.
@@ -113,7 +113,7 @@ impl RawVolume {
         self.index_of(at.into()).map(|index| self.bits_of(index))
     }
 
-    /// The cell with this number in row-major order.
+    /// The cell with this index in row-major order.
     fn bits_of(&self, index: usize) -> Bits {
         let mut bits = Bits::default();
         for field in 0..self.fields.len() {
@@ -123,14 +123,14 @@ impl RawVolume {
         bits
     }
 
-    /// Field number `field` of the cell at `at` as `f64`; no number outside the volume.
+    /// Field number `field` of the cell at `at` as `f64`; NaN outside the volume.
     pub fn value(&self, field: usize, at: impl Into<Axes<usize>>) -> f64 {
         let bits = self.bits(at);
         bits.map_or(f64::NAN, |bits| bits.to_f64(self.cell.kind(field), field))
     }
 
-    /// Replaces the fields of the cell at `at` whose bit is set in `fields` by those of a cell of this
-    /// type; returns whether `at` was inside the volume.
+    /// Replaces those fields of the cell at `at` whose bit is set in `fields` by the fields of `cell`.
+    /// Returns whether `at` is inside the volume.
     pub fn set_bits(&mut self, at: Axes<usize>, cell: &Bits, fields: u32) -> bool {
         let Some(index) = self.index_of(at) else { return false };
         for field in (0..self.fields.len()).filter(|field| fields >> field & 1 == 1) {
@@ -150,7 +150,7 @@ impl RawVolume {
         base
     }
 
-    /// As [`RawVolume::base`], to write to.
+    /// Like [`RawVolume::base`], mutable.
     pub fn base_mut(&mut self) -> [*mut u8; MAX_FIELDS] {
         let mut base = [std::ptr::null_mut(); MAX_FIELDS];
         for (to, field) in base.iter_mut().zip(&mut self.fields) {
@@ -162,18 +162,18 @@ impl RawVolume {
     /// The cell at `at`.
     ///
     /// # Panics
-    /// When `at` is outside the volume or a cell is no `S`.
+    /// If `at` is outside the volume or its cells are not of type `S`.
     pub fn cell<S: Fields>(&self, at: impl Into<Axes<usize>>) -> S {
         let index = self.checked_index(CellType::of::<S>(), at.into());
-        // SAFETY: the arrays are those of `S`'s fields, and every one holds the cell.
+        // SAFETY: the arrays are those of the fields of `S`, and each holds the cell.
         unsafe { S::load(&self.base(), index) }
     }
 
     /// The neighbourhood of the cell at `at`.
     ///
     /// # Panics
-    /// When `at` is outside the volume or a cell is no `S`; indexing the result panics when the offset
-    /// leaves the volume.
+    /// If `at` is outside the volume or its cells are not of type `S`. Indexing the result panics if the
+    /// offset leaves the volume.
     pub fn near<S: Fields, const D: usize>(&self, at: [usize; D]) -> Near<'_, S, D> {
         let index = self.checked_index(CellType::of::<S>(), at.into());
         let bounds = Checked {
@@ -182,12 +182,12 @@ impl RawVolume {
         };
         let strides = self.strides().array();
         let at = CellPtr { base: self.base(), index, strides, bounds };
-        // SAFETY: the arrays are those of `S`'s fields and live as long as the borrow, and `bounds`
+        // SAFETY: the arrays are those of the fields of `S` and live as long as the borrow, and `bounds`
         // keeps every offset inside.
         unsafe { S::near(&at) }
     }
 
-    /// To write to, for executors.
+    /// Write access for executors.
     pub fn writable(&mut self) -> RawVolumeMut<'_> {
         RawVolumeMut(self)
     }
@@ -197,7 +197,7 @@ impl RawVolume {
         Axes::from_fn(dims, |d| self.extents[d + 1..].iter().product::<usize>() as isize)
     }
 
-    /// The number of the cell at `at` in row-major order, or `None` outside the volume.
+    /// The index of the cell at `at` in row-major order, or `None` outside the volume.
     pub(super) fn index_of(&self, at: Axes<usize>) -> Option<usize> {
         if at.rank() != self.rank() {
             return None;
@@ -212,10 +212,10 @@ impl RawVolume {
         Some(index)
     }
 
-    /// As [`RawVolume::index_of`] for code that knows the type of a cell.
+    /// Like [`RawVolume::index_of`], for code that knows the cell type.
     ///
     /// # Panics
-    /// When `at` is outside the volume or a cell is no `cell`.
+    /// If `at` is outside the volume or its cells are not of type `cell`.
     fn checked_index(&self, cell: CellType, at: Axes<usize>) -> isize {
         assert_eq!(self.cell, cell, "the type of a cell");
         let Some(index) = self.index_of(at) else {
@@ -225,14 +225,14 @@ impl RawVolume {
     }
 }
 
-/// A volume that an executor may write to. Its cells keep their type, which is why this is not `&mut`.
+/// Write access to a volume's cells. Unlike `&mut RawVolume`, it does not allow another cell type.
 pub struct RawVolumeMut<'a>(&'a mut RawVolume);
 
 impl<'a> RawVolumeMut<'a> {
     /// The volume, if it has cells of this type and these extents.
     ///
     /// # Errors
-    /// What it has instead.
+    /// It has others; the error names them.
     pub fn of(self, cell: CellType, extents: Axes<usize>) -> Result<&'a mut RawVolume> {
         let RawVolume { cell: held, extents: there, .. } = *self.0;
         if (held, there) != (cell, extents) {
@@ -249,7 +249,7 @@ impl<'a> RawVolumeMut<'a> {
     }
 }
 
-/// The number of cells of `extents`, if a volume can have them.
+/// The number of cells of `extents`, if they are valid for a volume.
 ///
 /// # Errors
 /// A zero extent, or more cells than memory can address.
@@ -274,7 +274,7 @@ pub fn check_extents(extents: Axes<usize>) -> Result<usize> {
 }
 
 fn zeroed_words(words: usize) -> Result<Vec<u64>> {
-    // `vec![0; n]` would get zero pages from the system untouched, but aborts when there are none.
+    // `vec![0; n]` would get untouched zero pages from the system, but aborts if memory is short.
     let mut array = room(words, "choose smaller extents")?;
     array.resize(words, 0);
     Ok(array)

@@ -1,9 +1,9 @@
-//! Volumes that repeat a smaller one: large states in no time, for measurements.
+//! Volumes that repeat a smaller one: large initial states at low cost, for measurements.
 
 use super::{Axes, RawVolume, in_parts};
 use crate::error::Result;
 
-/// Bytes that a thread of its own is worth.
+/// The number of bytes for which another thread is worth its cost.
 const SHARE: usize = 1 << 18;
 
 impl RawVolume {
@@ -30,7 +30,7 @@ impl RawVolume {
         for field in 0..self.cell_type().len() {
             let size = self.cell_type().size(field);
             let (from, period) = (self.field_bytes(field), own[dims - 1] * size);
-            // The row of this volume that row number `index` of the other repeats.
+            // The row of this volume that row `index` of the result repeats.
             let source = |mut index: usize| {
                 let (mut start, mut stride) = (0, period);
                 for d in (0..dims - 1).rev() {

@@ -1,4 +1,4 @@
-//! A dense block of cells in up to four dimensions, stored field by field.
+//! A dense block of cells in up to four dimensions, with one array a field.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -26,10 +26,10 @@ impl<S: Fields, const D: usize> Deref for Volume<S, D> {
 }
 
 impl<S: Fields, const D: usize> Volume<S, D> {
-    /// A volume whose cell at `[.., z, y, x]` is `cell([.., z, y, x])`.
+    /// A volume whose cell at `[.., z, y, x]` is `cell([.., z, y, x])`. Takes O(cells) time.
     ///
     /// # Panics
-    /// On extents that [`Volume::try_from_fn`] refuses.
+    /// If [`Volume::try_from_fn`] returns an error.
     pub fn from_fn(extents: [usize; D], cell: impl FnMut([usize; D]) -> S) -> Self {
         match Self::try_from_fn(extents, cell) {
             Ok(volume) => volume,
@@ -37,7 +37,7 @@ impl<S: Fields, const D: usize> Volume<S, D> {
         }
     }
 
-    /// A volume whose cell at `[.., z, y, x]` is `cell([.., z, y, x])`.
+    /// A volume whose cell at `[.., z, y, x]` is `cell([.., z, y, x])`. Takes O(cells) time.
     ///
     /// # Errors
     /// A zero extent, more cells than memory can address, or not enough host memory without swapping.
@@ -46,7 +46,7 @@ impl<S: Fields, const D: usize> Volume<S, D> {
         let mut at = [0; D];
         let base = volume.raw.base_mut();
         for index in 0..volume.len() as isize {
-            // SAFETY: `index` runs over the cells that every field array was sized for.
+            // SAFETY: `index` is the index of a cell, and every field array was allocated for all cells.
             unsafe { cell(at).store(&base, index, u32::MAX) };
             for d in (0..D).rev() {
                 at[d] += 1;
@@ -62,7 +62,7 @@ impl<S: Fields, const D: usize> Volume<S, D> {
     /// A volume of all-zero cells.
     ///
     /// # Errors
-    /// As [`Volume::try_from_fn`].
+    /// See [`Volume::try_from_fn`].
     pub fn zeroed(extents: [usize; D]) -> Result<Self> {
         Ok(Self { raw: RawVolume::zeroed(CellType::of::<S>(), extents)?, cell: PhantomData })
     }
@@ -75,11 +75,11 @@ impl<S: Fields, const D: usize> Volume<S, D> {
     /// The cell at `at`, or `None` outside the volume.
     pub fn get(&self, at: [usize; D]) -> Option<S> {
         let index = self.index_of(Axes::of(at))?;
-        // SAFETY: `index_of` returns indices of cells, which every field array holds.
+        // SAFETY: `index_of` returns indices of cells, and every field array holds all cells.
         Some(unsafe { S::load(&self.base(), index as isize) })
     }
 
-    /// Replaces the cell at `at`; returns whether `at` was inside the volume.
+    /// Replaces the cell at `at`. Returns whether `at` is inside the volume.
     pub fn set(&mut self, at: [usize; D], cell: S) -> bool {
         let Some(index) = self.index_of(Axes::of(at)) else { return false };
         let base = self.raw.base_mut();
@@ -88,17 +88,17 @@ impl<S: Fields, const D: usize> Volume<S, D> {
         true
     }
 
-    /// As [`RawVolume::field`], to write to.
+    /// Like [`RawVolume::field`], mutable.
     pub fn field_mut<T: Scalar>(&mut self, field: impl FieldName) -> Option<&mut [T]> {
         self.raw.field_mut(field)
     }
 
-    /// The volume without its type, to write to.
+    /// Write access to the volume without its cell type.
     pub fn writable(&mut self) -> RawVolumeMut<'_> {
         self.raw.writable()
     }
 
-    /// The cells without their type, to write.
+    /// Mutable cells without their type.
     #[doc(hidden)]
     pub fn raw_mut(&mut self) -> &mut RawVolume {
         &mut self.raw
@@ -110,10 +110,10 @@ impl<S: Fields, const D: usize> Volume<S, D> {
         self.raw
     }
 
-    /// The volume that `raw` is.
+    /// A typed volume with the cells of `raw`.
     ///
     /// # Panics
-    /// When its cells are of another type, or its axes not `D`.
+    /// If its cells are of another type, or it has not `D` axes.
     pub fn from_raw(raw: RawVolume) -> Self {
         assert_eq!(raw.rank(), D, "the number of axes");
         assert_eq!(raw.cell_type(), CellType::of::<S>(), "the type of a cell");
@@ -143,7 +143,7 @@ impl<T: Scalar, const D: usize> Volume<T, D> {
         unsafe { std::slice::from_raw_parts(self.raw.base()[0].cast(), self.len()) }
     }
 
-    /// The cells in row-major order, to write to.
+    /// The cells in row-major order, mutable.
     pub fn as_mut_slice(&mut self) -> &mut [T] {
         let len = self.len();
         // SAFETY: as in `as_slice`, and `self` is borrowed exclusively.

@@ -1,4 +1,4 @@
-//! Cores, caches and memory of the host, read off the system's own files.
+//! Cores, caches and memory of the host, read from the system's files.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -15,14 +15,14 @@ use crate::report::counted;
 pub struct Cpu {
     /// The model's name.
     pub model: String,
-    /// The cores that this thread may run on, as the system numbers them, in order. Where a core
-    /// has several hardware threads, each counts.
+    /// The cores that this thread may run on, by the system's numbers, in order. Each hardware thread of a
+    /// core counts.
     pub cores: Vec<usize>,
     /// Hardware threads of one core.
     pub threads_per_core: usize,
-    /// How many cores' worth of time the process gets, where a control group limits it.
+    /// CPU time that a control group grants this process, in cores; `None` without a limit.
     pub quota: Option<f64>,
-    /// The memory nodes and which of `cores` are near each; nodes without any are left out.
+    /// The NUMA nodes and which of `cores` are on each. Nodes without any are omitted.
     pub nodes: Vec<Node>,
     /// Cache sizes.
     pub caches: Caches,
@@ -32,16 +32,16 @@ pub struct Cpu {
     pub memory: Memory,
 }
 
-/// A memory node.
+/// A NUMA node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Node {
     /// Its number.
     pub id: usize,
-    /// The cores near it that this process may use.
+    /// Its cores that this process may use.
     pub cores: Vec<usize>,
 }
 
-/// Cache sizes in bytes; `None` where the system doesn't say.
+/// Cache sizes in bytes; `None` if the system does not say.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Caches {
     /// First-level data cache of one core.
@@ -50,9 +50,9 @@ pub struct Caches {
     pub l2: Option<u64>,
     /// One third-level cache.
     pub l3: Option<u64>,
-    /// How many third-level caches the usable cores have between them.
+    /// Number of third-level caches of the usable cores.
     pub l3_count: usize,
-    /// Bytes of a line.
+    /// Bytes of a cache line.
     pub line: Option<u64>,
 }
 
@@ -82,8 +82,8 @@ impl Cpu {
         })
     }
 
-    /// How many threads can run at once: the cores, or fewer under a quota, so that none is stopped
-    /// while others wait for it; at least one.
+    /// How many threads can run at once: the number of cores, or fewer under a quota, so that none is
+    /// suspended while others wait for it; at least one.
     pub fn threads(&self) -> usize {
         let quota = self.quota.map_or(usize::MAX, |quota| quota as usize);
         self.cores.len().min(quota).max(1)
@@ -94,8 +94,8 @@ impl Cpu {
         &self.cores[..threads.clamp(1, self.cores.len())]
     }
 
-    /// The model and how many cores of it `threads` threads run on, as reports call it; of more threads
-    /// than cores it says both.
+    /// The model and the number of its cores that `threads` threads run on, for reports. If there are more
+    /// threads than cores, it gives both.
     pub fn label(&self, threads: usize) -> String {
         let there = self.cores.iter().collect::<BTreeSet<_>>().len();
         let cores = threads.min(there);
@@ -119,13 +119,13 @@ pub(super) fn parse_list(text: &str) -> Vec<usize> {
     numbers.into_iter().collect()
 }
 
-/// The calling thread's affinity, which control groups' sets narrow too.
+/// The calling thread's affinity, which the cpusets of control groups limit too.
 fn cores(root: &Path) -> Result<Vec<usize>> {
     let status = read(&root.join("proc/thread-self/status"));
     let listed = status.as_deref().and_then(|status| value(status, "Cpus_allowed_list"));
     let cores = match listed {
         Some(list) => parse_list(list),
-        // A system without such files: as many as there are, from 0.
+        // A system without such files: that many cores, from 0.
         None => (0..std::thread::available_parallelism().map_or(1, usize::from)).collect(),
     };
     if cores.is_empty() {

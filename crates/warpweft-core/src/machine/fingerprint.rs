@@ -1,8 +1,8 @@
-//! What tells one machine from another.
+//! A text that identifies a machine.
 
 use super::Machine;
 
-/// Readable, so that a file keyed by it can be understood.
+/// Readable, so that a user can understand a file with this key.
 pub(super) fn of(machine: &Machine) -> String {
     let cpu = &machine.cpu;
     let mut parts = vec![format!("{} x{} {:?}", cpu.model, cpu.threads(), cpu.simd)];

@@ -12,11 +12,11 @@ pub struct Gpu {
     pub ordinal: usize,
     /// Its name.
     pub name: String,
-    /// Its compute capability.
+    /// Its compute capability, e.g. (9, 0).
     pub capability: (u32, u32),
     /// Number of streaming multiprocessors (SMs).
     pub sms: u32,
-    /// Bytes of memory; what is free is [`Gpu::memory_free`].
+    /// Bytes of memory; [`Gpu::memory_free`] returns what is free.
     pub memory: u64,
     /// Bytes of second-level cache.
     pub l2_bytes: u64,
@@ -45,26 +45,26 @@ pub struct Link {
     pub to: usize,
     /// Whether kernels can address its memory directly.
     pub peer: bool,
-    /// The driver's rank of the link, 0 the fastest; `None` where it gives none.
+    /// The driver's performance rank of the link, 0 the fastest; `None` if it gives none.
     pub rank: Option<u32>,
 }
 
 impl Gpu {
-    /// What the compiler calls its architecture, e.g. "sm_90".
+    /// The compiler's name for its architecture, e.g. "sm_90".
     pub fn arch(&self) -> String {
         let (major, minor) = self.capability;
         format!("sm_{major}{minor}")
     }
 
-    /// Its shared memory.
+    /// Limits of its shared memory.
     pub fn shared_memory(&self) -> SharedMemory {
         SharedMemory { block: self.shared_per_block as usize, sm: self.shared_per_sm as usize }
     }
 
-    /// The device, to run on.
+    /// Opens the device.
     ///
     /// # Errors
-    /// As [`Device::open`].
+    /// See [`Device::open`].
     pub fn device(&self) -> Result<Device> {
         Device::open(self.ordinal)
     }
@@ -77,7 +77,7 @@ impl Gpu {
         Ok(self.device()?.memory()?.0)
     }
 
-    /// Its name and number, as reports call it.
+    /// Its name and number, for reports.
     pub fn label(&self) -> String {
         format!("{} ({})", self.name, self.ordinal)
     }
@@ -88,7 +88,7 @@ impl Gpu {
         let shared = device.shared_memory()?;
         let mut links = Vec::new();
         for to in (0..Device::count()?).filter(|&to| to != device.ordinal()) {
-            // One that can't be opened is left out itself.
+            // A GPU that can't be opened is omitted.
             let Ok(other) = Device::open(to) else { continue };
             let peer = device.can_access(&other)?;
             links.push(Link { to, peer, rank: device.link_rank(&other).filter(|_| peer) });
@@ -112,7 +112,7 @@ impl Gpu {
     }
 }
 
-/// All GPUs; what is missing or broken becomes a note.
+/// All GPUs. A missing driver or a broken GPU becomes a note.
 pub(super) fn detect(notes: &mut Vec<String>) -> Vec<Gpu> {
     let count = match Device::count() {
         Ok(count) => count,

@@ -1,6 +1,6 @@
-//! What there is to run on: cores, caches, memory, GPUs and their links; found, then measured.
+//! The machine: cores, caches, memory, GPUs and their links, detected and measured.
 //!
-//! Not a mechanism: nothing is run here but the probe. A machine without a GPU is a whole machine.
+//! Nothing runs here except the probe. A machine without a GPU is complete.
 
 mod cpu;
 mod fingerprint;
@@ -25,18 +25,18 @@ pub use probe::{CpuProbe, DISTURBED, GpuProbe, PairProbe, Probe, probe, probed};
 pub struct Machine {
     /// Its cores and their memory.
     pub cpu: Cpu,
-    /// Its GPUs in the driver's order; empty when there are none.
+    /// Its GPUs in the driver's order; may be empty.
     pub gpus: Vec<Gpu>,
-    /// What the user may want to know, e.g. why there is no GPU.
+    /// Notes for the user, e.g. why there is no GPU.
     pub notes: Vec<String>,
 }
 
 impl Machine {
-    /// Looks at the machine. Takes milliseconds without a GPU, and what the driver takes to start
-    /// with one; no context is made.
+    /// Detects the machine. Takes milliseconds, plus the time that the driver needs to start if there is a
+    /// GPU. No CUDA context is created.
     ///
     /// # Errors
-    /// The process may use no core at all. A missing GPU or driver is a note.
+    /// The process may not use any core. A missing GPU or driver is a note, not an error.
     pub fn detect() -> Result<Self> {
         let mut notes = Vec::new();
         let cpu = Cpu::detect(Path::new("/"), &mut notes)?;
@@ -44,8 +44,8 @@ impl Machine {
         Ok(Self { cpu, gpus, notes })
     }
 
-    /// The first GPU and those like it that it and all of them can store into the memory of: what can
-    /// share a run that goes at the pace of the slowest.
+    /// The first GPU and those of the same model that can all access each other's memory. These can share a
+    /// run whose pace the slowest sets.
     ///
     /// # Errors
     /// The driver's.
@@ -62,8 +62,8 @@ impl Machine {
         together.into_iter().map(Gpu::device).collect()
     }
 
-    /// What tells this machine from others, for results that are kept: models, numbers and sizes,
-    /// nothing that changes from run to run.
+    /// A text that identifies this machine, for stored results: models, numbers and sizes; nothing that
+    /// changes between runs.
     pub fn fingerprint(&self) -> String {
         fingerprint::of(self)
     }

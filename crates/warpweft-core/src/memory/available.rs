@@ -1,4 +1,4 @@
-//! How much memory the host has, and how much of it this process can take, by the system's own files.
+//! How much memory the host has, and how much of it this process can use, read from the system's files.
 
 use std::fs;
 use std::path::Path;
@@ -7,17 +7,17 @@ use serde::{Deserialize, Serialize};
 
 use super::Limits;
 
-/// Host memory in bytes, limits of control groups included.
+/// Host memory in bytes, including limits of control groups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Memory {
-    /// All there is.
+    /// All memory.
     pub total: u64,
-    /// What can be taken without swapping.
+    /// Memory that can be used without swapping.
     pub available: u64,
 }
 
-/// Bytes of host memory that this process can take without swapping, if the system tells: what the
-/// machine has left, or what control groups leave of it.
+/// Bytes of host memory that this process can use without swapping, if known: the minimum of what the machine
+/// and what control groups have left.
 pub fn available_memory() -> Option<u64> {
     available_in(Path::new("/"))
 }
@@ -27,17 +27,17 @@ pub(crate) fn available_in(root: &Path) -> Option<u64> {
     (memory.total > 0).then_some(memory.available)
 }
 
-/// What is left of a shell's limits for what is too small to be asked about.
+/// Reserve within the shell's limits for small allocations.
 const ASIDE: u64 = 8 << 20;
 
-/// Bytes that the limits of a shell (`ulimit -v`, `ulimit -d`) leave this process for large arrays.
+/// Bytes that the shell's limits (`ulimit -v`, `ulimit -d`) leave this process for large arrays.
 fn shell_limits_left(root: &Path) -> u64 {
     let [limits, status] =
         ["limits", "status"].map(|file| read(&root.join("proc/self").join(file)));
     let (Some(limits), Some(status)) = (limits, status) else { return u64::MAX };
     let left = |(limit, used): (&str, &str)| -> Option<u64> {
         let line = limits.lines().find_map(|line| line.strip_prefix(limit))?;
-        // The first of two is in force; "unlimited" is no number.
+        // The first of the two numbers is in force; "unlimited" is not a number.
         let most: u64 = line.split_whitespace().next()?.parse().ok()?;
         let used: u64 = value(&status, used)?.strip_suffix("kB")?.trim().parse().ok()?;
         Some(most.saturating_sub(used * 1024 + ASIDE))
@@ -46,7 +46,7 @@ fn shell_limits_left(root: &Path) -> u64 {
     both.into_iter().filter_map(left).min().unwrap_or(u64::MAX)
 }
 
-/// The host's memory by the system's files below `root`.
+/// The host's memory, read from the files below `root`.
 pub(crate) fn memory(root: &Path, limits: &Limits) -> Memory {
     let info = read(&root.join("proc/meminfo")).unwrap_or_default();
     let bytes = |key: &str| {

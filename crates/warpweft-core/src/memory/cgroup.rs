@@ -1,4 +1,4 @@
-//! What control groups (containers, batch systems) leave a process: versions 1 and 2.
+//! Limits of control groups (containers, batch systems) on this process: versions 1 and 2.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 /// Limits, `None` where there are none.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Limits {
-    /// Cores' worth of time.
+    /// CPU time, in cores.
     pub cores: Option<f64>,
     /// Bytes of memory.
     pub memory: Option<u64>,
@@ -14,11 +14,11 @@ pub(crate) struct Limits {
     pub memory_left: Option<u64>,
 }
 
-/// Limits above this are how version 1 says "none".
+/// Version 1 expresses "no limit" by a number above this.
 const NONE: u64 = 1 << 60;
 
 impl Limits {
-    /// Reads the files below `root`: those of the process's groups and of all groups above them.
+    /// Reads the files below `root`: those of the process's group and of all groups above it.
     pub fn read(root: &Path) -> Self {
         let mut limits = Self::default();
         let groups = fs::read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
@@ -28,7 +28,7 @@ impl Limits {
                 continue;
             };
             let mount = if kinds.is_empty() { "" } else { kinds };
-            // Inside a container the path may be the host's: then only the mount itself exists.
+            // Inside a container the path may be the host's; then only the mount itself exists.
             let top = root.join("sys/fs/cgroup").join(mount);
             let group = top.join(path.trim_start_matches('/'));
             for folder in group.ancestors().take_while(|folder| folder.starts_with(&top)) {
@@ -69,7 +69,7 @@ impl Limits {
 
     fn memory_at_most(&mut self, folder: &Path, [limit, usage]: [&str; 2], cached: [&str; 2]) {
         let Some(limit) = number(folder, limit).filter(|&limit| limit < NONE) else { return };
-        // Cached files count as used but give way.
+        // Cached files count as used but can be evicted.
         let stat = text(folder, "memory.stat").unwrap_or_default();
         let bytes = |name: &str| -> Option<u64> {
             stat.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok())

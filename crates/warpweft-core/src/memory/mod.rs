@@ -1,6 +1,6 @@
-//! Memory of the host: what there is, what this process may still take, and room asked for before it is filled.
+//! Host memory: how much there is, how much this process may use, and allocations that return an error.
 //!
-//! Not: memory of devices (`cuda`), nor how arrays are laid out (`grid`).
+//! Device memory is in `cuda`; the layout of arrays is in `grid`.
 
 mod available;
 mod cgroup;

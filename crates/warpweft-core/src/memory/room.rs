@@ -1,15 +1,15 @@
-//! Memory asked for before it is filled: an error where the standard library would end the program.
+//! Allocations that return an error where the standard library would end the program.
 
 use super::available_memory;
 use crate::error::{Error, Result};
 
-/// Fewer bytes than this are not asked about: to ask takes longer than to fill them.
+/// Smaller allocations are not checked: the check would take longer than filling the memory.
 const SMALL: u64 = 1 << 20;
 
-/// An empty vector with room for `count` values.
+/// An empty vector with capacity for `count` values.
 ///
 /// # Errors
-/// There is not that much, or the system refuses; `hint` is what the error says to do.
+/// There is not enough memory, or the system refuses; `hint` becomes the error's hint.
 pub fn room<T>(count: usize, hint: &str) -> Result<Vec<T>> {
     let bytes = (count as u64).saturating_mul(size_of::<T>() as u64);
     check_room(bytes, hint)?;
@@ -18,21 +18,21 @@ pub fn room<T>(count: usize, hint: &str) -> Result<Vec<T>> {
     Ok(values)
 }
 
-/// What `values` hold, in a vector.
+/// A vector with the values of the iterator.
 ///
 /// # Errors
-/// As [`room`].
+/// See [`room`].
 pub fn filled<T>(values: impl ExactSizeIterator<Item = T>, hint: &str) -> Result<Vec<T>> {
     let mut all = room(values.len(), hint)?;
     all.extend(values);
     Ok(all)
 }
 
-/// Makes room for `more` values behind those of `values`, and for as many again as there are, so that to
-/// grow often takes no longer.
+/// Reserves capacity for `more` values after those of `values`, and at least doubles it, so that growing is
+/// amortised.
 ///
 /// # Errors
-/// As [`room`].
+/// See [`room`].
 #[inline]
 pub fn grow<T>(values: &mut Vec<T>, more: usize, hint: &str) -> Result<()> {
     if values.capacity() - values.len() >= more {
@@ -44,10 +44,10 @@ pub fn grow<T>(values: &mut Vec<T>, more: usize, hint: &str) -> Result<()> {
     })
 }
 
-/// Whether there are `bytes` of memory, of several arrays maybe.
+/// Checks that `bytes` of memory are available, perhaps for several arrays.
 ///
 /// # Errors
-/// There are not; `hint` is what the error says to do.
+/// They are not; `hint` becomes the error's hint.
 pub fn check_room(bytes: u64, hint: &str) -> Result<()> {
     match bytes > SMALL && available_memory().is_some_and(|available| bytes > available) {
         true => Err(short(bytes, hint)),

@@ -1,19 +1,19 @@
-//! From what was asked for to what the machine has: the one place where devices are chosen. Not here:
-//! what a pattern builds on them.
+//! Chooses the devices of a run from its target and the machine. This is the one place where devices are
+//! chosen; what a pattern does with them is not here.
 
 use super::target::Target;
 use super::{Pattern, Run};
 use crate::error::{Error, Result};
 use crate::machine::{Gpu, Machine};
 
-/// What [`Target::Auto`] stands for where there are GPUs; the cores where there are none.
+/// What [`Target::Auto`] means for a pattern if there are usable GPUs. Without GPUs it means the cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Auto {
     /// The first GPU.
     FirstGpu,
     /// All GPUs.
     AllGpus,
-    /// All GPUs and the cores.
+    /// All GPUs and all cores.
     Everything,
 }
 
@@ -31,22 +31,23 @@ pub enum Suits {
 /// What a run uses of a machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Devices<'m> {
-    /// Threads on the cores; `None` where the cores do none of the work.
+    /// Number of threads on the cores; `None` if the cores do none of the work.
     pub threads: Option<usize>,
-    /// The GPUs, in the order that was asked for.
+    /// The GPUs, in the requested order.
     pub gpus: Vec<&'m Gpu>,
-    /// Whether nobody named them ([`Target::Auto`]): the pattern may leave some out.
+    /// Whether [`Target::Auto`] chose the GPUs; then the pattern may leave some out.
     pub automatic: bool,
-    /// What the report should say of the choice.
+    /// Notes on the choice, for the report.
     pub notes: Vec<String>,
 }
 
 impl<'m> Devices<'m> {
-    /// The cores in place of GPUs that turned out not to be usable, e.g. for want of NVRTC or of memory,
-    /// where nobody asked for them and no policy is for GPUs; the report then says why.
+    /// The cores instead of GPUs that turned out to be unusable, e.g. without NVRTC or with too little
+    /// memory. This applies only if the target is [`Target::Auto`] and the policy is not one for GPUs. The
+    /// report then gives the reason.
     ///
     /// # Errors
-    /// `error` itself where there is no other choice.
+    /// `error` itself, if there is no other choice.
     pub fn instead<P: Pattern>(
         &self,
         error: Error,
@@ -65,11 +66,11 @@ impl<'m> Devices<'m> {
 }
 
 impl<P: Pattern> Run<'_, P> {
-    /// What this run uses of `machine`. Where several ranks run together, `machine` is this rank's own
-    /// part, and may lack GPUs that others have.
+    /// The devices of `machine` that this run uses. If several ranks run together, `machine` is this rank's
+    /// own part, and may lack GPUs that other ranks have.
     ///
     /// # Errors
-    /// 0 threads; a GPU that is not there; a policy for other devices than the target.
+    /// 0 threads; a GPU that does not exist; a policy for other devices than the target.
     pub fn devices<'m>(&self, machine: &'m Machine) -> Result<Devices<'m>> {
         if self.threads == Some(0) {
             let help = "use at least 1, or leave them out for one a core";
@@ -120,9 +121,9 @@ impl<P: Pattern> Run<'_, P> {
     }
 }
 
-/// A GPU that was asked for and is not there.
+/// The error for a requested GPU that does not exist.
 fn no_gpu(target: Target, machine: &Machine) -> Error {
-    // The machine's notes say what keeps a GPU from being used, and where it was found out.
+    // The machine's notes say why a GPU cannot be used, if that is known.
     let why = machine.notes.iter().find_map(|what| what.strip_prefix("no GPU: "));
     let why = why.map(|why| why.split_once(" on this machine: ").map_or(why, |(_, why)| why));
     let numbers: Vec<_> = machine.gpus.iter().map(|gpu| gpu.ordinal.to_string()).collect();
@@ -147,7 +148,8 @@ mod tests {
     use super::*;
     use crate::cluster::in_process;
 
-    /// A pattern that takes the first GPU, if `FIRST`, or everything; its policies are what they suit.
+    /// A pattern that takes the first GPU if `FIRST`, else everything. Its policies are the devices they
+    /// suit.
     struct Toy<const FIRST: bool>;
 
     impl<const FIRST: bool> Pattern for Toy<FIRST> {

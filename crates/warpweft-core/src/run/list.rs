@@ -1,13 +1,13 @@
-//! Several GPUs of one machine by their numbers, in order. Not here: whether the machine has them (`devices`).
+//! A list of GPUs by their numbers, in order. Whether the machine has them is checked in `devices`.
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
-/// The most GPUs of one process.
+/// The largest number of GPUs of one process.
 const MOST: usize = 16;
 
-/// Up to 16 different GPUs by their numbers. The order counts: slab p of a volume lies on the p-th.
+/// Up to 16 different GPUs by their numbers. The order matters: subdomain p is on the p-th GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<usize>", into = "Vec<usize>")]
 pub struct GpuList {
@@ -16,10 +16,10 @@ pub struct GpuList {
 }
 
 impl GpuList {
-    /// These GPUs in this order.
+    /// A list of these GPUs in this order.
     ///
     /// # Errors
-    /// None, more than 16, one twice, or a number above 255.
+    /// The list is empty, has more than 16 GPUs, one GPU twice, or a number above 255.
     pub fn new(wanted: &[usize]) -> Result<Self> {
         let mut numbers = [0; MOST];
         let twice = (1..wanted.len()).any(|n| wanted[..n].contains(&wanted[n]));

@@ -1,7 +1,7 @@
-//! How a run is done, the same for every pattern: devices, threads, ranks, progress, when to stop.
+//! How to run, the same for every pattern: devices, threads, ranks, progress, when to stop.
 //!
-//! A pattern supplies what is its own through [`Pattern`]: its policy, its checkpoint and further
-//! settings. Not here: what runs, which is the patterns'.
+//! A pattern supplies its own types through [`Pattern`]: its policy, its checkpoint and further settings.
+//! What runs is not here.
 
 mod devices;
 mod list;
@@ -24,20 +24,20 @@ pub use stop::Stop;
 pub use target::Target;
 pub use watch::{Done, Watch};
 
-/// What [`Run`] has to know of a pattern. Each pattern's crate has one type that implements it and an
-/// alias, e.g. `farm::Run<'a>` for `Run<'a, FarmPattern>`.
+/// The types and constants of a pattern that [`Run`] needs. Each pattern's crate has one type that implements
+/// it, and an alias, e.g. `farm::Run<'a>` for `Run<'a, FarmPattern>`.
 pub trait Pattern {
-    /// Every tunable; changes time, never results.
+    /// All tunables. They change time, never results.
     type Policy: Clone;
-    /// Where a run keeps what it has done, to go on from after a failure.
+    /// Where a run saves what it has done, so that it can be resumed after a failure.
     type Checkpoint: ?Sized;
-    /// What no other pattern has.
+    /// Settings that no other pattern has.
     type Settings<'a>: Clone + Default;
 
-    /// What [`Target::Auto`] stands for.
+    /// What [`Target::Auto`] means.
     const AUTO: Auto;
 
-    /// Which devices such a policy is for.
+    /// Which devices a policy is for.
     fn suits(policy: &Self::Policy) -> Suits;
 }
 
@@ -59,23 +59,24 @@ pub trait Pattern {
 pub struct Run<'a, P: Pattern> {
     /// Where.
     pub target: Target,
-    /// The tunables; tuned or default ones if `None`.
+    /// The tunables. `None`: tuned ones, else defaults.
     pub policy: Option<P::Policy>,
-    /// Threads on the cores; one a core if `None`.
+    /// Number of threads on the cores. `None`: one a core.
     pub threads: Option<usize>,
-    /// The ranks that run this together, all of which are given the same; this process alone if `None`.
+    /// The ranks that run this together, all with the same arguments. `None`: this process alone.
     pub net: Option<&'a dyn Transport>,
-    /// Told the work done, of how much, every now and then and at the end: steps, tasks or cells.
+    /// Called from time to time and at the end with the work done and the total work, in steps, tasks or
+    /// cells.
     pub progress: Option<&'a dyn Fn(u64, u64)>,
-    /// Set by another thread or a signal to end the run early.
+    /// Another thread or a signal handler sets this to end the run early.
     pub interrupt: Option<&'a AtomicBool>,
-    /// When the run ends early, as if `interrupt` were set then.
+    /// The run ends early at this time, as if `interrupt` were set then.
     pub deadline: Option<Instant>,
-    /// Where to record what happened when.
+    /// Where to record a timeline of the run.
     pub trace: Option<Arc<Trace>>,
-    /// Where what is done is kept, to go on from after a failure.
+    /// Where to save what is done, so that the run can be resumed after a failure.
     pub checkpoint: Option<&'a P::Checkpoint>,
-    /// What only this pattern has.
+    /// Settings that only this pattern has.
     pub settings: P::Settings<'a>,
 }
 
@@ -113,22 +114,22 @@ impl<'a, P: Pattern> Run<'a, P> {
         self.net.filter(|net| net.ranks() > 1)
     }
 
-    /// What says whether to stop, for other threads to ask.
+    /// What tells other threads whether to stop.
     pub fn stop(&self) -> Stop<'a> {
         Stop { interrupt: self.interrupt, deadline: self.deadline }
     }
 
-    /// Whether the run is to end early: it was interrupted, or its deadline has passed.
+    /// Whether the run is to end early: the interrupt is set, or the deadline has passed.
     pub fn stopped(&self) -> bool {
         self.stop().stopped()
     }
 
-    /// What looks after work on the cores: so much of it, counted in a `unit` in the plural.
+    /// A watch over work on the cores: `total` is its amount, `unit` the plural of what is counted.
     pub fn watch(&self, total: u64, unit: &'static str) -> Watch<'a> {
         Watch::new(self.stop(), self.reporter(total), (total, unit))
     }
 
-    /// What tells of progress through so much work.
+    /// A reporter of progress for a `total` amount of work.
     pub fn reporter(&self, total: u64) -> Reporter<'a> {
         Reporter::new(self.progress, total)
     }

@@ -1,12 +1,12 @@
-//! Telling of progress, not too often. Not here: how it is shown.
+//! Progress reports at a limited rate. How they are shown is not here.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-/// Between two calls of who is told: ten a second look smooth and disturb nothing.
+/// The time between two calls of the callback. Ten calls a second look smooth and cost nothing.
 const BETWEEN: Duration = Duration::from_millis(100);
 
-/// Tells how much of the work is done, at most ten times a second, and the first and last of it always.
+/// Calls the progress callback at most ten times a second, and always at the first and the last report.
 #[derive(Default)]
 pub struct Reporter<'a> {
     progress: Option<&'a dyn Fn(u64, u64)>,
@@ -19,12 +19,13 @@ impl<'a> Reporter<'a> {
         Self { progress, total, last: Cell::new(None) }
     }
 
-    /// Whether anybody is told.
+    /// Whether there is a callback.
     pub fn is_heard(&self) -> bool {
         self.progress.is_some()
     }
 
-    /// `done` of the work is done; told if the last time was a while ago or all is done.
+    /// Reports that `done` of the work is done. The callback is called if the last call was a while ago or
+    /// all is done.
     pub fn at(&self, done: u64) {
         let soon = self.last.get().is_some_and(|(last, _)| last.elapsed() < BETWEEN);
         if done >= self.total || !soon {
@@ -32,7 +33,8 @@ impl<'a> Reporter<'a> {
         }
     }
 
-    /// `done` of the work is done, and there will be no more; told unless it was told before.
+    /// Reports that `done` of the work is done and no more will follow. The callback is called unless it
+    /// already was with this number.
     pub fn end(&self, done: u64) {
         let Some(progress) = self.progress else { return };
         if self.last.get().is_none_or(|(_, told)| told != done) {

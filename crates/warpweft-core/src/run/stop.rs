@@ -1,10 +1,10 @@
-//! When a run ends early. Not here: what becomes of it then, which each pattern says.
+//! Whether a run is to end early. What happens then is up to each pattern.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-/// Says whether a run is to end early; any thread may ask. Takes some nanoseconds without a deadline
-/// and some tens with one.
+/// Tells any thread whether a run is to end early. A call takes some nanoseconds without a deadline and some
+/// tens of nanoseconds with one.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stop<'a> {
     pub(super) interrupt: Option<&'a AtomicBool>,
@@ -18,7 +18,7 @@ impl Stop<'_> {
             || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
-    /// Whether it can ever say so: otherwise nobody need ask.
+    /// Whether [`Stop::stopped`] can ever be true. If not, calls are unnecessary.
     pub fn can_stop(&self) -> bool {
         self.interrupt.is_some() || self.deadline.is_some()
     }

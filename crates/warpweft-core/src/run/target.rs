@@ -1,5 +1,4 @@
-//! Where to run, as users say it in programs and on the command line. Not here: what the machine has
-//! (`devices`).
+//! Where to run, in programs and on the command line. What the machine has is in `devices`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -20,12 +19,12 @@ use crate::error::{Error, Result};
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Target {
-    /// What suits the pattern best: GPUs if there are any that can be used, the cores otherwise, or both.
+    /// The pattern's default: usable GPUs if there are any, the cores otherwise, or both.
     #[default]
     Auto,
     /// The cores.
     Cpu,
-    /// One GPU: the first; of several ranks of a host each takes one in turn.
+    /// The first GPU. If a host has several ranks, they take its GPUs in turn.
     AnyGpu,
     /// The GPU with this number.
     Gpu(usize),
@@ -38,13 +37,13 @@ pub enum Target {
 }
 
 impl Target {
-    /// Whether GPUs are asked for, so that cores alone will not do.
+    /// Whether the target names GPUs, so that cores alone do not satisfy it.
     pub fn names_gpus(&self) -> bool {
         !matches!(self, Self::Auto | Self::Cpu)
     }
 }
 
-/// As on the command line: `auto`, `cpu`, `gpu`, `gpu:2`, `gpu:0,1`, `gpus`, `cpu+gpu:0`.
+/// The form of the command line: `auto`, `cpu`, `gpu`, `gpu:2`, `gpu:0,1`, `gpus`, `cpu+gpu:0`.
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

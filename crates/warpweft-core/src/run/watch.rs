@@ -1,5 +1,5 @@
-//! Work of a pool that can be stopped and tells of its progress. Not here: what the work is, nor how its
-//! workers end, which is by looking at their pool's [`Abort`](crate::cpu::Abort) between two pieces of it.
+//! Work of a thread pool that reports progress and can be stopped. Workers end by checking their pool's
+//! [`Abort`](crate::cpu::Abort) between two pieces of work; that is not here.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,7 +9,7 @@ use super::{Reporter, Stop};
 use crate::cpu::{Aborted, Pool, Worker, WorkerPanic};
 use crate::error::{Error, Result};
 
-/// Looks after work of the cores, from the thread that waits for them.
+/// Watches work on the cores, from the thread that waits for them.
 #[derive(Default)]
 pub struct Watch<'a> {
     stop: Stop<'a>,
@@ -20,13 +20,14 @@ pub struct Watch<'a> {
     stopped: Cell<bool>,
 }
 
-/// The work that is done, counted by all workers.
+/// The amount of work done, counted by all workers.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct Done(AtomicU64);
 
 impl Done {
-    /// So much more is done. For pieces that take microseconds or longer: all workers write one word.
+    /// Adds `work` to the count. For pieces that take microseconds or longer, since all workers write one
+    /// word.
     pub fn add(&self, work: u64) {
         self.0.fetch_add(work, Ordering::Relaxed);
     }
@@ -37,8 +38,8 @@ impl Done {
 }
 
 impl<'a> Watch<'a> {
-    /// Between two looks of the thread that waits for the workers: a run that is to end does so within this and a
-    /// piece of work. A look takes it a microsecond.
+    /// The interval at which the waiting thread checks. A run that is to end does so within this time plus
+    /// one piece of work. A check takes a microsecond.
     pub const EVERY: Duration = Duration::from_millis(20);
 
     pub(super) fn new(
@@ -49,13 +50,13 @@ impl<'a> Watch<'a> {
         Self { stop, reporter, total, unit, ..Self::default() }
     }
 
-    /// Where workers count what they have done.
+    /// The counter of work done, for the workers.
     pub fn done(&self) -> &Done {
         &self.done
     }
 
-    /// Runs `body` on every worker of `pool`, as [`Pool::run`]. Once the run is to end, [`Worker::abort`] is
-    /// raised; [`Watch::ended`] tells afterwards.
+    /// Runs `body` on every worker of `pool`, as [`Pool::run`]. When the run is to end, [`Worker::abort`] is
+    /// set; [`Watch::ended`] reports it afterwards.
     ///
     /// # Errors
     /// The first panic.
@@ -66,17 +67,17 @@ impl<'a> Watch<'a> {
     ) -> Result<(), WorkerPanic> {
         match self.is_needed() {
             true => pool.run_watched(Self::EVERY, &|| self.look(), body),
-            // Nobody to tell and nothing to look for: the thread sleeps.
+            // No callback and nothing to check: the thread sleeps.
             false => pool.run(body),
         }
     }
 
-    /// Whether there is anybody to tell or anything to look for.
+    /// Whether there is a callback or something to check.
     pub fn is_needed(&self) -> bool {
         self.reporter.is_heard() || self.stop.can_stop()
     }
 
-    /// Tells of the progress. Whether the work is to end.
+    /// Reports progress. Returns whether the work is to end.
     pub fn look(&self) -> bool {
         self.reporter.at(self.done.get());
         let stopped = self.stopped.get() || self.stop.stopped();
@@ -84,7 +85,7 @@ impl<'a> Watch<'a> {
         stopped
     }
 
-    /// Whether to begin, or to go on with more.
+    /// Checks whether to begin or to continue.
     ///
     /// # Errors
     /// [`Error::Interrupted`] if the run is to end.
@@ -93,7 +94,7 @@ impl<'a> Watch<'a> {
         self.completed()
     }
 
-    /// That the work is done, which is told.
+    /// Reports that the work is done.
     ///
     /// # Errors
     /// [`Error::Interrupted`] if it was ended before.
@@ -103,7 +104,7 @@ impl<'a> Watch<'a> {
         Ok(())
     }
 
-    /// That no look so far ended it.
+    /// Checks that no earlier check ended the work.
     ///
     /// # Errors
     /// [`Error::Interrupted`] if one did.
@@ -114,7 +115,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// What a run that was ended comes to.
+    /// The error of a run that was ended.
     pub fn interrupted(&self) -> Error {
         let done = self.done.get().min(self.total);
         Error::Interrupted { done, total: self.total, unit: self.unit }
@@ -130,7 +131,7 @@ mod tests {
 
     #[test]
     fn workers_are_stopped_and_progress_comes_to_its_end() {
-        // Fewer threads than cores: pinned nowhere.
+        // Fewer threads than cores: they are not pinned.
         let pool = Pool::over(&[0, 1], 1).unwrap();
         let flag = AtomicBool::new(false);
         let told = RefCell::new(Vec::new());

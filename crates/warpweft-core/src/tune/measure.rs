@@ -1,4 +1,4 @@
-//! How long something takes, when other things run on the machine too.
+//! Measures how long something takes, although other programs run on the machine too.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,24 +8,24 @@ use crate::error::Result;
 /// How often to repeat a measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Repeats {
-    /// Runs at most, at least 1.
+    /// The largest number of runs, at least 1.
     pub most: usize,
-    /// Stop after a run that took more than this many times the best known time: others' work can
-    /// slow a run down but never speed it up, so a candidate is given up only when clearly worse.
+    /// Stop after a run that took more than this many times the best known time. Other work can only slow a
+    /// run down, so a candidate is given up only if it is clearly worse.
     pub give_up: f64,
 }
 
 impl Default for Repeats {
-    /// Five runs; given up when 1.5 times slower.
+    /// Five runs; a candidate is given up if it is 1.5 times slower.
     fn default() -> Self {
         Self { most: 5, give_up: 1.5 }
     }
 }
 
-/// What repeated runs took, in seconds.
+/// The times of repeated runs, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
-    /// The middle run, the longer of two.
+    /// The median; the longer of two.
     pub median: f64,
     /// The shortest.
     pub least: f64,
@@ -33,8 +33,8 @@ pub struct Measured {
     pub runs: usize,
 }
 
-/// Repeats `run`, which returns seconds; `best` is the median to beat, infinite if there is none. Once
-/// the budget is spent what was measured by then has to do: one run at least.
+/// Repeats `run`, which returns seconds; `best` is the median to beat, or infinity. When the budget is spent,
+/// the runs so far must do, at least one.
 ///
 /// # Errors
 /// The first of `run`.
@@ -56,7 +56,7 @@ pub fn measure(
     Ok(Measured { median: times[times.len() / 2], least: times[0], runs: times.len() })
 }
 
-/// The median: of an even number the mean of the two in the middle; 0 of none.
+/// The median: for an even number the mean of the middle two; 0 of none.
 pub fn median(values: &[f64]) -> f64 {
     let mut values = values.to_vec();
     values.sort_by(f64::total_cmp);

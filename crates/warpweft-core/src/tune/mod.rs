@@ -1,6 +1,7 @@
-//! Finding good values for tunables: spaces, searches, timing statistics, and a cache of results on disk.
+//! Searches for good values of tunables: spaces, strategies, timing statistics, and a cache of results on
+//! disk.
 //!
-//! Knows no pattern: a candidate is a list of numbers, and what a measurement does is the caller's.
+//! This module knows no pattern: a candidate is a list of numbers, and the caller measures it.
 
 mod measure;
 mod search;

@@ -1,4 +1,4 @@
-//! Strategies: how to spend a budget of measurements on a space.
+//! Search strategies: how to spend a budget of measurements on a space.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// A budget of wall-clock time from now.
+    /// A budget of wall-clock time, from now on.
     pub fn of(time: Duration) -> Self {
         Self { end: Instant::now() + time }
     }
@@ -24,21 +24,21 @@ impl Budget {
     }
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
     /// The best candidate's values.
     pub values: Vec<usize>,
-    /// How long it took.
+    /// Its measured times.
     pub measured: Measured,
     /// Candidates measured.
     pub tried: usize,
-    /// Whether the strategy came to its own end before the budget did.
+    /// Whether the strategy ended before the budget was spent.
     pub complete: bool,
 }
 
-/// Measures a candidate's values; the second argument is the median to beat. `None`: it can't run
-/// or is wrong, and must not win.
+/// Measures a candidate; the second argument is the median to beat. `None` means that it can't run or is
+/// wrong, and must not win.
 pub type Trial<'a> = dyn FnMut(&[usize], f64) -> Result<Option<Measured>> + 'a;
 
 struct Best {
@@ -55,7 +55,7 @@ impl Best {
         self.found.as_ref().map_or(f64::INFINITY, |(_, measured)| measured.median)
     }
 
-    /// Measures unless known; returns whether it is the new best.
+    /// Measures a candidate unless that was done; returns whether it is the new best.
     fn consider(&mut self, values: Vec<usize>, trial: &mut Trial<'_>) -> Result<bool> {
         if self.known.contains_key(&values) {
             return Ok(false);
@@ -77,7 +77,8 @@ impl Best {
     }
 }
 
-/// Measures every candidate, as far as the budget goes. `None` when no candidate could run.
+/// Measures every candidate, as far as the budget allows. Takes one measurement a candidate. `None` if no
+/// candidate could run.
 ///
 /// # Errors
 /// The first of `trial`.
@@ -92,9 +93,9 @@ pub fn exhaustive(space: &Space, budget: Budget, trial: &mut Trial<'_>) -> Resul
     Ok(best.found(true))
 }
 
-/// Hill climbing along one axis at a time from the candidate nearest to `start`: on each axis it
-/// goes on in the direction that improves, and ends when no axis does. The start is measured even
-/// when the budget is nothing. `None` when no candidate could run.
+/// Hill climbing along one axis at a time, from the candidate nearest to `start`: on each axis it continues
+/// in the direction that improves, and ends when no axis does. The start is measured even if the budget is
+/// zero. `None` if no candidate could run.
 ///
 /// # Errors
 /// The first of `trial`.
@@ -145,7 +146,7 @@ mod tests {
         Space::new(vec![axis("a"), axis("b")], |v| v != [6, 6])
     }
 
-    /// A bowl with its bottom at (7, 2).
+    /// A bowl with its minimum at (7, 2).
     fn bowl(values: &[usize]) -> Option<Measured> {
         let (a, b) = (values[0] as f64 - 7.0, values[1] as f64 - 2.0);
         let median = 1.0 + a * a + b * b;

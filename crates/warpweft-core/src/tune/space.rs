@@ -1,6 +1,6 @@
-//! The candidates of a search: every combination of a few values per axis that is valid.
+//! The candidates of a search: all valid combinations of a few values for each axis.
 
-/// One tunable and the values worth trying, in an order in which neighbours are alike.
+/// One tunable and the values worth trying, ordered so that neighbours are similar.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Axis {
     /// Its name.
@@ -11,7 +11,7 @@ pub struct Axis {
 
 type Validity = dyn Fn(&[usize]) -> bool + Send + Sync;
 
-/// Axes and which combinations are valid.
+/// Axes, and which combinations of their values are valid.
 pub struct Space {
     axes: Vec<Axis>,
     valid: Box<Validity>,

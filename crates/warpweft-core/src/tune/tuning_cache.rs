@@ -1,7 +1,7 @@
-//! What tuning found, kept on disk.
+//! Tuning results, stored on disk.
 //!
-//! One JSON file, written under another name and renamed, so that readers see an old or a new one and never
-//! half of one. Several processes that write at once may lose an entry, which costs a search.
+//! One JSON file, written under another name and renamed, so that readers see an old or a new file and never
+//! half of one. If several processes write at once, an entry may be lost, which costs a search.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,25 +15,26 @@ use crate::cuda;
 use crate::error::{Error, Result};
 use crate::grid::io::write_whole;
 
-/// Changes with the form of the file; files of another form count as empty.
+/// Raised when the format changes; files of another format count as empty.
 const FORM: u32 = 1;
 
-/// One tuned result with its evidence.
+/// One tuned result and its measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
-    /// The policy, in the pattern's own form.
+    /// The policy, in the pattern's JSON form.
     pub policy: serde_json::Value,
-    /// What the winning measurement took.
+    /// The times of the best candidate.
     pub measured: Measured,
-    /// Work a second of it, in the pattern's unit.
+    /// Its rate, in the pattern's unit.
     pub rate: f64,
-    /// Candidates it won against, itself included.
+    /// Number of candidates that were measured, the best one included.
     pub tried: usize,
 }
 
 impl Entry {
-    /// Whether this is the better one and came of the longer search: a short search that finds less
-    /// has only not looked as far. A search as long has seen the machine as it is now, and is believed.
+    /// Whether this entry is better than `new` and came from a longer search: a short search that finds less
+    /// has only not looked as far. A search that took as long has seen the present state of the machine, so
+    /// its result is used.
     pub fn outdoes(&self, new: &Self) -> bool {
         self.tried > new.tried && self.rate > new.rate
     }
@@ -45,7 +46,7 @@ struct File {
     entries: BTreeMap<String, Entry>,
 }
 
-/// The tuning results kept in a folder.
+/// The tuning results of a folder.
 #[derive(Clone, Debug)]
 pub struct TuningCache {
     path: Option<PathBuf>,
@@ -54,7 +55,7 @@ pub struct TuningCache {
 }
 
 impl TuningCache {
-    /// The user's, in the cache folder; empty and kept nowhere where there is no such folder.
+    /// The user's cache; empty and not stored if there is no cache folder.
     pub fn user() -> Self {
         static SAID: AtomicBool = AtomicBool::new(false);
         let Some(folder) = cuda::folder() else {
@@ -68,7 +69,7 @@ impl TuningCache {
         cache
     }
 
-    /// The cache in a folder; a damaged file counts as empty, is set aside and leaves a note.
+    /// The cache in a folder. A damaged file counts as empty, is renamed and leaves a note.
     pub fn open(folder: &Path) -> Self {
         let path = folder.join("tuning.json");
         let mut cache = Self { path: Some(path.clone()), entries: BTreeMap::new(), note: None };
@@ -89,24 +90,24 @@ impl TuningCache {
         cache
     }
 
-    /// What to tell the user, if the file was damaged.
+    /// A note for the user, if the file was damaged.
     pub fn note(&self) -> Option<&str> {
         self.note.as_deref()
     }
 
-    /// What is known for `key`.
+    /// The entry for `key`.
     pub fn get(&self, key: &str) -> Option<&Entry> {
         self.entries.get(key)
     }
 
-    /// What is known for a key that begins like this: of several, the result of the longest search.
+    /// The entry for a key that begins with `start`; if there are several, that of the longest search.
     pub fn beginning(&self, start: &str) -> Option<&Entry> {
         let from = self.entries.range(start.to_owned()..);
         let known = from.take_while(|(key, _)| key.starts_with(start));
         known.map(|(_, entry)| entry).max_by_key(|entry| entry.tried)
     }
 
-    /// The policy known for `key`; `None` too when it has not the form of a `P`.
+    /// The policy for `key`; `None` also if it can't be read as a `P`.
     pub fn policy<P: DeserializeOwned>(&self, key: &str) -> Option<P> {
         serde_json::from_value(self.get(key)?.policy.clone()).ok()
     }

@@ -10,9 +10,10 @@ use warpweft_core::grid::RawVolume;
 
 /// Per field none, one or two padded arrays.
 ///
-/// A field that is both written and read beside the cell has two, which take turns. So what a step
-/// finds is one of two states: the first array of every field, or the second of those that a step
-/// leaves there.
+/// A field that is both written and read beside the cell has two, which take turns; where steps are fused, every
+/// field that is written has. Which are current is the state: [`STEP`] is added to it (without carry) by a
+/// step, which leaves some fields in their other array, and [`FUSED`] by fused steps, which leave all that are
+/// written there.
 #[derive(Debug)]
 pub(super) struct Arrays {
     pub layout: Layout,
@@ -20,6 +21,8 @@ pub(super) struct Arrays {
     buffers: Vec<Vec<Buffer>>,
     /// Whether a step leaves the field in the other array.
     flips: Vec<bool>,
+    /// Whether several fused steps do.
+    written: Vec<bool>,
 }
 
 /// The fields that no stage uses, which never change and of which no device has an array.
@@ -36,8 +39,18 @@ fn roles(stencil: &Spec, f: usize) -> impl Iterator<Item = Role> {
     stencil.stages.iter().map(move |stage| role_of(&**stage, f))
 }
 
-/// Arrays that field `f` needs.
-fn count(stencil: &Spec, f: usize) -> usize {
+/// What a step changes of a state.
+pub(super) const STEP: usize = 1;
+/// What several fused steps change of it.
+pub(super) const FUSED: usize = 2;
+/// States that there are.
+pub(super) const STATES: usize = 4;
+
+/// Arrays that field `f` needs, if steps are `fused`.
+fn count(stencil: &Spec, f: usize, fused: bool) -> usize {
+    if fused && stencil.written_fields().contains(&f) {
+        return 2;
+    }
     let arrays = roles(stencil, f).map(|role| match role {
         Role::Unused => 0,
         Role::Read | Role::InPlace => 1,
@@ -58,9 +71,9 @@ pub(super) fn overwritten(stencil: &Spec) -> impl Iterator<Item = usize> {
 }
 
 /// Bytes of all arrays of this layout, with the copies that residuals need.
-pub(super) fn bytes_of(stencil: &Spec, layout: &Layout) -> u64 {
+pub(super) fn bytes_of(stencil: &Spec, layout: &Layout, fused: bool) -> u64 {
     let copies = stencil.until.map(|_| overwritten(stencil)).into_iter().flatten();
-    let arrays = (0..stencil.cell.len()).map(|f| (f, count(stencil, f)));
+    let arrays = (0..stencil.cell.len()).map(|f| (f, count(stencil, f, fused)));
     let bytes = |(f, arrays)| (arrays * layout.len * stencil.cell.size(f)) as u64;
     arrays.chain(copies.map(|f| (f, 1))).map(bytes).sum()
 }
@@ -78,15 +91,15 @@ impl Arrays {
         Ok(copies)
     }
 
-    /// Zeroed arrays for every field that `stencil` uses.
+    /// Zeroed arrays for every field that `stencil` uses, for steps that are `fused` or not.
     ///
     /// # Errors
     /// [`Error::Memory`] with the bytes needed and free.
-    pub fn new(stencil: &Spec, layout: Layout, stream: &Stream) -> Result<Self> {
+    pub fn new(stencil: &Spec, layout: Layout, fused: bool, stream: &Stream) -> Result<Self> {
         let fields = 0..stencil.cell.len();
         let kinds: Vec<_> = stencil.cell.fields().iter().map(|field| field.kind).collect();
         let bytes = |f: usize| layout.len * kinds[f].size();
-        let needed = bytes_of(stencil, &layout);
+        let needed = bytes_of(stencil, &layout, fused);
         let (free, _) = stream.device().memory()?;
         if needed > free {
             return Err(Error::Memory {
@@ -99,11 +112,12 @@ impl Arrays {
         let mut buffers = Vec::new();
         for f in fields.clone() {
             // Pads are read by vector loads, though nothing depends on what they hold.
-            let of_field = (0..count(stencil, f)).map(|_| Buffer::zeroed(stream, bytes(f)));
+            let of_field = (0..count(stencil, f, fused)).map(|_| Buffer::zeroed(stream, bytes(f)));
             buffers.push(of_field.collect::<Result<Vec<_>>>()?);
         }
-        let flips = fields.map(|f| flips(stencil, f)).collect();
-        Ok(Self { layout, kinds, buffers, flips })
+        let flips = fields.clone().map(|f| flips(stencil, f)).collect();
+        let written = fields.map(|f| fused && stencil.written_fields().contains(&f)).collect();
+        Ok(Self { layout, kinds, buffers, flips, written })
     }
 
     /// The fields that have arrays.
@@ -124,7 +138,8 @@ impl Arrays {
 
     /// Which array of field `f` is current in `state`.
     pub fn current(&self, f: usize, state: usize) -> usize {
-        if self.flips[f] { state } else { 0 }
+        let (step, fused) = (state & STEP != 0, state & FUSED != 0);
+        usize::from((self.flips[f] && step) != (self.written[f] && fused))
     }
 
     /// The current array of field `f` in `state`.

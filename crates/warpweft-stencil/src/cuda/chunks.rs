@@ -57,7 +57,7 @@ const LENGTHS: usize = 32;
 /// alike, and one more, of different numbers of turns.
 ///
 /// A last layer may be shorter than the others: short chunks fill up what long ones leave.
-fn chunks_of(planes: usize, tiles: usize, slots: usize, vain: usize) -> Vec<u32> {
+pub(super) fn chunks_of(planes: usize, tiles: usize, slots: usize, vain: usize) -> Vec<u32> {
     let slots = slots.max(1);
     let turns = |chunk: usize| (tiles * planes.div_ceil(chunk)).div_ceil(slots);
     let mut known: Vec<_> = (1..=planes.div_ceil(4).min(LAYERS))
@@ -126,8 +126,13 @@ mod tests {
             .filter(|cuda| CudaPolicy { chunk: first.chunk, ..**cuda } == *first)
             .collect();
         assert!(same.len() > 2, "{same:?}");
-        let texts = same.iter().map(|cuda| step_text(&stencil, cuda, false).source);
-        assert!(texts.into_iter().all(|text| text == step_text(&stencil, first, false).source));
+        let texts =
+            same.iter().map(|cuda| step_text(&stencil, [4096, 4096].into(), cuda, false).source);
+        assert!(
+            texts
+                .into_iter()
+                .all(|text| text == step_text(&stencil, [4096, 4096].into(), first, false).source)
+        );
     }
 
     fn vain(temporal_depth: usize) -> usize {

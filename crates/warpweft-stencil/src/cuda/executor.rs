@@ -1,7 +1,7 @@
 //! What the driver asks of a GPU: sweeps, cells in and out, and halos. Not: how sweeps are queued (`queue`,
 //! `sweeps`), or how halos are packed (`halo`).
 
-use super::arrays::store_unused;
+use super::arrays::{STEP, store_unused};
 use super::halo::Halos;
 use super::peers::Peers;
 use super::sweeps::{CudaSweeps, Place};
@@ -229,7 +229,8 @@ impl SweepExecutor for CudaSweeps {
             self.launch_part(region, split.steps, &halos.stream)?;
         }
         self.launch_part(&split.interior, split.steps, &self.stream)?;
-        self.state = 1 - self.state;
+        let fused = split.steps > 1;
+        self.state ^= if fused { self.queue().fused_change() } else { STEP };
         self.stale = true;
         Ok(())
     }

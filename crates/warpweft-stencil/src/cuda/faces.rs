@@ -274,7 +274,7 @@ mod tests {
     fn check_cut(stencil: &Spec, extents: Axes<usize>, cut: bool) {
         let dims = stencil.rank();
         let folder = tempfile::tempdir().unwrap();
-        let mut layout = Layout::of(stencil, extents, 1, [0; 2]).unwrap();
+        let mut layout = Layout::of(stencil, extents, stencil.radius(), [0; 2]).unwrap();
         layout.shared = [[cut; 2]; 4];
         let slabs = slabs(stencil, &layout);
         let when = When { steps: Some(5), fields: [0, 1], tick: false };

@@ -85,6 +85,10 @@ inline void host_barrier_wait(size_t barrier, unsigned parity) {
 inline void host_copy_plane(size_t to, const void* encoded, int x, int y, int z, int w, size_t barrier) {
   host_map map;
   memcpy(&map, encoded, sizeof map);
+  if (x * map.size % 16 != 0) {
+    fprintf(stderr, "a copy begins at element %d of a row, which is not on 16 bytes\n", x);
+    exit(3);
+  }
   const auto within = [&](int d, int at) { return at >= 0 && at < map.extent[d]; };
   char* next = reinterpret_cast<char*>(to);
   for (int row = y; row < y + map.rows; row++) {

@@ -51,25 +51,24 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// The layout for sweeps of `stencil` over `extents`, `depth` steps a trip, with room for tiles
-    /// that reach `slack` rows and planes beyond the last.
+    /// The layout for sweeps of `stencil` over `extents` with `deep` ghost cells `[below, above]` an axis, and
+    /// room for tiles that reach `slack` rows and planes beyond the last.
     ///
     /// # Errors
     /// More cells than kernels can index.
     pub fn of(
         stencil: &Spec,
         extents: Axes<usize>,
-        depth: usize,
+        deep: Axes<[usize; 2]>,
         slack: [usize; 2],
     ) -> Result<Self> {
-        let radius = stencil.radius().map(|reach| reach.map(|cells| cells * depth));
         let smallest =
             stencil.cell.fields().iter().map(|field| field.kind.size()).min().unwrap_or(1);
         let (dims, mut sizes) = (stencil.rank(), [1; 4]);
         let mut ghosts = [[0; 2]; 4];
         for (to, axis) in axes(dims).into_iter().enumerate() {
             if let Some(axis) = axis {
-                (sizes[to], ghosts[to]) = (extents[axis], radius[axis]);
+                (sizes[to], ghosts[to]) = (extents[axis], deep[axis]);
             }
         }
         let layout = Self::new((dims, sizes), ghosts, LINE / smallest, slack).ok_or_else(|| {

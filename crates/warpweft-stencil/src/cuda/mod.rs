@@ -24,6 +24,7 @@ mod residual;
 mod staging;
 mod stay;
 mod sweeps;
+mod temporal;
 #[cfg(test)]
 mod tests;
 mod text;

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::arrays::STEP;
 use super::queue::Queued;
 use super::sweeps::CudaSweeps;
 use crate::cone::Cone;
@@ -50,21 +51,25 @@ impl CudaSweeps {
         Ok(())
     }
 
-    /// Trips of several steps as long as so many are left, then single steps.
+    /// Fused steps as long as so many are left, then single steps.
     fn launches(&self, steps: usize, cone: &Cone) -> Result<Launches> {
         let queue = self.queue();
         let (mut queued, mut state, mut done) = (Vec::new(), self.state, 0);
-        if let (Some(kernel), Some(shape)) = (&self.trip_kernel, &self.text.trip) {
+        if let Some(kernel) = &self.trip_kernel {
             let depth = self.policy().temporal_depth as usize;
             while done + depth <= steps {
                 done += depth;
-                queued.extend(queue.trip((kernel, shape), state, &cone.at(done - 1, 0))?);
-                state = 1 - state;
+                queued.extend(queue.fused(
+                    kernel,
+                    state,
+                    &cone.of_step(done - 1, self.kernels.len()),
+                )?);
+                state ^= queue.fused_change();
             }
         }
         for step in done..steps {
             queued.extend(queue.step(&self.kernels, state, |stage| cone.at(step, stage))?);
-            state = 1 - state;
+            state ^= STEP;
         }
         Ok(Launches { queued, state })
     }

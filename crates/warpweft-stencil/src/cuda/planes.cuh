@@ -6,7 +6,8 @@
 // Block:  32 lanes along x, `warps` along y; every thread stays to the end, for the barriers.
 // Shared: `slots` planes of every field that is read beside its own column, then one mbarrier a slot.
 // Invariants: as Direct and March. Plane number k of the chunk lies in slot k mod slots and completes
-// that slot's mbarrier in parity (k / slots) mod 2. A slot is refilled only after a block barrier that
+// that slot's mbarrier in parity (k / slots) mod 2. Tiles begin at multiples of `S::start` cells: the
+// engine stops the kernel where a copy begins in the middle of 16 bytes of a row. A slot is refilled only after a block barrier that
 // follows the last read of its plane. Every requested plane is waited for before the block ends. The walk
 // begins before the chunk, with planes that only fill the queue: filling it by code of its own took a fifth
 // of the time to compile.
@@ -159,6 +160,7 @@ WW_FN void request(const Maps<S>& maps, shared_at ring, shared_at barriers, int 
     constexpr int F = decltype(f)::value;
     if constexpr (ringed<S>(F)) {
       using P = Plane<S, F>;
+      static_assert(S::start % P::unit == 0, "tiles must begin on 16 bytes");
       copy_plane<S::dims>(ring + slot * R::slot + R::template start<F>, maps.map[F],
                           maps.x + x - P::west, maps.y + y - P::north, maps.z + z, maps.w + w,
                           barrier);
@@ -269,7 +271,7 @@ WW_FN void planes_chunk(const Pointers<S>& fields, const Maps<S>& maps, const Bo
   extern __shared__ __align__(128) char shared_memory[];
   WW_SHARED __align__(8) u64 barrier[R::slots];
   const int end = lower(first + S::chunk, box.high[1]);
-  const int tile_x = (box.low[3] / S::vx + int(blockIdx.x) * 32) * S::vx;
+  const int tile_x = box.low[3] / S::start * S::start + int(blockIdx.x) * 32 * S::vx;
   const int x = tile_x + int(threadIdx.x) * S::vx, y = tile_y + int(threadIdx.y) * S::vy;
   const bool whole = inside(box, 2, y, S::vy) && inside(box, 3, x, S::vx);
   const bool leader = threadIdx.x == 0 && threadIdx.y == 0;

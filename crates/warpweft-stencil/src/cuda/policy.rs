@@ -8,6 +8,7 @@
 use super::chunks::{chunks_of_planes, chunks_of_trips};
 use super::layout::axes;
 use super::resident::for_volume;
+use super::temporal::temporal_shapes;
 use super::text::{grid, layout_of, step_text};
 use crate::{CudaKernel, CudaPolicy, Spec};
 use warpweft_core::cuda::SharedMemory;
@@ -18,6 +19,8 @@ use warpweft_core::grid::Axes;
 const ENOUGH_BLOCKS: usize = 512;
 /// Bytes of a ring's barriers, at most: 8 a slot.
 const BARRIERS: usize = 512;
+/// Elements along an axis of a tile that the copy engine takes at most.
+const COPY_MOST: usize = 256;
 
 /// What a choice depends on.
 struct Problem {
@@ -102,7 +105,7 @@ impl CudaPolicy {
             _ => shape(CudaKernel::Direct, [vx, 2, 4], 8, 2),
         };
         let Ok(layout) = layout_of(stencil, extents, &policy) else { return policy };
-        if !ring_fits(stencil, &policy, capability) {
+        if !ring_fits(stencil, extents, &policy, capability) {
             policy = shape(CudaKernel::March, [vx, 1, 1], 8, 3);
         }
         if (dims, policy.kernel) == (3, CudaKernel::Direct) {
@@ -158,13 +161,15 @@ impl CudaPolicy {
         let mut add = |policy: CudaPolicy| {
             let possible = policy.shaped(dims).is_ok_and(|shaped| shaped == policy)
                 && layout_of(stencil, extents, &policy).is_ok()
-                && ring_fits(stencil, &policy, capability);
+                && ring_fits(stencil, extents, &policy, capability);
             if possible && !all.contains(&policy) {
                 all.push(policy);
             }
         };
         let pipelines = pipelines_to_try(&problem);
-        for &policy in pipelines.iter().chain(&for_volume(stencil, extents, (capability, sms))) {
+        let fused = temporal_shapes(stencil, extents, sms);
+        let resident = for_volume(stencil, extents, (capability, sms));
+        for &policy in fused.iter().chain(&pipelines).chain(&resident) {
             add(policy);
         }
         // Other chunks need no other kernel.
@@ -245,7 +250,7 @@ impl CudaPolicy {
         if !matches!(self.kernel, CudaKernel::March | CudaKernel::Planes) {
             self.phases = 0;
         }
-        if !matches!(self.kernel, CudaKernel::Pipeline | CudaKernel::Resident) {
+        if !self.kernel.fuses() {
             self.temporal_depth = 1;
         }
         self
@@ -292,6 +297,15 @@ impl CudaPolicy {
                     "take 1 to 16 steps, 1 to 8 planes and at most 32 cells",
                 );
             }
+            CudaKernel::Temporal
+                if !(1..=32).contains(&self.temporal_depth)
+                    || !(1..=31).contains(&self.prefetch) =>
+            {
+                return wrong(
+                    format!("{} fused steps, {} rows ahead", self.temporal_depth, self.prefetch),
+                    "take 1 to 32 steps and 1 to 31 rows",
+                );
+            }
             CudaKernel::Resident if dims > 3 || !(1..=16).contains(&self.temporal_depth) => {
                 return wrong(
                     format!(
@@ -330,14 +344,24 @@ fn shape(kernel: CudaKernel, cells: [u32; 3], warps: u32, min_blocks: u32) -> Cu
 }
 
 /// Whether the rings of as many blocks as the policy wants on an SM fit the shared memory that it has
-/// where the compute capability is this.
-pub(super) fn ring_fits(stencil: &Spec, policy: &CudaPolicy, capability: (u32, u32)) -> bool {
+/// where the compute capability is this, and the copy engine takes their tiles.
+pub(super) fn ring_fits(
+    stencil: &Spec,
+    extents: Axes<usize>,
+    policy: &CudaPolicy,
+    capability: (u32, u32),
+) -> bool {
     let each = SharedMemory::of_capability(capability).each(policy.min_blocks as usize);
-    let text = step_text(stencil, policy, false);
+    let text = step_text(stencil, extents, policy, false);
+    let mut ringed = text.stages.iter().flat_map(|stage| &stage.ringed);
+    if !ringed.all(|(_, tile)| tile.iter().all(|&n| n <= COPY_MOST)) {
+        return false;
+    }
     let rings = text.stages.iter().map(|stage| stage.shared);
     let trips = text.trip.iter().map(|trip| trip.shared);
     let tiles = text.resident.iter().map(|shape| shape.shared);
-    rings.chain(trips).chain(tiles).all(|bytes| bytes == 0 || bytes + BARRIERS <= each)
+    let fused = text.temporal.iter().map(|shape| shape.shared);
+    rings.chain(trips).chain(tiles).chain(fused).all(|bytes| bytes == 0 || bytes + BARRIERS <= each)
 }
 
 /// Pipelines that were fast on an H200: cells, warps, blocks, steps a trip, planes ahead and planes

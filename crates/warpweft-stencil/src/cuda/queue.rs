@@ -1,11 +1,12 @@
 //! What a step (or a trip of several) puts into a stream: kernels with their arguments.
 
-use super::arrays::Arrays;
-use super::boxes::{TripBox, hold, step_box};
+use super::arrays::{Arrays, FUSED, STEP};
+use super::boxes::{TripBox, hold, step_box, whole};
 use super::faces::{self, Faces, When};
 use super::ghosts::{self, At, Which};
 use super::layout::Layout;
-use super::text::{Role, StageShape, StepText, TripShape};
+use super::temporal::{self, TemporalShape, TimeBlock};
+use super::text::{Role, StageShape, StepText, TripShape, trip_grid};
 use crate::{CudaKernel, CudaPolicy, Region, Spec, Stage};
 use warpweft_core::cuda::{Args, Kernel, Launch, Module, Stream};
 use warpweft_core::error::Result;
@@ -98,7 +99,7 @@ impl Queue<'_> {
         }
         self.bring_planes(&mut args, shape, now)?;
         let layout = &self.arrays.layout;
-        let (blocks, [low, high]) = step_box(layout, self.policy, region);
+        let (blocks, [low, high]) = step_box(layout, (self.policy, shape.start), region);
         args.blob(&layout.box_of(low, high), 8);
         element_argument(&mut args, stage);
         let launch = Launch::new(blocks, [32, self.text.warps, 1]).shared(shape.shared as u32);
@@ -120,21 +121,73 @@ impl Queue<'_> {
         Ok(())
     }
 
-    /// The launches of a trip of several steps that begins in `state`, after which the cells of `region`
+    /// What a pass of several steps changes of the state.
+    pub fn fused_change(&self) -> usize {
+        if self.text.temporal.is_some() { FUSED } else { STEP }
+    }
+
+    /// Blocks along the grid's three axes for a pass of several steps over all cells.
+    pub fn fused_grid(&self) -> [usize; 3] {
+        let layout = &self.arrays.layout;
+        match (&self.text.trip, &self.text.temporal) {
+            (Some(shape), _) => trip_grid(layout, self.policy, shape),
+            (_, Some(shape)) => {
+                let all = whole(layout);
+                TimeBlock::new(layout, shape, self.policy, &all).blocks.map(|n| n as usize)
+            }
+            _ => [0; 3],
+        }
+    }
+
+    /// The launches of a pass of several steps that begins in `state`, after which the cells of `region`
     /// are right.
-    pub fn trip(
-        &self,
-        kernel: (&Kernel, &TripShape),
-        state: usize,
-        region: &Region,
-    ) -> Result<Vec<Queued>> {
-        let mut queued = vec![self.trip_part(kernel, state, region)];
-        queued.extend(self.renew(&[0], &[1 - state])?);
+    pub fn fused(&self, kernel: &Kernel, state: usize, region: &Region) -> Result<Vec<Queued>> {
+        let after = state ^ self.fused_change();
+        let now: Vec<_> =
+            (0..self.stencil.cell.len()).map(|f| self.arrays.current(f, after)).collect();
+        let mut queued = self.fused_part(kernel, state, region)?;
+        queued.extend(self.renew(&self.stencil.written_fields(), &now)?);
         Ok(queued)
     }
 
     /// The first of them, which leaves ghosts as they are.
-    pub fn trip_part(
+    ///
+    /// # Errors
+    /// As the driver's.
+    pub fn fused_part(
+        &self,
+        kernel: &Kernel,
+        state: usize,
+        region: &Region,
+    ) -> Result<Vec<Queued>> {
+        Ok(match (&self.text.trip, &self.text.temporal) {
+            (Some(shape), _) => vec![self.pipeline((kernel, shape), state, region)],
+            (_, Some(shape)) => vec![self.time_block((kernel, shape), state, region)],
+            _ => Vec::new(),
+        })
+    }
+
+    /// The launch of fused steps of any stencil.
+    fn time_block(
+        &self,
+        (kernel, shape): (&Kernel, &TemporalShape),
+        state: usize,
+        region: &Region,
+    ) -> Queued {
+        let layout = &self.arrays.layout;
+        let block = TimeBlock::new(layout, shape, self.policy, region);
+        let arrays = |f: usize| {
+            [state, state ^ FUSED].map(|state| self.arrays.cell(f, self.arrays.now(f, state)))
+        };
+        let given = temporal::Given { arrays: &arrays, block: block.bytes(layout) };
+        let list = temporal::parameters(self.stencil, shape);
+        let args = temporal::arguments(self.stencil, &list, &given);
+        let launch =
+            Launch::new(block.blocks, [32, self.policy.warps, 1]).shared(shape.shared as u32);
+        Queued { kernel: kernel.clone(), launch, args }
+    }
+
+    fn pipeline(
         &self,
         (kernel, shape): (&Kernel, &TripShape),
         state: usize,
@@ -174,7 +227,10 @@ impl Queue<'_> {
         fields: &[usize],
         now: &[usize],
     ) -> Result<Option<Queued>> {
-        let haloed: Vec<_> = fields.iter().copied().filter(|&f| self.beside(f, 1)).collect();
+        // Fused steps compute beyond open faces, on all fields.
+        let fused = self.text.temporal.is_some();
+        let haloed: Vec<_> =
+            fields.iter().copied().filter(|&f| fused || self.beside(f, 1)).collect();
         // Stars need no edges and corners, but several steps of a star do.
         let corners = self.policy.temporal_depth > 1 || haloed.iter().any(|&f| self.beside(f, 2));
         let which = if corners { Which::All } else { Which::Faces };

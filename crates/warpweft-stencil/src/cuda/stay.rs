@@ -1,5 +1,6 @@
 //! Steps on one GPU by tiles that stay on its multiprocessors.
 
+use super::arrays::STEP;
 use super::resident::Resident;
 use super::sweeps::CudaSweeps;
 use warpweft_core::error::Result;
@@ -15,7 +16,7 @@ impl CudaSweeps {
                 // SAFETY: the arrays and the mail live as long as `self`, and dropping one waits for the device.
                 unsafe { queued.launch(&self.stream)? };
             }
-            self.state = 1 - self.state;
+            self.state ^= STEP;
             if let Some(home) = &mut self.resident {
                 home.count(steps);
             }

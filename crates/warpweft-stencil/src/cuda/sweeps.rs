@@ -1,6 +1,6 @@
 //! The CUDA executor of sweeps.
 
-use super::arrays::{Arrays, Unused};
+use super::arrays::{Arrays, STEP, Unused};
 use super::boxes::{self, placed};
 use super::faces::Faces;
 use super::ghosts;
@@ -10,7 +10,7 @@ use super::parts::Parts;
 use super::queue::Queue;
 use super::resident::Resident;
 use super::residual::{self, Change};
-use super::text::{StepText, grid, layout_of, step_text, trip_grid};
+use super::text::{StepText, grid, layout_of, step_text};
 use super::turn::Turn;
 use crate::cone::Cones;
 use crate::total::Total;
@@ -98,7 +98,7 @@ impl CudaSweeps {
                 "take March or Direct below compute capability 9.0",
             ));
         }
-        let text = step_text(stencil, &policy, strided);
+        let text = step_text(stencil, volume.extents(), &policy, strided);
         let arch = device.arch()?;
         let options = Options { contract: policy.contraction, ..Options::default() };
         let names: Vec<_> = stencil.stages.iter().map(|stage| stage.name()).collect();
@@ -109,7 +109,7 @@ impl CudaSweeps {
         let tools = Module::load(device, &tools)?;
         let fault = if text.unit.faults() { Some(module.global("ww_fault")?) } else { None };
         let stream = Stream::new(device)?;
-        let arrays = Arrays::new(stencil, layout, &stream)?;
+        let arrays = Arrays::new(stencil, layout, text.temporal.is_some(), &stream)?;
         let faces = Faces::new(stencil, &module, &stream)?;
         let queue = Queue {
             stencil,
@@ -124,13 +124,13 @@ impl CudaSweeps {
             kernels.push(kernel(&module, &stage.kernel, stage.shared)?);
         }
         let whole = boxes::whole(&arrays.layout);
-        let step = Turn::new(|state| queue.step(&kernels, state, |_| whole))?;
+        let step = Turn::new(STEP, |state| queue.step(&kernels, state, |_| whole))?;
         let (mut trip, mut trip_kernel) = (None, None);
-        if let Some(shape) = &text.trip {
-            let blocks = trip_grid(&layout, &policy, shape);
-            check_grid(blocks, false, &policy)?;
-            let kernel = kernel(&module, "ww_trip", shape.shared)?;
-            trip = Some(Turn::new(|state| queue.trip((&kernel, shape), state, &whole))?);
+        if let Some((name, shared)) = text.fused_kernel() {
+            check_grid(queue.fused_grid(), false, &policy)?;
+            let kernel = kernel(&module, name, shared)?;
+            trip =
+                Some(Turn::new(queue.fused_change(), |state| queue.fused(&kernel, state, &whole))?);
             trip_kernel = Some(kernel);
         }
         let mut resident = None;

@@ -8,6 +8,7 @@ use std::process::Command;
 use super::boxes::{TripBox, hold, step_box};
 use super::halves::of_trip;
 use super::layout::Layout;
+use super::temporal::TimeBlock;
 use super::text::{TripShape, layout_of, step_text};
 use crate::exchange::BoundarySplit;
 use crate::prelude::*;
@@ -27,7 +28,7 @@ fn launch<T: Scalar, const D: usize>(
 ) -> Option<Volume<T, D>> {
     let policy = policy.shaped(D).unwrap();
     let layout = layout_of(stencil, volume.extents().into(), &policy).unwrap();
-    let text = step_text(stencil, &policy, false);
+    let text = step_text(stencil, volume.extents().into(), &policy, false);
     let size = T::KIND.size();
     let ([w, z, y, x], [sw, sz, sy, _]) = (layout.extents, layout.strides);
     // Arguments of the program, so that one is for several boxes.
@@ -36,8 +37,21 @@ fn launch<T: Scalar, const D: usize>(
         format!("{{{}}}", numbers.collect::<Vec<_>>().join(", "))
     };
     let mut origin = layout.origin;
-    let (kernel, blocks, warps, waits, numbers, setup) = match &text.trip {
-        Some(shape) => {
+    let (kernel, blocks, warps, waits, numbers, setup) = match (&text.trip, &text.temporal) {
+        (_, Some(shape)) => {
+            let block = TimeBlock::new(&layout, shape, &policy, region);
+            let axes: Vec<_> = (0..6).map(|n| told(3 * n, 3)).collect();
+            let (origin, chunk) = (told(18, 2), told(20, 2));
+            let setup = format!(
+                "ww::stencil::TimeBlock block{{{}, {origin}, {}, {sz}, {sy}}};
+  ww::stencil::HeldValues held;
+  if (fread(&held, 1, sizeof held, file) != sizeof held) return 3;",
+                axes.join(", "),
+                &chunk[1..chunk.len() - 1],
+            );
+            ("ww_time_block", block.blocks, policy.warps, true, block.numbers.to_vec(), setup)
+        }
+        (Some(shape), None) => {
             let held = hold(stencil, &layout);
             let part = TripBox::new((&layout, size), (&policy, shape), region, held);
             origin += (0..4).map(|d| part.begin[d] * layout.strides[d]).sum::<usize>();
@@ -48,8 +62,8 @@ fn launch<T: Scalar, const D: usize>(
                 format!("ww::stencil::Trip trip{{{extent}, {low}, {high}, {chunk}, {sz}, {sy}}};");
             ("ww_trip", part.blocks, policy.warps, true, numbers, setup)
         }
-        None => {
-            let (blocks, [low, high]) = step_box(&layout, &policy, region);
+        (None, None) => {
+            let (blocks, [low, high]) = step_box(&layout, (&policy, text.stages[0].start), region);
             let numbers = [low, high].as_flattened().to_vec();
             let (low, high) = (told(0, 4), told(4, 4));
             let setup = format!("ww::stencil::Box box{{{low}, {high}, {sw}, {sz}, {sy}}};");
@@ -57,8 +71,9 @@ fn launch<T: Scalar, const D: usize>(
             ("ww_stage0", blocks, text.warps, waits, numbers, setup)
         }
     };
-    let ringed = text.stages[0].ringed.first().filter(|_| text.trip.is_none());
+    let ringed = text.stages[0].ringed.first().filter(|_| text.fused_kernel().is_none());
     let (args, map) = match ringed {
+        _ if text.temporal.is_some() => ("in, out, block, held", String::new()),
         _ if text.trip.is_some() => ("in, out, trip", String::new()),
         None => ("in, out, box", String::new()),
         Some((_, tile)) => ("in, out, map, origin, box", host_map(&layout, size, *tile)),
@@ -77,10 +92,10 @@ int main(int, char** names) {{
   if (!file || fread(a.data(), {size}, {len}, file) != {len}) return 1;
   b = a;
   if (fread(element.data(), 1, {parameters}, file) != {parameters}) return 2;
-  fclose(file);
   auto* in = reinterpret_cast<{scalar}*>(a.data()) + number(-4);
   auto* out = reinterpret_cast<{scalar}*>(b.data()) + number(-4);
   {setup}
+  fclose(file);
   {map}
   {functor} f;
   memcpy(&f, element.data(), sizeof f);
@@ -114,6 +129,7 @@ int main(int, char** names) {{
     bytes.extend_from_slice(unsafe {
         std::slice::from_raw_parts(stencil.stages[0].parameters().cast::<u8>(), parameters)
     });
+    bytes.extend(super::temporal::held_values(stencil));
     std::fs::write(&from, bytes).unwrap();
     let placed = [origin.to_string()].into_iter().chain(blocks.map(|n| n.to_string()));
     let numbers = placed.chain(numbers.iter().map(i32::to_string));
@@ -237,7 +253,8 @@ fn halves(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -> Option<B
     let dims = stencil.rank();
     let policy = policy.shaped(dims).unwrap();
     let (depth, size) = (policy.temporal_depth as usize, stencil.cell.size(0));
-    let shape = TripShape::of(&policy, dims, size).filter(|_| depth > 1)?;
+    let piped = policy.kernel == CudaKernel::Pipeline && depth > 1;
+    let shape = TripShape::of(&policy, dims, size).filter(|_| piped)?;
     let layout = layout_of(stencil, extents, &policy).unwrap();
     let own = Region { low: Axes::filled(dims, depth), high: extents.map(|n| n - depth) };
     let found = of_trip(&own, &Axes::filled(dims, [2, 1]), (&layout, size), (&policy, &shape));
@@ -260,7 +277,7 @@ fn check<T: Scalar, const D: usize>(
     for boundary in [Boundary::Dirichlet(3.0), Boundary::Periodic, Boundary::Mirror] {
         let stencil = Stencil::of(element).boundary(boundary);
         for policy in policies {
-            if policy.temporal_depth > 1 && boundary == Boundary::Mirror {
+            if policy.kernel == CudaKernel::Pipeline && boundary == Boundary::Mirror {
                 continue;
             }
             let mut expect = start.clone();
@@ -355,7 +372,9 @@ fn disc(u: Near<f64, 3>, rate: f64) -> f64 {
 fn planes_in_a_ring() {
     let planes = |cells, phases| CudaPolicy { phases, ..policy(CudaKernel::Planes, cells, 2) };
     let eager = CudaPolicy { prefetch: 0, ..planes([1, 3, 1], 4) };
+    let narrow = planes([1, 1, 1], 1);
     check(star(0.25), [12, 9, 140], &[planes([4, 2, 1], 0), planes([2, 1, 1], 2), eager]);
+    check(star(0.25), [7, 6, 35], &[narrow]);
     check(skew(3), [7, 6, 75], &[planes([4, 2, 1], 1)]);
     check(disc(0.25), [7, 6, 75], &[planes([2, 2, 1], 0)]);
 }
@@ -368,4 +387,26 @@ fn pipelines_of_planes() {
 #[test]
 fn pipelines_of_volumes() {
     check(deep(0.25), [9, 27, 190], &[pipe([2, 3, 1], 4, 2)]);
+}
+
+/// Reads a box, deeper on one side.
+#[stencil]
+fn slanted(u: Near<i32, 2>, by: i32) -> i32 {
+    u[[0, 0]] * by + u[[-1, 2]] - 3 * u[[2, -1]] + u[[0, -1]] + 5 * u[[1, 1]]
+}
+
+fn fused(cells: [u32; 3], warps: u32, temporal_depth: u32, prefetch: u32) -> CudaPolicy {
+    CudaPolicy { temporal_depth, prefetch, ..policy(CudaKernel::Temporal, cells, warps) }
+}
+
+#[test]
+fn fused_rows() {
+    check(flat(0.25), [23, 250], &[fused([4, 1, 1], 2, 4, 3)]);
+    // Three rows a level, or four where a mirror copies: of twelve in flight both are whole groups.
+    check(slanted(3), [11, 141], &[CudaPolicy { chunk: 50, ..fused([4, 1, 1], 1, 2, 11) }]);
+}
+
+#[test]
+fn fused_planes() {
+    check(deep(0.25), [7, 12, 141], &[fused([2, 3, 1], 3, 2, 2)]);
 }

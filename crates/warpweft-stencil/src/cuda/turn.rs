@@ -1,5 +1,6 @@
 //! Launches again and again: one turn after another from either state of the arrays, most of them replayed from graphs.
 
+use super::arrays::STATES;
 use super::queue::Queued;
 use warpweft_core::cuda::{Graph, Stream};
 use warpweft_core::error::Result;
@@ -9,14 +10,17 @@ const GRAPH_TURNS: u64 = 16;
 
 /// What is launched to advance by some steps, prepared for either state of the arrays.
 pub(super) struct Turn {
-    queued: [Vec<Queued>; 2],
-    graphs: [Option<Graph>; 2],
+    /// What a turn changes of the state.
+    change: usize,
+    queued: [Vec<Queued>; STATES],
+    graphs: [Option<Graph>; STATES],
 }
 
 impl Turn {
-    /// Of the launches that `make` has for either state.
-    pub fn new(mut make: impl FnMut(usize) -> Result<Vec<Queued>>) -> Result<Self> {
-        Ok(Self { queued: [make(0)?, make(1)?], graphs: [None, None] })
+    /// Of the launches that `make` has for each state, which change the state by `change`.
+    pub fn new(change: usize, mut make: impl FnMut(usize) -> Result<Vec<Queued>>) -> Result<Self> {
+        let queued = [make(0)?, make(1)?, make(2)?, make(3)?];
+        Ok(Self { change, queued, graphs: [const { None }; STATES] })
     }
 
     /// Queues `turns` turns from `state`; returns the state they end in.
@@ -24,7 +28,7 @@ impl Turn {
     /// # Safety
     /// As [`Queued::launch`], for every launch.
     pub unsafe fn run(&mut self, stream: &Stream, turns: u64, mut state: usize) -> Result<usize> {
-        let queued = &self.queued;
+        let (queued, change) = (&self.queued, self.change);
         let one = |state: usize| {
             // SAFETY: the caller's contract.
             queued[state].iter().try_for_each(|queued| unsafe { queued.launch(stream) })
@@ -32,7 +36,9 @@ impl Turn {
         for _ in 0..turns / GRAPH_TURNS {
             if self.graphs[state].is_none() {
                 let turns = 0..GRAPH_TURNS as usize;
-                let capture = |_: &Stream| turns.map(|n| (state + n) % 2).try_for_each(one);
+                let capture = |_: &Stream| {
+                    turns.map(|n| if n % 2 == 0 { state } else { state ^ change }).try_for_each(one)
+                };
                 self.graphs[state] = Some(stream.capture(capture)?);
             }
             if let Some(graph) = &mut self.graphs[state] {
@@ -41,7 +47,7 @@ impl Turn {
         }
         for _ in 0..turns % GRAPH_TURNS {
             one(state)?;
-            state = 1 - state;
+            state ^= change;
         }
         Ok(state)
     }

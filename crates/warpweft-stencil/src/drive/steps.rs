@@ -89,7 +89,11 @@ pub(crate) fn run_rank(
         rank.save()?;
     }
     let begun = Instant::now();
-    while rank.report.steps < run.steps && !rank.met() {
+    rank.report.interrupted = match &rank.stops {
+        Some(stops) if run.first < run.steps => stops.at_once(net)?,
+        _ => false,
+    };
+    while rank.report.steps < run.steps && !rank.met() && !rank.report.interrupted {
         if rank.alone && run.stop.stopped() {
             rank.report.interrupted = true;
             if rank.report.steps > rank.saved {

@@ -24,6 +24,14 @@ impl<'a> Stops<'a> {
         Self { stop, pace: Pace::new(1.0, 1), last: (Instant::now(), first), due: first + 1 }
     }
 
+    /// Whether the run is to end before its first step: one broadcast, in which rank 0 says what it sees.
+    ///
+    /// # Errors
+    /// As [`Transport::receive`].
+    pub(crate) fn at_once(&self, net: &dyn Transport) -> Result<bool> {
+        Ok(broadcast(net, vec![u8::from(self.stop.stopped())])? == [1])
+    }
+
     /// Whether all look after step `done`, which is the same on all ranks.
     pub(crate) fn is_due(&self, done: u64) -> bool {
         done >= self.due

@@ -4,7 +4,6 @@
 //! than in the step before (B2R's equation (2)), and nothing of other states than the run's own. So
 //! it never reads beyond the zone.
 
-use std::borrow::Cow;
 use std::time::Instant;
 
 use crate::boundary::{Boundaries, Boundary, Face};
@@ -23,6 +22,7 @@ use crate::residual::Residual;
 use crate::spec::Spec;
 use crate::total::Total;
 use warpweft_core::cluster::Transport;
+use warpweft_core::element::CellType;
 use warpweft_core::error::Result;
 use warpweft_core::grid::{Axes, RawVolume};
 use warpweft_core::memory::filled;
@@ -47,10 +47,11 @@ pub(crate) struct LocalSubdomain<'a> {
     part: usize,
     /// The cells held, in the subdomain's frame.
     zone: Span,
-    written: Vec<usize>,
     executor: Box<dyn SweepExecutor>,
-    /// What was built from: cells of the fields that no step writes are those still.
-    volume: Cow<'a, RawVolume>,
+    cell: CellType,
+    /// The own cells of each field that no step writes, where there are several subdomains: what one has is left
+    /// to its executor alone.
+    constant: Vec<(usize, Vec<u8>)>,
     steps: u64,
     /// Sources and probes in the subdomain's own indices, and what these recorded.
     points: Points,
@@ -92,14 +93,18 @@ impl<'a> LocalSubdomain<'a> {
         own.points = Points::default();
         own.functions.frame = frame(partition, zone.low);
         let executor = build(&own, &volume, part)?;
+        let own = place(zone, partition.region(part).into());
+        let constant = |field| (field, volume.box_bytes(field, own.low, own.high));
         let written = stencil.written_fields();
+        let several = partition.parts() > 1;
+        let fields = (0..stencil.cell.len()).filter(|field| several && !written.contains(field));
         Ok(Self {
             partition,
             part,
             zone,
-            written,
             executor,
-            volume,
+            cell: stencil.cell,
+            constant: fields.map(constant).collect(),
             steps,
             series: points.series(steps),
             points,
@@ -159,10 +164,7 @@ impl<'a> LocalSubdomain<'a> {
     }
 
     fn local(&self, span: Span) -> Region {
-        let dims = span.rank();
-        let at =
-            |corner: Axes<isize>| Axes::from_fn(dims, |d| (corner[d] - self.zone.low[d]) as usize);
-        Region { low: at(span.low), high: at(span.high) }
+        place(self.zone, span)
     }
 
     /// Computes `depth` steps. May send the messages of this subdomain in the first phase of the next halo
@@ -229,10 +231,10 @@ impl<'a> LocalSubdomain<'a> {
 
     /// The bytes of the own cells of one field, in row-major order.
     pub(crate) fn cells(&mut self, field: usize) -> Result<Vec<u8>> {
-        let own = self.own();
-        if !self.written.contains(&field) {
-            return Ok(self.volume.box_bytes(field, own.low, own.high));
+        if let Some((_, bytes)) = self.constant.iter().find(|(constant, _)| *constant == field) {
+            return filled(bytes.iter().copied(), "run without --checkpoint");
         }
+        let own = self.own();
         self.executor.finish()?;
         let mut bytes = Vec::new();
         self.executor.read(&[(field, own)], &mut bytes)?;
@@ -251,11 +253,17 @@ impl<'a> LocalSubdomain<'a> {
         if self.partition.parts() > 1 {
             return save(&mut |field| self.cells(field));
         }
-        let mut state = RawVolume::zeroed(self.volume.cell_type(), self.volume.extents())?;
+        let mut state = RawVolume::zeroed(self.cell, self.zone.extents())?;
         self.executor.store(state.writable())?;
         save(&mut |field| {
             filled(state.field_bytes(field).iter().copied(), "run without --checkpoint")
         })
+    }
+
+    /// Bytes of cells that are kept next to the executor's.
+    #[cfg(test)]
+    pub(crate) fn kept_bytes(&self) -> usize {
+        self.constant.iter().map(|(_, bytes)| bytes.len()).sum()
     }
 
     /// What it was computed on, once all is computed; the rest of it is dropped.
@@ -292,6 +300,13 @@ impl<'a> LocalSubdomain<'a> {
     pub(crate) fn routes(&self) -> Routes {
         self.executor.routes()
     }
+}
+
+/// A box of the subdomain's frame, in the indices of the cells held.
+fn place(zone: Span, span: Span) -> Region {
+    let at =
+        |corner: Axes<isize>| Axes::from_fn(span.rank(), |d| (corner[d] - zone.low[d]) as usize);
+    Region { low: at(span.low), high: at(span.high) }
 }
 
 /// Where a subdomain whose first cell is at `begin` of its frame lies in the volume.

@@ -11,7 +11,9 @@ use self::trial::{Ran, Tried};
 use super::super::cpu::CpuSweeps;
 use super::super::cuda;
 use super::super::cuda::CudaSweeps;
+use super::super::drive::devices::alone::probe;
 use super::super::drive::devices::gpus::Chosen;
+use super::super::drive::devices::placement::Placement;
 use super::super::policy::{CpuPolicy, CudaKernel, CudaPolicy, Policy};
 use super::super::spec::Spec;
 use super::ahead::compile_ahead;
@@ -153,14 +155,17 @@ impl<'a> Search<'a> {
         list: GpuList,
         budget: Duration,
     ) -> Result<Option<(Chosen, Found)>> {
-        let all = list.numbers().count();
+        let gpu = |number| machine.gpus.iter().find(|gpu| gpu.ordinal == number);
+        let named: Vec<_> = list.numbers().filter_map(gpu).collect();
+        let placement = Placement::new(self.stencil, self.volume.extents(), &named, probe(machine));
+        let all = named.len();
         let counts: Vec<usize> = (1..=all).filter(|&n| n == all || n.is_power_of_two()).collect();
         let mut best: Option<(Chosen, Found)> = None;
         let mut tried = 0;
         let mut complete = true;
         for &count in &counts {
             let share = budget / counts.len() as u32;
-            let gpus = GpuList::new(&list.numbers().take(count).collect::<Vec<_>>())?;
+            let gpus = GpuList::new(&placement.of(count))?;
             let found = match count {
                 1 => {
                     let number = gpus.numbers().next().unwrap_or(0);

@@ -6,7 +6,7 @@ use warpweft::prelude::*;
 use warpweft::report::Series;
 use warpweft::stencil::drive::{Distribution, Ranks};
 use warpweft::stencil::{
-    Boundaries, Checkpoint, Partition, PointSource, Probe, Run, Target, reference,
+    Boundaries, Checkpoint, Partition, PointSource, Probe, Run, Settings, Target, reference,
     reference_with_probes,
 };
 
@@ -291,17 +291,15 @@ fn a_source_of_what_no_stage_writes_is_refused_over_ranks() {
     let machine = Machine::detect().expect("a machine");
     let source = PointSource { field: 1, at: vec![[2, 2]], amplitudes: vec![1.0] };
     let mut volume = Volume::<Ground, 2>::zeroed([8, 8]).expect("a small volume");
-    let ranks = Ranks { count: 2, grid: None, depth: Some(1) };
-    let run = Run { target: Target::Cpu, ..Run::default() };
     let stencil = Stencil::of(warm()).source(source);
-    let outcome = stencil.run_with(
-        &mut volume,
-        Steps(4),
-        &machine,
-        &Run { settings: run.settings.over(ranks), ..run.clone() },
-    );
-    let error = outcome.expect_err("not over ranks").to_string();
-    assert!(error.contains("a source of field 1, which no stage writes"), "{error}");
+    for count in [1, 2] {
+        let ranks = Ranks { count, grid: None, depth: Some(1) };
+        let settings = Settings::default().over(ranks);
+        let run = Run { target: Target::Cpu, settings, ..Run::default() };
+        let outcome = stencil.run_with(&mut volume, Steps(4), &machine, &run);
+        let error = outcome.expect_err("not over ranks").to_string();
+        assert!(error.contains("a source of field 1, which no stage writes"), "{error}");
+    }
 }
 
 #[test]

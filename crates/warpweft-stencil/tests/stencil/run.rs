@@ -3,13 +3,14 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use warpweft::Error;
 use warpweft::prelude::*;
 use warpweft::stencil::drive::{Distribution, Ranks, run_on_cores};
 use warpweft::stencil::{
-    Boundaries, Checkpoint, CpuPolicy, Partition, Policy, Run, Target, Tuning, reference, tune,
+    Boundaries, Checkpoint, CpuPolicy, Partition, Policy, Run, Settings, Target, Tuning, reference,
+    tune,
 };
 use warpweft::trace::Trace;
 
@@ -264,5 +265,21 @@ fn a_state_in_long_files_goes_on_over_any_ranks() {
         for field in 0..2 {
             assert!(found.field_bytes(field) == expect.field_bytes(field), "{field}, {grid:?}");
         }
+    }
+}
+
+#[test]
+fn a_deadline_that_has_passed_ends_a_run_before_its_first_step() {
+    let machine = Machine::detect().unwrap();
+    let (stencil, start) = (Stencil::of(diffuse(0.2)), spot());
+    for ranks in [None, Some(1), Some(3)] {
+        let ranks = ranks.map(|count| Ranks { count, grid: None, depth: None });
+        let settings = Settings { ranks, ..Settings::default() };
+        let deadline = Some(Instant::now());
+        let run = Run { target: Target::Cpu, deadline, settings, ..Run::default() };
+        let mut volume = start.clone();
+        let report = stencil.run_with(&mut volume, Steps(1000), &machine, &run).unwrap();
+        assert!(report.interrupted && report.done == 0, "{ranks:?}: {} steps", report.done);
+        assert_eq!(volume.as_slice(), start.as_slice());
     }
 }

@@ -1,4 +1,4 @@
-//! What users write on the command line of either program, as types.
+//! Command-line types that both programs use.
 
 mod number;
 mod size;
@@ -10,7 +10,7 @@ use clap::Arg;
 pub use number::{at_least_one, number, seconds, threads, whole};
 pub use size::Size;
 
-/// An option whose help says what holds without it; that is applied elsewhere.
+/// Adds a default to an option's help; the default is applied elsewhere.
 pub fn by_default(arg: Arg, value: impl Display) -> Arg {
     let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
     arg.help(format!("{help} [default: {value}]"))

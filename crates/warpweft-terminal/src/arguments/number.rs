@@ -1,4 +1,4 @@
-//! Numbers, with words for what is none.
+//! Numbers, with errors in words.
 
 use std::num::{IntErrorKind, NonZero, ParseIntError};
 use std::str::FromStr;
@@ -8,15 +8,15 @@ use warpweft::stencil::CpuPolicy;
 /// A number.
 ///
 /// # Errors
-/// It is none.
+/// The text is not a number.
 pub fn number<N: FromStr>(text: &str) -> Result<N, String> {
     text.trim().parse().map_err(|_| "write a number".into())
 }
 
-/// A whole number that `N` holds.
+/// A whole number that `N` can hold.
 ///
 /// # Errors
-/// It is none.
+/// The text is not one.
 pub fn whole<N: FromStr<Err = ParseIntError>>(text: &str) -> Result<N, String> {
     text.trim().parse().map_err(|error| within(", 0 or more", &error))
 }
@@ -24,12 +24,12 @@ pub fn whole<N: FromStr<Err = ParseIntError>>(text: &str) -> Result<N, String> {
 /// A whole number of at least 1.
 ///
 /// # Errors
-/// It is none.
+/// The text is not one.
 pub fn at_least_one<N: FromStr<Err = ParseIntError>>(text: &str) -> Result<N, String> {
     text.trim().parse().map_err(|error| within(" of at least 1", &error))
 }
 
-/// What to write, where a whole number `least` is wanted.
+/// The hint if a whole number of at least `least` is expected.
 fn within(least: &str, error: &ParseIntError) -> String {
     match error.kind() {
         IntErrorKind::PosOverflow => format!("too large; write a whole number{least}, below 2^64"),
@@ -40,7 +40,7 @@ fn within(least: &str, error: &ParseIntError) -> String {
 /// A whole number of seconds, at least 1.
 ///
 /// # Errors
-/// It is none.
+/// The text is not one.
 pub fn seconds(text: &str) -> Result<u64, String> {
     at_least_one::<NonZero<u64>>(text).map(NonZero::get)
 }
@@ -48,7 +48,7 @@ pub fn seconds(text: &str) -> Result<u64, String> {
 /// A number of threads.
 ///
 /// # Errors
-/// None, or more than any host has cores.
+/// 0, or more than any host has cores.
 pub fn threads(text: &str) -> Result<NonZero<usize>, String> {
     let most = CpuPolicy::MOST_THREADS;
     let number = text.trim().parse().ok().filter(|number: &NonZero<usize>| number.get() <= most);

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use warpweft::grid::Axes;
 use warpweft::{Error, Result};
 
-/// One extent for every axis, or one an axis, slowest first.
+/// One extent for all axes, or one for each axis, slowest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Size(pub Vec<usize>);
 
@@ -28,7 +28,7 @@ impl FromStr for Size {
 }
 
 impl Size {
-    /// The number of axes, when it was said.
+    /// The number of axes, if it was given.
     pub fn dims(&self) -> Option<usize> {
         (self.0.len() > 1).then_some(self.0.len())
     }

@@ -129,8 +129,8 @@ impl<'a> RunExecutor<'a> {
         Ok(Some(CpuExecutor::new(pool, policy)?.watched(watch)))
     }
 
-    /// `report` with what the run says of its devices.
-    fn told(&self, mut report: Report) -> Report {
+    /// `report` with the label of the cores and the notes of the run.
+    fn with_devices(&self, mut report: Report) -> Report {
         if let On::Cores { cpu, pool, .. } = &self.on
             && let Some(pool) = pool.get()
         {
@@ -196,11 +196,11 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for RunExecutor<'_> {
             (On::Cores { .. }, _) | (On::Gpus { .. }, None) => {
                 let done = self.cores(rows, watch)?.map(|mut cores| cores.run(wavefront));
                 let (kept, report) = done.unwrap_or_else(|| Err(neither()))?;
-                return Ok((kept, self.told(report)));
+                return Ok((kept, self.with_devices(report)));
             }
         };
         watch.ended()?;
-        Ok((kept, self.told(report)))
+        Ok((kept, self.with_devices(report)))
     }
 
     fn run_batch(
@@ -219,7 +219,7 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for RunExecutor<'_> {
                 cores.map_or_else(|| Err(neither()), |mut cores| cores.run_batch(wavefronts))?
             }
         };
-        Ok((kept, self.told(report)))
+        Ok((kept, self.with_devices(report)))
     }
 
     fn edges(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Edges<E::Cell>, Report)> {
@@ -233,7 +233,7 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for RunExecutor<'_> {
                 cores.map_or_else(|| Err(neither()), |mut cores| cores.edges(wavefront))
             }
         }
-        .map(|(edges, report)| (edges, self.told(report)))
+        .map(|(edges, report)| (edges, self.with_devices(report)))
     }
 
     fn directions(&self, wavefront: &Wavefront<'_, E>) -> Result<Option<Need>>
@@ -265,7 +265,7 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for RunExecutor<'_> {
                 None => Err(unrecorded::<E>()),
             },
         };
-        report.map(|report| self.told(report))
+        report.map(|report| self.with_devices(report))
     }
 }
 

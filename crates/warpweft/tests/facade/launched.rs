@@ -50,7 +50,7 @@ fn program() {
     println!("farm\n{report}");
 }
 
-fn told(command: &mut Command) -> String {
+fn stdout_of(command: &mut Command) -> String {
     command.args(["--exact", "launched::program", "--ignored", "--nocapture"]);
     let ran = within(Duration::from_secs(120), command);
     let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
@@ -64,7 +64,7 @@ fn every_report_of_one_of_several_processes_says_so() {
     let one = |variables: &[(&str, &str)]| {
         let mut command = Command::new(&program);
         command.envs(variables.iter().copied());
-        told(&mut command)
+        stdout_of(&mut command)
     };
     let note = "note: this is process 1 of 4 that were started together, and each does all";
     let four = [("PMI_RANK", "1"), ("PMI_SIZE", "4")];
@@ -91,7 +91,7 @@ fn under_a_launcher_too() {
     for launcher in launchers {
         let mut command = launcher.command();
         command.args(["-n", "2"]).arg(std::env::current_exe().unwrap());
-        let text = told(&mut command);
+        let text = stdout_of(&mut command);
         for rank in 0..2 {
             let note = format!("note: this is process {rank} of 2 that were started together");
             assert_eq!(text.matches(&note).count(), 4, "{launcher:?}: {text}");

@@ -401,7 +401,7 @@ fn who_leaves_early_is_named_at_once() {
         let ran = within(Duration::from_secs(30), &mut command);
         let text = String::from_utf8_lossy(&ran.stdout).into_owned();
         assert!(!ran.status.success(), "{launcher:?}: {text}");
-        // Whoever leaves in order is told what came of it.
+        // A rank that leaves in order gets the error.
         let own = if in_order {
             "rank 0: stopped because rank"
         } else {

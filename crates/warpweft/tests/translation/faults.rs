@@ -112,9 +112,9 @@ fn loops_end_after_a_fault() {
             _ => 4,
         }
     }
-    // At 1 there is no fault, and far more trips than lie between two looks at the fault word.
+    // At 1 there is no fault, and far more iterations than lie between two reads of the fault word.
     #[device]
-    fn many_trips(n: i32) -> i32 {
+    fn many_iterations(n: i32) -> i32 {
         let mut x = 0;
         while x < 10_000 {
             x += 10 / (10 * n);
@@ -128,7 +128,7 @@ fn loops_end_after_a_fault() {
         case!(cases, faults_around_the_loop, (n), &inputs);
         case!(cases, long_range, (n), &inputs);
         case!(cases, of_an_enum, (n), &inputs);
-        case!(cases, many_trips, (n), &[(0,), (1,)]);
+        case!(cases, many_iterations, (n), &[(0,), (1,)]);
     });
 }
 

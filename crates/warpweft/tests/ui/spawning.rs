@@ -64,7 +64,7 @@ fn twice(n: u32) -> u64 {
 }
 
 #[spawning]
-fn every_trip(n: u32) -> u64 {
+fn in_every_iteration(n: u32) -> u64 {
     let mut a = 0u64;
     while a < 9 {
         a += spawn!(fib(n));
@@ -132,7 +132,7 @@ fn into_a_member(n: u32) -> u64 {
 }
 
 #[spawning(levels = 3)]
-fn told(n: u32) -> u32 {
+fn with_arguments(n: u32) -> u32 {
     n
 }
 

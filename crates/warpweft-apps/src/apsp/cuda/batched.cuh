@@ -4,7 +4,7 @@
 // rows of those predecessors that changed in the sweep before or in this one, in place.
 //
 // Invariants. A distance is that of a path that there is, or ALL, and only falls; so it may be read while another
-// warp lowers it. stamps[v] is the last sweep that changed v's row (1: its sources were seated). Whoever changed
+// warp lowers it. stamps[v] is the last sweep that changed v's row (1: its sources were set). A row that changed
 // in sweep k is read in sweep k + 1, whole. So a sweep that changes nothing leaves nothing to be changed, and
 // after at most as many sweeps as there are vertices there is one. Sums saturate at ALL.
 //
@@ -29,7 +29,7 @@ struct arguments {
 static_assert(sizeof(arguments) == WW_ARGUMENTS_BYTES, "the host has the same layout");
 
 // Each source is at distance 0 from itself. One thread a source.
-extern "C" __global__ void seat(const arguments A) {
+extern "C" __global__ void place_sources(const arguments A) {
     const unsigned s = blockIdx.x * blockDim.x + threadIdx.x;
     if (s == 0) *A.last = 1;
     if (s >= A.count) return;

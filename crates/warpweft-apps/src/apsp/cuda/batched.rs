@@ -61,7 +61,7 @@ pub(super) struct Batched {
 }
 
 struct Kernels {
-    seat: Kernel,
+    place_sources: Kernel,
     sweep: Kernel,
     sum: Kernel,
     look_beyond: Kernel,
@@ -86,7 +86,7 @@ impl Batched {
         let device = *lane.device();
         let module = Module::load(&device, &compiled(words, edges.size.bytes(), &device.arch()?)?)?;
         let kernels = Kernels {
-            seat: module.kernel("seat")?,
+            place_sources: module.kernel("place_sources")?,
             sweep: module.kernel("sweep")?,
             sum: module.kernel("sum")?,
             look_beyond: module.kernel("look_beyond")?,
@@ -158,8 +158,8 @@ impl Batches for Batched {
         for zero in [&self.stamps, &self.reaches, &self.beyond] {
             stream.fill(zero, 0)?;
         }
-        self.launch(&self.kernels.seat, 1, count, None)?;
-        // Sweep 1 seats the sources; some sweep of the next `vertices` changes nothing.
+        self.launch(&self.kernels.place_sources, 1, count, None)?;
+        // Sweep 1 sets the sources; some sweep of the next `vertices` changes nothing.
         let (mut swept, mut last) = (1u32, [1u32]);
         while last[0] == swept {
             for _ in 0..SWEEPS {

@@ -55,7 +55,7 @@ int main() {
     A.chunks = chunks;
     A.heaviest = heaviest;
     launch(count, ROW, [&] { clear(A); });
-    launch(slots, 64, [&] { seat(A); });
+    launch(slots, 64, [&] { place_sources(A); });
     launch(slots, 64, [&] { settle(A, 0); });
     for (unsigned d = 0; d < last + heaviest;) {
         d++;
@@ -69,7 +69,7 @@ int main() {
     A.distances = distances.data();
     A.stamps = stamps.data();
     A.beyond = beyond.data();
-    launch((SOURCES + 63) / 64, 64, [&] { seat(A); });
+    launch((SOURCES + 63) / 64, 64, [&] { place_sources(A); });
     for (unsigned k = 1; last == k;) {
         k++;
         launch(2, 64, [&] { sweep(A, k); });

@@ -85,7 +85,7 @@ extern "C" __global__ void clear(const arguments A) {
 }
 
 // Level 0: every source at itself. One thread a slot.
-extern "C" __global__ void seat(const arguments A) {
+extern "C" __global__ void place_sources(const arguments A) {
     const unsigned s = blockIdx.x * blockDim.x + threadIdx.x;
     if (s >= SOURCES) return;
     if (s >= A.count) {

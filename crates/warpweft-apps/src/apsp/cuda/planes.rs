@@ -90,7 +90,7 @@ pub(super) struct Planes {
 
 struct Kernels {
     clear: Kernel,
-    seat: Kernel,
+    place_sources: Kernel,
     settle: Kernel,
     level: Kernel,
 }
@@ -107,7 +107,7 @@ impl Planes {
         let module = Module::load(&device, &of_warps(shape, warps, &device.arch()?)?)?;
         let kernels = Kernels {
             clear: module.kernel("clear")?,
-            seat: module.kernel("seat")?,
+            place_sources: module.kernel("place_sources")?,
             settle: module.kernel("settle")?,
             level: module.kernel("level")?,
         };
@@ -183,7 +183,7 @@ impl Batches for Planes {
         let slots = Launch::line(self.sources().div_ceil(THREADS as usize) as u32, THREADS);
         let rows = Launch::line(count as u32, 32 * self.words);
         self.launch(&self.kernels.clear, rows, count, None)?;
-        self.launch(&self.kernels.seat, slots, count, None)?;
+        self.launch(&self.kernels.place_sources, slots, count, None)?;
         self.launch(&self.kernels.settle, slots, count, Some(0))?;
         // What is beyond the last level by the heaviest weight is empty. Levels are as few as paths are long, or the
         // plane of a level that is not empty would be new for ever.

@@ -3,7 +3,7 @@
 use warpweft::prelude::*;
 use warpweft_apps::edge;
 
-use super::course::Course;
+use super::command::AppCommand;
 use super::fields::{Case, Show};
 use crate::arguments::{as_size, by_default};
 
@@ -18,18 +18,18 @@ pub const STEPS: u64 = 2_000;
 #[command(after_help = "Examples:
   warpweft run edge --size 300 --steps 20000 --plot
   warpweft run edge --input photo.png --steps 5000 --output back.png")]
-pub struct Edge<C: Course> {
+pub struct Edge<C: AppCommand> {
     #[command(flatten)]
-    course: C,
+    command: C,
 }
 
-impl<C: Course> Edge<C> {
+impl<C: AppCommand> Edge<C> {
     /// Runs or tunes it.
-    pub fn take(&self) -> Result<C::Outcome> {
+    pub fn execute(&self) -> Result<C::Outcome> {
         let case = Case {
             app: "edge",
             title: "Jacobi from white".into(),
-            extents: self.course.extents(SIZE.into())?,
+            extents: self.command.extents(SIZE.into())?,
             steps: STEPS,
             stencil: edge::stencil().into_spec(),
             start: &|extents| edge::rings(extents.array()).map(Volume::into_raw),
@@ -43,6 +43,6 @@ impl<C: Course> Edge<C> {
             steady: u64::MAX,
             answer: &|_, _| Vec::new(),
         };
-        self.course.take(&case)
+        self.command.execute(&case)
     }
 }

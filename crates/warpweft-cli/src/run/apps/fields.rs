@@ -1,4 +1,4 @@
-//! Applications of several fields: what they have in common is here, an application says the rest.
+//! Applications with several fields: their common parts.
 
 use serde_json::json;
 use warpweft::element::ScalarKind;
@@ -24,58 +24,58 @@ use crate::run::outcome::Answer;
 pub enum Show {
     /// From the least to the greatest.
     Range,
-    /// As far below zero as above.
+    /// From the least to the greatest value.
     AroundZero,
-    /// Greys from 0 to 255; further where values are.
+    /// The same range below and above zero.
     Greys,
 }
 
-/// What pictures hold.
+/// The range of grey values.
 const GREYS: [f64; 2] = [0.0, 255.0];
 
-/// From the faces and what the user began with to the state that the first step finds.
+/// From the faces and the initial state to the state before the first step.
 pub type Ready = fn(&Faces, RawVolume) -> Result<RawVolume>;
 
 /// What lies beyond the faces of every axis.
 type Faces = Axes<[Boundary; 2]>;
 
-/// An application; what its cells are, its stencil says.
+/// An application. Its stencil defines its cells.
 pub struct Case<'a> {
     /// Its name.
     pub app: &'static str,
-    /// What it computes.
+    /// The computation.
     pub title: String,
     /// The extents.
     pub extents: Axes<usize>,
-    /// The steps where `--steps` doesn't say.
+    /// The default number of steps.
     pub steps: u64,
     /// The computation.
     pub stencil: Spec,
-    /// What the user begins with.
+    /// The application's initial state.
     pub start: &'a dyn Fn(Axes<usize>) -> Result<RawVolume>,
-    /// The field of it that `--input` and `--seed` replace, and that files and plots show.
+    /// The field that `--input` and `--seed` replace, and that files and plots show.
     pub shown: usize,
-    /// The state that the first step finds.
+    /// The state before the first step.
     pub ready: Ready,
     /// How values are shown.
     pub show: Show,
-    /// Ghost cells and a step of the straightforward loop.
+    /// The number of ghost cells, and a step of the plain loop.
     pub plain: (usize, &'a dyn Fn(&mut Plain)),
-    /// Roundings of a step in a field, each at most half an epsilon of its largest value, given those of
-    /// all fields.
+    /// Number of roundings of a step in a field, each at most half an epsilon of its largest value, given the
+    /// largest values of all fields.
     pub roundings: &'a dyn Fn(usize, &[f64]) -> f64,
-    /// Steps through which roundings add up and no more: after them, the flow itself makes them grow.
+    /// Number of steps through which rounding errors only add up; after them, the flow itself amplifies them.
     pub steady: u64,
-    /// The application's own answer.
+    /// The application's own results.
     pub answer: &'a dyn Fn(&RawVolume, &Report) -> Answer,
 }
 
 impl Case<'_> {
-    /// A state to tune on: the start, every field roughened by a hundredth of its largest value, so that
-    /// what is not computed right shows wherever it is looked for.
+    /// A state for tuning: the initial state with noise of a hundredth of its largest value in every field,
+    /// so that wrong results are visible everywhere.
     ///
     /// # Errors
-    /// Too little memory.
+    /// Not enough memory.
     pub fn rough(&self, faces: &Faces) -> Result<RawVolume> {
         let mut volume = (self.ready)(faces, (self.start)(self.extents)?)?;
         let mut noise = SplitMix::new(1);
@@ -90,16 +90,16 @@ impl Case<'_> {
     }
 }
 
-/// A case as the options of a run would have it begin.
+/// A case with the initial state of a run's options.
 pub struct Begun<'a> {
     /// The case.
     pub case: &'a Case<'a>,
-    /// What the user chose.
+    /// The user's options.
     pub options: &'a Options,
 }
 
 impl Begun<'_> {
-    /// What the user begins with: the start, its shown field from a file or noise if so asked.
+    /// The initial state, with the shown field from a file or noise if requested.
     fn begun(&self) -> Result<RawVolume> {
         let Self { case: Case { shown, .. }, options } = *self;
         let mut volume = (self.case.start)(self.case.extents)?;
@@ -112,7 +112,7 @@ impl Begun<'_> {
             (None, Some(seed)) => {
                 let mut noise = SplitMix::new(seed);
                 let [low, high] = middle_range(&volume, *shown)?;
-                // A field that begins all alike, as velocities at rest do, tells no range.
+                // A field with equal values, e.g. a velocity of zero, has no range.
                 let high = if high > low { high } else { low + 1.0 };
                 let mut cells = std::iter::repeat_with(|| low + (high - low) * noise.next_unit());
                 replace(&mut volume, *shown, &mut cells);

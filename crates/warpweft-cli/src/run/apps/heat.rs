@@ -51,7 +51,7 @@ pub struct Heat {
 }
 
 impl Heat {
-    /// Runs it in the dimensions and the scalar that the arguments and the input agree on.
+    /// Runs it in the number of dimensions and the scalar type on which the arguments and the input agree.
     pub fn run(&self) -> Result<Option<Outcome>> {
         let (mut shape, mut kind) = (None, None);
         if let Some(path) = &self.options.input {
@@ -72,7 +72,7 @@ impl Heat {
         }
     }
 
-    /// Runs it in `D` dimensions; `shape` are the extents of the input.
+    /// Runs it in `D` dimensions; `shape` is the extents of the input.
     fn case(
         &self,
         kind: ScalarKind,
@@ -98,8 +98,8 @@ struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// The exact solution from the hot spot with the coefficients as cells' numbers hold them, where there
-    /// is one.
+    /// The exact solution from the hot spot, with the coefficients rounded to the cells' type, if there is
+    /// one.
     fn exact(&self) -> Result<Option<HotSpot>> {
         let dims = self.extents.rank();
         let options = &self.heat.options;
@@ -115,7 +115,7 @@ impl Case<'_> {
         let dims = self.extents.rank();
         let spot = match self.exact()? {
             Some(spot) => Some(spot),
-            // No mode fits the boundaries: any smooth start will do, such as that of free faces.
+            // No mode fits the boundaries: any smooth initial state will do, e.g. that of free faces.
             None => {
                 let weights = heat::weights(self.heat.conduction.order)?;
                 let faces = Axes::filled(dims, [Boundary::Neumann; 2]);
@@ -130,8 +130,8 @@ impl Case<'_> {
         Ok(volume)
     }
 
-    /// How far `volume`, `steps` steps on, is off the exact solution, what rounding allows, and the largest
-    /// value there.
+    /// The error of `volume` after `steps` steps against the exact solution, the allowed rounding error, and
+    /// the largest value.
     fn off(&self, volume: &RawVolume, steps: u64, spot: &HotSpot, rounding: &Rounding) -> [f64; 3] {
         let dims = volume.rank();
         let (width, cells) = (self.extents[dims - 1], Cells::of(volume, 0));
@@ -150,7 +150,7 @@ impl Case<'_> {
         let solution = "exact solution of the discrete equation";
         let [error, allowed, largest] = self.off(ran.after, ran.done, spot, rounding);
         let telling = spot.telling(ran.done, rounding);
-        // When all has decayed, any coefficient looks right.
+        // When everything has decayed, any coefficient seems right.
         if telling < ran.done && error <= allowed {
             let again = (ran.again)(telling)?;
             let [error, allowed, _] = self.off(&again, telling, spot, rounding);
@@ -220,7 +220,7 @@ impl Job for Case<'_> {
             step: &|plain| plain.step(&update),
             relative: false,
             tolerance: &|_, steps, _| rounding.allowed(amplitude, amplitude * steps as f64, steps),
-            // More would allow more than a thousandth of it.
+            // More steps would allow more than a thousandth of it.
             most: rounding.steps_within(1e-3),
         };
         ran.against(&before, &plain)
@@ -257,7 +257,7 @@ impl Job for Case<'_> {
 }
 
 impl Case<'_> {
-    /// The largest magnitude that can occur: of the start's cells and of held faces.
+    /// The largest magnitude that can occur: of the initial cells and of Dirichlet values.
     fn amplitude(&self, cells: impl Iterator<Item = f64>) -> f64 {
         let held = self.faces.as_flattened().iter().map(|face| match face {
             Boundary::Dirichlet(value) => *value,

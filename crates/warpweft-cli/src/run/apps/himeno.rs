@@ -4,7 +4,7 @@ use serde_json::json;
 use warpweft::prelude::*;
 use warpweft_apps::himeno::{self, FLOPS, Relaxes, SIZES};
 
-use super::course::Course;
+use super::command::AppCommand;
 use super::fields::{Case, Show};
 use crate::arguments::{Precision, by_default};
 
@@ -17,7 +17,7 @@ pub const STEPS: u64 = 100;
 #[command(after_help = "Examples:
   warpweft run himeno
   warpweft run himeno --class L --steps 1000 --device gpu --json")]
-pub struct Himeno<C: Course> {
+pub struct Himeno<C: AppCommand> {
     /// The benchmark's size: XS, S, M, L or XL.
     #[arg(long, value_name = "NAME", default_value = "S", conflicts_with = "size")]
     class: String,
@@ -25,13 +25,13 @@ pub struct Himeno<C: Course> {
     #[arg(long)]
     dtype: Option<Precision>,
     #[command(flatten)]
-    course: C,
+    command: C,
 }
 
-impl<C: Course> Himeno<C> {
+impl<C: AppCommand> Himeno<C> {
     /// Runs or tunes it.
-    pub fn take(&self) -> Result<C::Outcome> {
-        match self.course.precision(self.dtype, Precision::F32)? {
+    pub fn execute(&self) -> Result<C::Outcome> {
+        match self.command.precision(self.dtype, Precision::F32)? {
             Precision::F32 => self.of::<f32>(),
             Precision::F64 => self.of::<f64>(),
         }
@@ -45,7 +45,7 @@ impl<C: Course> Himeno<C> {
         let case = Case {
             app: "himeno",
             title: "Jacobi, over-relaxed by 0.8".into(),
-            extents: self.course.extents(default.into())?,
+            extents: self.command.extents(default.into())?,
             steps: STEPS,
             stencil: T::stencil().into_spec(),
             start: &|extents| himeno::start::<T>(extents.array()).map(Volume::into_raw),
@@ -66,6 +66,6 @@ impl<C: Course> Himeno<C> {
                 ]
             },
         };
-        self.course.take(&case)
+        self.command.execute(&case)
     }
 }

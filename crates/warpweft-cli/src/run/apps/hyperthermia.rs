@@ -4,7 +4,7 @@ use serde_json::json;
 use warpweft::prelude::*;
 use warpweft_apps::hyperthermia::{self, BLOOD, Warms};
 
-use super::course::Course;
+use super::command::AppCommand;
 use super::fields::{Case, Show};
 use crate::arguments::{Precision, as_size, by_default};
 use crate::run::check::values;
@@ -21,18 +21,18 @@ pub const STEPS: u64 = 500;
   warpweft run hyperthermia --plot
   warpweft run hyperthermia --size 256 --steps 2000 --device gpu --output body.vti
   warpweft run hyperthermia --dtype f64")]
-pub struct Hyperthermia<C: Course> {
+pub struct Hyperthermia<C: AppCommand> {
     /// What cells hold [default: what --input of a run holds, else f32].
     #[arg(long)]
     dtype: Option<Precision>,
     #[command(flatten)]
-    course: C,
+    command: C,
 }
 
-impl<C: Course> Hyperthermia<C> {
+impl<C: AppCommand> Hyperthermia<C> {
     /// Runs or tunes it.
-    pub fn take(&self) -> Result<C::Outcome> {
-        match self.course.precision(self.dtype, Precision::F32)? {
+    pub fn execute(&self) -> Result<C::Outcome> {
+        match self.command.precision(self.dtype, Precision::F32)? {
             Precision::F32 => self.of::<f32>(),
             Precision::F64 => self.of::<f64>(),
         }
@@ -42,7 +42,7 @@ impl<C: Course> Hyperthermia<C> {
         let case = Case {
             app: "hyperthermia",
             title: "an antenna's focus in muscle under fat".into(),
-            extents: self.course.extents(SIZE.into())?,
+            extents: self.command.extents(SIZE.into())?,
             steps: STEPS,
             stencil: T::stencil().into_spec(),
             start: &|extents| hyperthermia::body::<T>(extents.array()).map(Volume::into_raw),
@@ -58,6 +58,6 @@ impl<C: Course> Hyperthermia<C> {
                 vec![("cells_above_42_degrees", json!(hot))]
             },
         };
-        self.course.take(&case)
+        self.command.execute(&case)
     }
 }

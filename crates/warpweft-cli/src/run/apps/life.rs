@@ -94,7 +94,7 @@ struct Case<'a, const D: usize> {
     rule: &'static str,
     options: &'a Options,
     extents: [usize; D],
-    /// Share of live cells in a random start.
+    /// Fraction of live cells in a random start.
     density: f64,
     stencil: fn() -> Stencil<u8, D>,
     update: fn(Place<'_>) -> f64,
@@ -137,7 +137,7 @@ impl<const D: usize> Job for Case<'_, D> {
         let (_, kind) = files::shape_of(path)?;
         use ScalarKind::{Bf16, F16, F32, F64};
         if let Some(kind @ (F16 | Bf16 | F32 | F64)) = kind {
-            // As integers most numbers between 0 and 1 would be dead cells.
+            // As integers, most numbers between 0 and 1 would be dead cells.
             let what = format!("holds {}; cells are 0 or 1", kind.name());
             return Err(Error::file(path, what, threshold));
         }

@@ -1,6 +1,6 @@
 //! The applications on a grid: what each computes, its options, and what it is compared with.
 
-pub mod course;
+pub mod command;
 pub mod edge;
 pub mod fields;
 pub mod heat;

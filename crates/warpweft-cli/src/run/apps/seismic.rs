@@ -4,7 +4,7 @@ use serde_json::json;
 use warpweft::prelude::*;
 use warpweft_apps::seismic::{self, Blast, Medium, Shakes};
 
-use super::course::Course;
+use super::command::AppCommand;
 use super::fields::{Case, Show};
 use crate::arguments::{Precision, as_size, by_default};
 
@@ -20,7 +20,7 @@ pub const STEPS: u64 = 100;
   warpweft run seismic --plot
   warpweft run seismic --size 400 --steps 600 --device gpu --output waves.vti
   warpweft run seismic --vp 3000 --vs 1500 --cell 5")]
-pub struct Seismic<C: Course> {
+pub struct Seismic<C: AppCommand> {
     /// Speed of pressure waves, m/s.
     #[arg(long, default_value_t = 5_000.0)]
     vp: f64,
@@ -33,20 +33,20 @@ pub struct Seismic<C: Course> {
     /// Between cells, m.
     #[arg(long, default_value_t = 10.0)]
     cell: f64,
-    /// The time step, as a share of the longest stable one.
+    /// Fraction of the largest stable time step.
     #[arg(long, default_value_t = 0.8)]
     courant: f64,
     /// What cells hold [default: what --input of a run holds, else f32].
     #[arg(long)]
     dtype: Option<Precision>,
     #[command(flatten)]
-    course: C,
+    command: C,
 }
 
-impl<C: Course> Seismic<C> {
+impl<C: AppCommand> Seismic<C> {
     /// Runs or tunes it.
-    pub fn take(&self) -> Result<C::Outcome> {
-        match self.course.precision(self.dtype, Precision::F32)? {
+    pub fn execute(&self) -> Result<C::Outcome> {
+        match self.command.precision(self.dtype, Precision::F32)? {
             Precision::F32 => self.of::<f32>(),
             Precision::F64 => self.of::<f64>(),
         }
@@ -56,7 +56,7 @@ impl<C: Course> Seismic<C> {
         let Self { vp, vs, rho, cell: dx, courant, .. } = *self;
         let still = Medium { vp, vs, rho, dx, dt: 0.0 };
         let medium = Medium { dt: courant * still.longest_step(), ..still };
-        let extents = self.course.extents(SIZE.into())?;
+        let extents = self.command.extents(SIZE.into())?;
         let blast = Blast::in_the_middle(extents.array());
         let case = Case {
             app: "seismic",
@@ -74,7 +74,7 @@ impl<C: Course> Seismic<C> {
             answer: &|volume, report| {
                 let time = (report.done as f64 + 0.5) * medium.dt;
                 let mut answer = vec![("time_seconds", json!(time))];
-                let alone = !self.course.begins_otherwise();
+                let alone = !self.command.begins_otherwise();
                 if alone && blast.is_clear(&medium, volume.extents().array(), time) {
                     answer.push(("p_wave_expected_at_metres", json!(vp * time)));
                     if let Some(front) = blast.front(&medium, volume) {
@@ -84,6 +84,6 @@ impl<C: Course> Seismic<C> {
                 answer
             },
         };
-        self.course.take(&case)
+        self.command.execute(&case)
     }
 }

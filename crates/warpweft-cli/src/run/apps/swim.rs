@@ -4,7 +4,7 @@ use serde_json::json;
 use warpweft::prelude::*;
 use warpweft_apps::swim::{self, DT, Flows};
 
-use super::course::Course;
+use super::command::AppCommand;
 use super::fields::{Case, Show};
 use crate::arguments::{Precision, as_size, by_default};
 
@@ -18,32 +18,32 @@ pub const STEPS: u64 = 500;
 #[command(after_help = "Examples:
   warpweft run swim --size 256 --steps 99       the sum of |u| is then 6518.6598565
   warpweft run swim --size 4096 --device gpu --plot")]
-pub struct Swim<C: Course> {
+pub struct Swim<C: AppCommand> {
     /// What cells hold [default: what --input of a run holds, else f64].
     #[arg(long)]
     dtype: Option<Precision>,
     #[command(flatten)]
-    course: C,
+    command: C,
 }
 
-impl<C: Course> Swim<C> {
+impl<C: AppCommand> Swim<C> {
     /// Runs or tunes it.
-    pub fn take(&self) -> Result<C::Outcome> {
-        match self.course.precision(self.dtype, Precision::F64)? {
+    pub fn execute(&self) -> Result<C::Outcome> {
+        match self.command.precision(self.dtype, Precision::F64)? {
             Precision::F32 => self.of::<f32>(),
             Precision::F64 => self.of::<f64>(),
         }
     }
 
     fn of<T: Flows>(&self) -> Result<C::Outcome> {
-        let faces = self.course.grid().boundary.faces(2)?;
+        let faces = self.command.grid().boundary.faces(2)?;
         if faces != [[Boundary::Periodic; 2]; 2] {
             return Err(Error::spec(
-                format!("swim with {} faces", self.course.grid().boundary),
+                format!("swim with {} faces", self.command.grid().boundary),
                 "leave --boundary out: its water lies on a torus",
             ));
         }
-        let extents = self.course.extents(SIZE.into())?;
+        let extents = self.command.extents(SIZE.into())?;
         let case = Case {
             app: "swim",
             title: format!("leapfrog by {DT} s, after a first step forward"),
@@ -62,6 +62,6 @@ impl<C: Course> Swim<C> {
                 vec![("sum_of_u", json!(u)), ("sum_of_v", json!(v)), ("sum_of_p", json!(p))]
             },
         };
-        self.course.take(&case)
+        self.command.execute(&case)
     }
 }

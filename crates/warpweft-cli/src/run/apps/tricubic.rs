@@ -4,7 +4,7 @@ use serde_json::json;
 use warpweft::prelude::*;
 use warpweft_apps::tricubic::{self, Moves};
 
-use super::course::Course;
+use super::command::AppCommand;
 use super::fields::{Case, Show};
 use crate::arguments::{Precision, as_size, by_default};
 use crate::run::check::values;
@@ -19,18 +19,18 @@ pub const STEPS: u64 = 60;
 #[command(after_help = "Examples:
   warpweft run tricubic --plot
   warpweft run tricubic --size 256 --steps 300 --device gpu --output dye.vti")]
-pub struct Tricubic<C: Course> {
+pub struct Tricubic<C: AppCommand> {
     /// What cells hold [default: what --input of a run holds, else f32].
     #[arg(long)]
     dtype: Option<Precision>,
     #[command(flatten)]
-    course: C,
+    command: C,
 }
 
-impl<C: Course> Tricubic<C> {
+impl<C: AppCommand> Tricubic<C> {
     /// Runs or tunes it.
-    pub fn take(&self) -> Result<C::Outcome> {
-        match self.course.precision(self.dtype, Precision::F32)? {
+    pub fn execute(&self) -> Result<C::Outcome> {
+        match self.command.precision(self.dtype, Precision::F32)? {
             Precision::F32 => self.of::<f32>(),
             Precision::F64 => self.of::<f64>(),
         }
@@ -40,7 +40,7 @@ impl<C: Course> Tricubic<C> {
         let case = Case {
             app: "tricubic",
             title: "64 points, moved up to a cell a step".into(),
-            extents: self.course.extents(SIZE.into())?,
+            extents: self.command.extents(SIZE.into())?,
             steps: STEPS,
             stencil: T::stencil().into_spec(),
             start: &|extents| tricubic::whirl::<T>(extents.array()).map(Volume::into_raw),
@@ -52,6 +52,6 @@ impl<C: Course> Tricubic<C> {
             steady: u64::MAX,
             answer: &|volume, _| vec![("dye", json!(values(volume, 0).iter().sum::<f64>()))],
         };
-        self.course.take(&case)
+        self.command.execute(&case)
     }
 }

@@ -1,4 +1,4 @@
-//! Comparing a run with a straightforward loop: all of it, or as much as there is the time for.
+//! Compares a run with a plain loop: all of it, or as much as time allows.
 
 use std::ops::RangeInclusive;
 
@@ -13,22 +13,23 @@ use super::window::{Part, Window};
 use super::{Check, difference, no_room, values, worse};
 use crate::interrupt::stopped;
 
-/// Cell updates that the straightforward loop is given: about a second.
+/// Cell updates that the plain loop may do: about a second.
 const PLAIN_UPDATES: u64 = 20_000_000;
-/// Values that are compared all at once, for a step at least: the loop takes some 50 ns for each.
+/// Largest number of values that are compared completely, for at least one step: the loop takes some 50 ns
+/// for each.
 const WHOLE: usize = 1 << 27;
-/// And those in each of two boxes, where all cells would be too many: a second or so.
+/// Cell updates in each of two boxes, if all cells would be too many: about a second.
 const BOX_UPDATES: u64 = 50_000_000;
-/// Cells along the sides of what is compared in a box; the largest that there is time for.
+/// Side lengths of a compared box; the largest that time allows.
 const SIDES: [usize; 6] = [256, 128, 64, 32, 16, 8];
 
-/// How often the straightforward loop is run on `cells` cells for a run of `done` steps.
+/// Number of steps that the plain loop can do on `cells` cells for a run of `done` steps.
 fn plain_steps(cells: usize, done: u64) -> u64 {
     (PLAIN_UPDATES / cells.max(1) as u64).max(1).min(done)
 }
 
-/// Why a comparison with the straightforward loop is not made, if there is not the memory for it:
-/// two states of `f64`, the start and the end of a shorter run, which may take three of the volume.
+/// Why the comparison with a plain loop is skipped if there is not enough memory for it: two states of `f64`,
+/// and the start and end of a shorter run, which may take three times the volume.
 fn too_large(start: &RawVolume) -> Option<Check> {
     let fields = start.cell_type().fields();
     let values = start.len() as u64 * fields.len() as u64;
@@ -42,36 +43,36 @@ pub struct Ran<'a> {
     pub after: &'a RawVolume,
     /// Its steps.
     pub done: u64,
-    /// Steps in which the policy's block of several steps is done twice, and one step more.
+    /// Twice the steps of the policy's time block plus one.
     pub block: u64,
-    /// What lies beyond the faces.
+    /// The boundaries.
     pub faces: Axes<[Boundary; 2]>,
-    /// How far a step reads, below and above.
+    /// How many cells a step reads below and above.
     pub reach: Axes<[usize; 2]>,
-    /// The state after so many steps of the same computation, by the same policy on the same device.
+    /// The state after some steps of the same computation, with the same policy on the same device.
     pub again: &'a dyn Fn(u64) -> Result<RawVolume>,
 }
 
-/// A straightforward loop.
+/// A plain loop.
 pub struct Loop<'a> {
-    /// Ghost cells that it reads on every side.
+    /// Number of ghost cells that it reads on every side.
     pub ghosts: usize,
     /// One step.
     pub step: &'a dyn Fn(&mut Plain),
-    /// Whether an error is a share of its field's largest value.
+    /// Whether errors are relative to the field's largest value.
     pub relative: bool,
-    /// What rounding allows in a field after so many steps, given the largest values of all.
+    /// The allowed rounding error of a field after some steps, given the largest values of all fields.
     pub tolerance: &'a dyn Fn(usize, u64, &[f64]) -> f64,
-    /// More steps than this would allow too much.
+    /// With more steps than this, the allowed error would be too large.
     pub most: u64,
 }
 
 impl Ran<'_> {
-    /// Compares the run from `before` with a straightforward loop: all of it if that is short; else all
-    /// cells of its first steps, and boxes of it over whole blocks of the policy.
+    /// Compares the run from `before` with a plain loop: all of it if that is short; else all cells of its
+    /// first steps, and boxes over whole time blocks of the policy.
     ///
     /// # Errors
-    /// Of running again.
+    /// Those of running again.
     pub fn against(&self, before: &RawVolume, plain: &Loop<'_>) -> Result<Check> {
         if let Some(none) = too_large(before) {
             return Ok(none);
@@ -80,7 +81,7 @@ impl Ran<'_> {
         let cell = before.cell_type();
         let values = before.len() * cell.len();
         let few = plain_steps(values, self.done).min(plain.most);
-        // Later steps would let the comparison pass whatever was computed, or take too long.
+        // After more steps the comparison would pass whatever was computed, or take too long.
         let most = |steps| if steps == plain.most { Most::Told } else { Most::Time };
         let part = |steps| first_of(steps, self.done, most(steps));
         let block = self.block.min(self.done).min(plain.most);
@@ -126,8 +127,7 @@ impl Ran<'_> {
         })
     }
 
-    /// Two boxes through as many of `steps` steps as the loop has the time for, or but one that is the
-    /// whole volume.
+    /// Two boxes through as many of `steps` steps as time allows, or one if it is the whole volume.
     fn boxes(
         &self,
         extents: Axes<usize>,
@@ -158,13 +158,13 @@ impl Ran<'_> {
 enum Most {
     /// They would take too long.
     Time,
-    /// Rounding may amount to more than can be told from a wrong result.
+    /// Rounding errors may be as large as real errors.
     Told,
-    /// Others are, of fewer cells.
+    /// Fewer cells are compared through further steps.
     Both,
 }
 
-/// Which steps of `done` were compared, and why no others.
+/// Which of the `done` steps were compared, and why no others.
 fn first_of(steps: u64, done: u64, why: Most) -> String {
     let first = if steps == 1 { "first".into() } else { format!("first {steps}") };
     let why = match why {
@@ -175,26 +175,26 @@ fn first_of(steps: u64, done: u64, why: Most) -> String {
     format!("the {first} of {done} steps{why}")
 }
 
-/// How far a field is off.
+/// The error of a field.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Off {
     /// Its number.
     field: usize,
     /// The largest error of a cell.
     error: f64,
-    /// What rounding allows.
+    /// The allowed rounding error.
     allowed: f64,
 }
 
 impl Off {
-    /// The one of a larger share of what is allowed; before all, one that is no number.
+    /// The error with the larger fraction of what is allowed; NaN comes first.
     fn worse(self, other: Self) -> Self {
         let share = |off: Self| if off.error == 0.0 { 0.0 } else { off.error / off.allowed };
         let (a, b) = (share(self), share(other));
         if a.is_nan() || a >= b { self } else { other }
     }
 
-    /// The comparison with `reference` that found it the worst of all fields.
+    /// The check with this as the largest error of all fields.
     fn check(self, cell: CellType, reference: &str) -> Check {
         let of = match cell.fields() {
             [_] => reference.to_string(),
@@ -205,8 +205,8 @@ impl Off {
 }
 
 impl Loop<'_> {
-    /// How far `after`, `steps` steps after `before`, is off in the cells of `window`: of all fields, that
-    /// with the largest share of what is allowed.
+    /// The error of `after`, `steps` steps after `before`, in the cells of `window`: of all fields the one
+    /// with the largest fraction of what is allowed.
     fn off(&self, before: &RawVolume, after: &RawVolume, window: &Window, steps: u64) -> Off {
         let all = 0..before.cell_type().len();
         let fields = all.clone().map(|f| {
@@ -215,7 +215,7 @@ impl Loop<'_> {
         });
         let mut plain = Plain::of_fields(&window.extents, self.ghosts, &window.faces, fields);
         (0..steps).take_while(|_| !stopped()).for_each(|_| (self.step)(&mut plain));
-        // Of the whole field: in a box that the waves have not reached all is rounding.
+        // Of the whole field: in a box that the waves have not reached, everything is rounding.
         let largest = |field: usize| match self.relative {
             false => 1.0,
             true => plain
@@ -239,7 +239,7 @@ impl Loop<'_> {
     }
 }
 
-/// Steps in which the deepest block of `policy`, as reports print it, is done twice, and one step more.
+/// Twice the steps of the deepest time block of `policy` (as reports print it) plus one.
 pub fn block(policy: &Value) -> u64 {
     let deepest = ["", "/cuda", "/rank", "/rank/cuda"]
         .iter()
@@ -268,7 +268,7 @@ mod tests {
         let off = |field, error, allowed| Off { field, error, allowed };
         let worst = |fields: &[Off]| fields.iter().copied().reduce(Off::worse).unwrap().field;
         assert_eq!(worst(&[off(0, 2.0, 9.0), off(1, 1.0, 2.0), off(2, 3.0, 90.0)]), 1);
-        // Where nothing is allowed, any error is the worst.
+        // If nothing is allowed, any error is the largest.
         assert_eq!(worst(&[off(0, 9.0, 1.0), off(1, 1e-9, 0.0), off(2, 0.0, 0.0)]), 1);
         for nan in [0, 1] {
             let error = |field| if field == nan { f64::NAN } else { 7.0 };
@@ -276,7 +276,7 @@ mod tests {
         }
     }
 
-    /// A volume of noise, and what `steps` steps of the loop make of it.
+    /// A volume of noise, and its state after `steps` steps of the loop.
     fn example(faces: [[Boundary; 2]; 3], steps: u64) -> [RawVolume; 2] {
         let mut noise = SplitMix::new(5);
         let before = Volume::from_fn([30, 40, 50], |_| noise.next_unit());
@@ -310,7 +310,7 @@ mod tests {
                     Window::of([30, 40, 50].into(), faces.into(), [[1, 1]; 3].into(), (7, 8, part));
                 assert!(window.extents.iter().zip([30, 40, 50]).all(|(&n, whole)| n < whole));
                 assert_eq!(plain.off(&before, &after, &window, 7).error, 0.0, "{part:?}");
-                // A step too few, and one cell.
+                // One step too few, and one wrong cell.
                 assert!(plain.off(&before, &after, &window, 6).error > 0.0);
                 let (at, _) = window.cells().filter(|(_, right)| *right).last().unwrap();
                 let right = Cells::of(&after, 0).at(at);
@@ -332,7 +332,7 @@ mod tests {
         };
         let faces = [[Boundary::Periodic; 2]; 3];
         let [start, _] = example(faces, 0);
-        // More than the loop is given for all cells, and no more than for a box.
+        // More than the loop may do for all cells, but not more than for a box.
         let done = plain_steps(start.len(), u64::MAX) + 7;
         let [_, after] = example(faces, done);
         let again = |steps| {
@@ -368,10 +368,10 @@ mod tests {
         };
         let (steps, boxes) = ran.boxes([256; 3].into(), 2..=41).unwrap();
         assert_eq!((steps, boxes.len(), boxes[0].compared()), (41, 2, [16; 3].into()));
-        // A volume that there is the time for is one box, not two.
+        // If time allows the whole volume, there is one box, not two.
         let (steps, boxes) = ran.boxes([100; 3].into(), 21..=41).unwrap();
         assert_eq!((steps, boxes.len(), boxes[0].compared()), (41, 1, [100; 3].into()));
-        // Deeper than there is time for: as deep as there is.
+        // Deeper than time allows: as deep as possible.
         let (steps, _) = Ran { block: 8193, ..ran }.boxes([256; 3].into(), 2..=8193).unwrap();
         assert!((41..8193).contains(&steps), "{steps}");
         assert_eq!(block(&serde_json::json!({"temporal_depth": 20})), 41);

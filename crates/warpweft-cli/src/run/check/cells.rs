@@ -1,11 +1,11 @@
-//! The cells of one field as `f64`, whatever scalar they hold. Not: which cells, or what for.
+//! The cells of one field as `f64`, whatever scalar type they have.
 
 use warpweft::element::{CellType, Scalar, ScalarKind};
 use warpweft::grid::{RawVolume, in_parts};
 use warpweft::prelude::*;
 use warpweft_apps::soup::SplitMix;
 
-/// The scalar whose volumes have one field without a name.
+/// A cell type with one unnamed field.
 pub fn cell_of(kind: ScalarKind) -> CellType {
     match kind {
         ScalarKind::F16 => CellType::of::<f16>(),
@@ -16,7 +16,7 @@ pub fn cell_of(kind: ScalarKind) -> CellType {
     }
 }
 
-/// A field to read.
+/// A field, for reading.
 #[derive(Clone, Copy)]
 pub struct Cells<'a> {
     kind: ScalarKind,
@@ -27,12 +27,12 @@ impl<'a> Cells<'a> {
     /// Field number `field` of `volume`.
     ///
     /// # Panics
-    /// When there is no such field.
+    /// If there is no such field.
     pub fn of(volume: &'a RawVolume, field: usize) -> Self {
         Self { kind: volume.cell_type().kind(field), bytes: volume.field_bytes(field) }
     }
 
-    /// The cell with this number in row-major order; NaN where there is none.
+    /// The cell with this index in row-major order; NaN if there is none.
     pub fn at(self, number: usize) -> f64 {
         let size = self.kind.size();
         let bytes = self.bytes.get(number * size..(number + 1) * size);
@@ -45,7 +45,7 @@ impl<'a> Cells<'a> {
     }
 }
 
-/// Does something with a field of numbers that files and noise may begin with, as a slice of what it holds.
+/// Does something with a field of numbers of a type that files and noise support, as a slice of that type.
 macro_rules! with_cells {
     ($volume:expr, $field:expr, |$cells:ident: $t:ident| $body:expr) => {
         match $volume.cell_type().kind($field) {
@@ -74,7 +74,7 @@ pub fn put(volume: &mut RawVolume, field: usize, first: usize, values: &[f64]) {
     });
 }
 
-/// Replaces all cells of a field by `values`, as far as there are any.
+/// Replaces the cells of a field by `values`, as far as there are any.
 pub fn replace(volume: &mut RawVolume, field: usize, values: &mut dyn Iterator<Item = f64>) {
     with_cells!(volume, field, |cells: T| {
         cells
@@ -84,7 +84,7 @@ pub fn replace(volume: &mut RawVolume, field: usize, values: &mut dyn Iterator<I
     });
 }
 
-/// Fills a field with numbers in [0, 1) of the stream of `seed`.
+/// Fills a field with random numbers in [0, 1) from `seed`.
 pub fn noise(volume: &mut RawVolume, field: usize, seed: u64) {
     with_cells!(volume, field, |cells: T| {
         // A number takes 3 ns.
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn what_is_put_is_read_back_as_the_cells_hold_it() {
-        // A third in f16, bf16, f32 and f64, by their 11, 8, 24 and 53 digits; in u8 it is 0.
+        // A third in f16, bf16, f32 and f64, with their 11, 8, 24 and 53 digits; in u8 it is 0.
         let thirds = [
             (ScalarKind::F16, 1365.0 / 4096.0),
             (ScalarKind::Bf16, 171.0 / 512.0),

@@ -1,4 +1,4 @@
-//! What comparing a result with a reference solution came to.
+//! The result of comparing with a reference solution.
 
 pub mod against;
 pub mod cells;
@@ -9,25 +9,25 @@ use serde::Serialize;
 use warpweft::grid::RawVolume;
 use warpweft::memory::available_memory;
 
-/// How a result compares with a reference solution.
+/// The comparison of a result with a reference solution.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Check {
-    /// What it was compared with, if it was.
+    /// The reference solution, if there was a comparison.
     pub reference: Option<String>,
-    /// Why nothing was compared, or what is wrong without comparing.
+    /// Why nothing was compared, or what is wrong without a comparison.
     pub reason: Option<String>,
     /// The largest difference of a cell.
     pub error: Option<f64>,
-    /// What rounding allows.
+    /// The allowed rounding error.
     pub tolerance: Option<f64>,
-    /// Whether the error is within the tolerance; `None` when nothing was compared.
+    /// Whether the error is within the tolerance; `None` if nothing was compared.
     pub passed: Option<bool>,
-    /// What was compared where that is not the result itself, or not all of it.
+    /// What was compared, if it is not the whole result.
     pub part: Option<String>,
 }
 
 impl Check {
-    /// A comparison that was made.
+    /// A completed comparison.
     pub fn made(reference: impl Into<String>, error: f64, tolerance: f64) -> Self {
         let passed = Some(error <= tolerance);
         Self {
@@ -40,35 +40,35 @@ impl Check {
         }
     }
 
-    /// The same, of a part only.
+    /// The same for a part of the result.
     pub fn of(self, part: impl Into<String>) -> Self {
         Self { part: Some(part.into()), ..self }
     }
 
-    /// A result that is known to be no good without comparing it, and why.
+    /// A result that is known to be wrong without a comparison, and why.
     pub fn failed(reason: impl Into<String>) -> Self {
         let reason = Some(reason.into());
         let passed = Some(false);
         Self { reference: None, reason, error: None, tolerance: None, passed, part: None }
     }
 
-    /// A result that nothing was compared with, and why.
+    /// A result without a comparison, and why.
     pub fn none(reason: impl std::fmt::Display) -> Self {
         Self { passed: None, ..Self::failed(format!("the result was not checked: {reason}")) }
     }
 }
 
-/// The difference of two values; NaN when either is, for then they were not compared.
+/// The difference of two values; NaN if either is NaN.
 pub fn difference(a: f64, b: f64) -> f64 {
     if a == b { 0.0 } else { (a - b).abs() }
 }
 
-/// The larger of two differences, NaN when either is.
+/// The larger of two differences; NaN if either is NaN.
 pub fn worse(a: f64, b: f64) -> f64 {
     if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) }
 }
 
-/// That a result was not checked for want of memory, if there are not the bytes `needed`.
+/// The check of a result that was skipped because there are not `needed` bytes of memory.
 pub fn no_room(needed: u64) -> Option<Check> {
     let available = available_memory()?;
     (needed > available)

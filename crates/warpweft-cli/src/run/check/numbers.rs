@@ -1,4 +1,4 @@
-//! Cells that hold no number, NaN or an infinity: refused in what is read, a failure in what comes out.
+//! Cells that are NaN or infinite: refused in input files, a failure in results.
 
 use std::borrow::Borrow;
 use std::path::Path;
@@ -11,20 +11,20 @@ use warpweft::{Error, Result};
 use super::Check;
 use crate::run::values::bare;
 
-/// Cells of a volume without a number.
+/// NaN and infinite cells of a volume.
 struct NotNumbers {
     nan: usize,
     infinite: usize,
-    /// The index of the first, and what it holds.
+    /// The index of the first, and its value.
     first: (usize, f64),
     field: &'static str,
     kind: ScalarKind,
 }
 
-/// Whether all cells that were read from the file at `path` are numbers.
+/// Checks that all cells read from the file at `path` are finite numbers.
 ///
 /// # Errors
-/// One is not: its place and what it holds.
+/// One is not: its index and value.
 pub fn all_in(path: &Path, volume: &RawVolume) -> Result<()> {
     let Some(NotNumbers { first: (at, value), .. }) = find(volume) else { return Ok(()) };
     Err(Error::file(
@@ -34,8 +34,8 @@ pub fn all_in(path: &Path, volume: &RawVolume) -> Result<()> {
     ))
 }
 
-/// The failure of a run whose result holds something else than numbers, if it does, though all that it
-/// began with were. The most that was among those is told: `start` gives them again.
+/// The failure of a run whose result has cells that are NaN or infinite although its initial state had none.
+/// It names the largest initial value; `start` returns the initial state again.
 pub fn overflow<V: Borrow<RawVolume>>(
     result: &RawVolume,
     start: impl FnOnce() -> Result<V>,
@@ -56,7 +56,7 @@ pub fn overflow<V: Borrow<RawVolume>>(
     )))
 }
 
-/// What to do about a result that `kind` doesn't hold.
+/// The hint for a result that `kind` can't hold.
 pub fn hint(kind: ScalarKind) -> &'static str {
     match kind {
         ScalarKind::F64 => "give smaller values",
@@ -95,7 +95,7 @@ fn largest(volume: &RawVolume) -> Option<(usize, f64)> {
     most
 }
 
-/// Shows `see` the index and the value of every cell of a field of floats.
+/// Calls `see` with the index and value of every cell of a float field.
 fn each(volume: &RawVolume, f: usize, mut see: impl FnMut(usize, f64)) {
     let kind = volume.cell_type().fields()[f].kind;
     if let Some(cells) = volume.field::<f32>(f) {
@@ -108,7 +108,7 @@ fn each(volume: &RawVolume, f: usize, mut see: impl FnMut(usize, f64)) {
     }
 }
 
-/// Where cell number `at` lies.
+/// The coordinates of the cell with index `at`.
 fn place(extents: Axes<usize>, mut at: usize) -> Axes<usize> {
     let dims = extents.rank();
     let mut place = Axes::filled(dims, 0);

@@ -1,12 +1,12 @@
-//! A box of a volume in which the straightforward loop can go many steps: what lies beyond its cut sides
-//! is not known to it, and what that does creeps inwards step by step.
+//! A box of a volume for a plain loop over many steps. Cells outside its cut sides are unknown, and their
+//! influence moves inwards with every step.
 
 use std::ops::Range;
 use warpweft::grid::Axes;
 
 use warpweft::stencil::Boundary;
 
-/// Where the cells that are compared lie along every axis.
+/// Where the compared cells are along every axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// In the middle.
@@ -20,26 +20,26 @@ pub enum Part {
 pub struct Window {
     /// The extents of the volume.
     whole: Axes<usize>,
-    /// Where the box begins; outside the volume beyond a periodic face.
+    /// The start of the box; outside the volume beyond a periodic face.
     low: Axes<isize>,
     /// Its extents.
     pub extents: Axes<usize>,
-    /// The volume's boundaries where the box ends with it; any where it is cut.
+    /// The volume's boundaries where the box ends at its faces; any elsewhere.
     pub faces: Axes<[Boundary; 2]>,
-    /// The cells of the box that nothing beyond a cut side has reached.
+    /// The cells of the box that no unknown cell has influenced.
     right: Vec<Range<usize>>,
 }
 
 impl Window {
-    /// All of a volume.
+    /// The whole volume.
     pub fn whole(extents: Axes<usize>, faces: Axes<[Boundary; 2]>) -> Self {
         let dims = extents.rank();
         let right = extents.iter().map(|&n| 0..n).collect();
         Self { whole: extents, low: Axes::filled(dims, 0), extents, faces, right }
     }
 
-    /// The box that takes `side` cells along every axis right through `steps` steps that each read
-    /// `reach` cells, below and above.
+    /// The box in which `side` cells along every axis stay correct through `steps` steps that each read
+    /// `reach` cells below and above.
     pub fn of(
         whole: Axes<usize>,
         faces: Axes<[Boundary; 2]>,
@@ -67,7 +67,7 @@ impl Window {
                 continue;
             }
             (window.low[d], window.extents[d]) = (low, extent);
-            // Beyond a cut any plausible values will do.
+            // Beyond a cut side any plausible values will do.
             let cut = |ends: bool, face: Boundary| if ends { face } else { Boundary::Neumann };
             let ends = [!periodic && low == 0, !periodic && high == n];
             window.faces[d] = [0, 1].map(|side| cut(ends[side], faces[d][side]));
@@ -77,12 +77,12 @@ impl Window {
         window
     }
 
-    /// The cells that are compared along every axis.
+    /// Number of compared cells along every axis.
     pub fn compared(&self) -> Axes<usize> {
         Axes::from_fn(self.right.len(), |d| self.right[d].len())
     }
 
-    /// Its cells in row-major order: the number in the volume, and whether it is right after all steps.
+    /// Its cells in row-major order: the index in the volume, and whether it is correct after all steps.
     pub fn cells(&self) -> impl Iterator<Item = (usize, bool)> + '_ {
         let dims = self.whole.rank();
         let width = self.extents[dims - 1];
@@ -133,7 +133,7 @@ mod tests {
         );
         let cells: Vec<_> = upper.cells().filter(|(_, right)| *right).map(|(at, _)| at).collect();
         assert_eq!((cells.len(), cells[0], cells[63]), (64, 32 * 50 + 46, 39 * 50 + 3));
-        // One that would be as large as the volume is the volume.
+        // A box as large as the volume is the volume.
         let all =
             Window::of([40, 16].into(), faces.into(), [[1, 2]; 2].into(), (3, 8, Part::Upper));
         assert_eq!((all.low[1], all.extents[1], all.faces[1]), (0, 16, [Periodic; 2]));

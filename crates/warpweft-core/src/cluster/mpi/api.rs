@@ -1,15 +1,15 @@
-//! What a transport needs of an MPI library: the interface, and the forms in which messages pass it.
+//! The interface to an MPI library that the transport needs, and the forms of messages.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::cluster::transport::{Remote, Shared, Tag};
 
-/// What a transport needs of a library that has been initialised. Errors are the library's texts.
+/// What the transport needs of an initialised library. Errors are the library's texts.
 pub(super) trait MpiApi: Send + Sync {
-    /// This rank and how many there are.
+    /// This rank and the number of ranks.
     fn rank_and_ranks(&self) -> (usize, usize);
-    /// Begins to send part of `message`, which is kept until it is on its way.
+    /// Starts sending part of `message`, which is kept until it is sent.
     fn start(
         &self,
         to: usize,
@@ -17,23 +17,23 @@ pub(super) trait MpiApi: Send + Sync {
         message: &Message,
         part: Range<usize>,
     ) -> Result<(), String>;
-    /// Lets go of messages that are on their way; returns how many are not.
+    /// Releases messages that are sent; returns how many are not.
     fn reap(&self) -> Result<usize, String>;
-    /// The next message from `from`, or anybody, if one has come.
+    /// The next message from `from`, or from any rank, if one has arrived.
     fn poll(&self, from: Option<usize>, tag: Tag, room: Room<'_>) -> Result<Polled, String>;
-    /// Makes room for messages on so many lanes; all ranks come here.
+    /// Prepares for messages on `lanes` lanes; collective.
     fn open_lanes(&self, lanes: usize) -> Result<(), String>;
-    /// What the library calls itself.
+    /// The library's name and version.
     fn version(&self) -> String;
-    /// Whether it sends from and receives into device memory, by its own account.
+    /// Whether the library says that it sends from and receives into device memory.
     fn cuda_aware(&self) -> bool;
-    /// Ends this rank's part; waits for the others.
+    /// Finalises MPI; waits for the others.
     fn finalize(&self) -> Result<(), String>;
     /// Ends all ranks at once.
     fn abort(&self, code: i32);
 }
 
-/// What is sent, and stays where it is until it is on its way.
+/// A message to send. It stays in place until it is sent.
 #[derive(Clone)]
 pub(super) enum Message {
     /// In the host's memory.
@@ -51,7 +51,7 @@ impl Message {
         }
     }
 
-    /// Where its bytes begin.
+    /// The address of its first byte.
     pub(super) fn start(&self) -> *const u8 {
         match self {
             Self::Host(message) => (**message).as_ref().as_ptr(),
@@ -60,23 +60,23 @@ impl Message {
     }
 }
 
-/// Where to put a message.
+/// Where to store a received message.
 pub(super) enum Room<'a> {
-    /// Into a GPU's memory from this byte on, if it fits.
+    /// In GPU memory from this byte on, if it fits.
     Device(&'a dyn Remote, usize),
-    /// Behind what is there.
+    /// After the present contents.
     Append(&'a mut Vec<u8>),
     /// At the beginning, if it fits.
     Into(&'a mut [u8]),
 }
 
-/// What came of a look for a message.
+/// The result of a poll.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Polled {
-    /// None has come.
+    /// No message has arrived.
     Nothing,
-    /// It was received: so many bytes.
+    /// A message of this many bytes was received.
     Received(usize),
-    /// It does not fit and lies where it lay: so many bytes.
+    /// A message of this many bytes has arrived but does not fit; it was not received.
     TooLong(usize),
 }

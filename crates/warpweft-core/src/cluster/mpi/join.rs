@@ -1,4 +1,4 @@
-//! Joining the ranks that a launcher started, and leaving them in good order.
+//! Joins the ranks that a launcher started, and leaves them in order.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -11,18 +11,18 @@ use crate::cluster::launched::{Launched, Launcher};
 use crate::cluster::transport::{Shared, Transport};
 use crate::error::{Error, Result};
 
-/// How long a rank that leaves waits for the others, of which one may still be writing what all came to.
+/// How long a rank that leaves waits for the others; one may still be writing the result.
 const LEAVING: Duration = Duration::from_secs(24 * 3600);
-/// How long a failing rank waits for its news to be on its way.
+/// How long a failing rank waits for its error message to be sent.
 const GRACE: Duration = Duration::from_secs(2);
 
 impl Mpi {
-    /// Joins the ranks started with this one, once for as long as the process lives: MPI can't be begun
-    /// again. `$WARPWEFT_MPI` names the library to load; if it is not set, the launcher's own is looked for.
+    /// Joins the ranks that were started with this one. A process can do this once, because MPI can't be
+    /// initialised again. `$WARPWEFT_MPI` names the library to load; by default it is the launcher's own.
     ///
     /// # Errors
-    /// No library that can be loaded, with those tried; one that is not the launcher's; ranks that were
-    /// left before.
+    /// No library can be loaded (the error lists those tried); it is not the launcher's; the ranks were left
+    /// before.
     pub fn join(launched: &Launched) -> Result<Self> {
         let chosen = std::env::var("WARPWEFT_MPI").ok().filter(|name| !name.is_empty());
         let names: Vec<&str> = match &chosen {
@@ -69,13 +69,13 @@ impl Mpi {
         })
     }
 
-    /// Leaves the ranks in good order: waits for what was sent, and a day for the others to leave; those that
-    /// wait for more of this rank are told that nothing comes. What is dropped leaves too, but has nobody to
-    /// tell what went wrong.
+    /// Leaves the ranks in order: waits for sent messages, and up to a day for the others to leave. Ranks
+    /// that wait for more messages of this one get an error. Dropping the value leaves too, but can't report
+    /// errors.
     ///
     /// # Errors
-    /// A rank has aborted, as one does that misses this one; ranks that do not leave, by their numbers;
-    /// messages that nobody receives.
+    /// A rank has aborted, e.g. because it waited for this one; ranks that do not leave, by number; messages
+    /// that nobody receives.
     pub fn leave(&self) -> Result<()> {
         self.leave_within(LEAVING)
     }
@@ -84,7 +84,7 @@ impl Mpi {
         if self.left.swap(true, Ordering::Relaxed) {
             return Ok(());
         }
-        // The end of a program may be an error of this rank alone: that others failed for it is news to it.
+        // The program may end with an error of this rank alone; the others learn of it here.
         let rank: Shared = Arc::new(self.rank().to_le_bytes());
         let rank = Message::Host(rank);
         self.others().try_for_each(|to| self.begin(to, GONE, &rank))?;
@@ -96,14 +96,14 @@ impl Mpi {
             }
             std::thread::sleep(NAP);
         }
-        // Who left because it had aborted said so before, and may not come to the end of MPI.
+        // A rank that left because it had aborted said so before, and may not reach MPI's finalisation.
         self.receive_news()?;
         self.check_aborted()?;
         self.flush()?;
         self.api.finalize().map_err(|why| self.fault(why))
     }
 
-    /// Some have not left so long after this rank did.
+    /// The error if some ranks have not left long after this one.
     fn left_alone(&self, patience: Duration) -> Error {
         let gone = self.gone();
         let here: Vec<_> = self
@@ -123,14 +123,14 @@ impl Mpi {
         }
     }
 
-    /// Ends every rank, with this status; returns only if MPI fails to. The news of
-    /// [`Transport::abort`] get a moment to arrive, so that ranks which are waiting can tell.
+    /// Ends every rank with this status; returns only if MPI fails to. Abort messages get a moment to arrive,
+    /// so that waiting ranks can print their error.
     pub fn end_all(&self, status: u8) {
         let begin = Instant::now();
         while begin.elapsed() < GRACE && self.api.reap().is_ok_and(|left| left > 0) {
             std::thread::sleep(NAP);
         }
-        // Time for those ranks to print what they were told.
+        // Time for those ranks to print the error.
         std::thread::sleep(Duration::from_millis(300));
         self.api.abort(status.into());
     }
@@ -138,11 +138,11 @@ impl Mpi {
 
 impl Drop for Mpi {
     fn drop(&mut self) {
-        // A panic ends the process, and mpirun those that are left.
+        // After a panic the process ends, and `mpirun` ends the others.
         if std::thread::panicking() {
             return;
         }
-        // Nobody is left to be told; the launcher sees ranks that end without leaving.
+        // No one can receive an error; the launcher sees ranks that end without leaving.
         let _ = self.leave();
     }
 }
@@ -222,7 +222,7 @@ mod tests {
         };
         let error = mpi.leave_within(Duration::from_millis(200)).unwrap_err().to_string();
         assert!(error.contains("rank 2 has not left") && error.contains("rank 1"), "{error}");
-        // It has left for good, and dropping it waits for nobody.
+        // It has left, so dropping it waits for no one.
         assert!(mpi.leave().is_ok());
     }
 }

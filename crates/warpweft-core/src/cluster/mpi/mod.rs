@@ -1,8 +1,8 @@
-//! Ranks as processes that MPI started: a transport over Open MPI, MPICH or its derivatives.
+//! Ranks as processes that MPI started: a transport over Open MPI, MPICH or a derivative.
 //!
-//! The library is loaded when ranks are detected, not linked (ADR 6): one program serves every MPI,
-//! and needs none to build or to run alone. Here: messages. Not here: joining and leaving (`join`), news of ranks
-//! that failed or left (`news`), the library's functions (`api`, `symbols`, `world`).
+//! The library is loaded when ranks are detected, not linked (ADR 6). One program works with every MPI, and
+//! needs none to build or to run alone. This module sends and receives messages; `join` joins and leaves,
+//! `news` handles ranks that failed or left, and `api`, `symbols` and `world` call the library.
 
 mod api;
 mod join;
@@ -19,28 +19,28 @@ use self::api::{Message, MpiApi, Polled, Room};
 use super::transport::{Remote, Shared, Tag, Transport, wrong_length};
 use crate::error::{Error, Result};
 
-/// A rank that is alive but says nothing for this long is given up.
+/// A rank that is alive but sends nothing for this long is given up.
 const DEADLINE: Duration = Duration::from_secs(600);
-/// Longest part of a message: MPI counts in 31 bits. A message is its parts of this length and a
-/// shorter one, which may be empty.
+/// The longest part of a message, because MPI counts in 31 bits. A message consists of parts of this length
+/// and a shorter last one, which may be empty.
 const PART: usize = 1 << 30;
-/// Looks for a message without a pause, then with other processes let on in between, then asleep.
+/// Number of polls without a pause; then the thread yields between polls, then sleeps.
 const SPINS: u32 = 2_000;
 const YIELDS: Duration = Duration::from_millis(20);
 const NAP: Duration = Duration::from_micros(100);
 
-/// This process's end of MPI, for as long as it takes part: dropped, it [leaves](Mpi::leave).
+/// This process's end of MPI, while it takes part. Dropping it [leaves](Mpi::leave).
 pub struct Mpi {
     api: Box<dyn MpiApi>,
     aborted: Mutex<Option<(usize, String)>>,
-    /// Ranks that leave: nothing more comes from them.
+    /// Ranks that have left: they send nothing more.
     gone: Mutex<BTreeSet<usize>>,
     left: AtomicBool,
     polls: AtomicU32,
 }
 
 impl Mpi {
-    /// The library, as reports call it.
+    /// The library's name, for reports.
     pub fn library(&self) -> String {
         let version = self.api.version();
         let first = version.lines().next().unwrap_or_default();
@@ -48,7 +48,7 @@ impl Mpi {
         words.collect::<Vec<_>>().join(" ").trim_end_matches(',').replace("Version: ", "")
     }
 
-    /// Whether the library says that it takes device memory.
+    /// Whether the library says that it supports device memory.
     pub fn cuda_aware(&self) -> bool {
         self.api.cuda_aware()
     }
@@ -71,8 +71,8 @@ impl Mpi {
         (0..self.ranks()).filter(move |&rank| rank != mine)
     }
 
-    /// Looks for a message until it is there, no longer than the process is, from which it is to come; or until
-    /// all that was sent is on its way.
+    /// Polls until a message is there, but no longer than the sending process takes part; or until all
+    /// messages are sent.
     fn wait<T>(
         &self,
         message: Option<(usize, Tag)>,
@@ -82,7 +82,7 @@ impl Mpi {
         let mut looks = 0u32;
         loop {
             self.news()?;
-            // Known before the look: what it sent before it went is there.
+            // Read before the poll: what it sent before it left has arrived.
             let gone = message.filter(|(from, _)| self.gone().contains(from));
             if let Some(found) = look(self)? {
                 return Ok(found);
@@ -114,7 +114,7 @@ impl Mpi {
         }
     }
 
-    /// Aborts everyone over a message which will not come.
+    /// Aborts all ranks because a message will never come.
     fn left_early(&self, gone: usize, tag: Tag) -> Error {
         let (rank, from) = (tag.receiver(self.rank()), tag.sender(gone));
         let what = format!("rank {from} has left before it sent {}", Self::awaited(gone, tag));
@@ -123,13 +123,13 @@ impl Mpi {
         Error::Rank { rank, what, hint }
     }
 
-    /// Takes the next part of a message, if it has come.
+    /// Receives the next part of a message, if it has arrived.
     fn part(&self, from: usize, tag: Tag, message: &mut Vec<u8>) -> Result<Polled> {
         let polled = self.api.poll(Some(from), tag, Room::Append(message));
         polled.map_err(|why| self.fault(why))
     }
 
-    /// Waits for all further parts of a message.
+    /// Receives all further parts of a message.
     fn rest(&self, from: usize, tag: Tag, message: &mut Vec<u8>) -> Result<()> {
         self.wait(Some((from, tag)), |mpi| match mpi.part(from, tag, message)? {
             Polled::Received(bytes) if bytes < PART => Ok(Some(())),
@@ -164,7 +164,7 @@ impl Mpi {
         self.reaped().map(|_| ())
     }
 
-    /// Receives a message of `bytes` bytes; `poll` looks for its part from some byte on.
+    /// Receives a message of `bytes` bytes; `poll` polls for its part from a given byte on.
     fn receive_parts(
         &self,
         (from, tag): (usize, Tag),
@@ -240,12 +240,12 @@ impl Transport for Mpi {
         self.check_peer(from)?;
         self.news()?;
         self.reaped()?;
-        // Known before the look: what it sent before it went is there.
+        // Read before the poll: what it sent before it left has arrived.
         let gone = self.gone().contains(&from);
         let mut message = Vec::new();
         match self.part(from, tag, &mut message)? {
             Polled::Received(bytes) if bytes < PART => Ok(Some(message)),
-            // The others are on their way.
+            // The other parts will follow.
             Polled::Received(_) => self.rest(from, tag, &mut message).map(|()| Some(message)),
             _ if gone => Err(self.left_early(from, tag)),
             _ => Ok(None),

@@ -1,4 +1,4 @@
-//! News of other ranks: which have failed, and which have left.
+//! Messages about other ranks: which have failed, and which have left.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
@@ -9,15 +9,15 @@ use super::api::{Message, Polled, Room};
 use crate::cluster::transport::{Shared, Tag, Transport};
 use crate::error::{Error, Result};
 
-/// The message that tells of a rank's failure; the largest tag that every library must take.
+/// The tag of the message that a rank has failed: the largest tag that every library must accept.
 pub(super) const ABORT: Tag = Tag(0x7fff);
-/// The message of a rank that leaves.
+/// The tag of the message that a rank leaves.
 pub(super) const GONE: Tag = Tag(0x7ffe);
-/// Looks between two looks for news of a failure.
+/// Number of polls between two checks for failed ranks.
 const NEWS: u32 = 32;
 
 impl Mpi {
-    /// Fails once any rank has aborted.
+    /// Fails if any rank has aborted.
     pub(super) fn news(&self) -> Result<()> {
         if self.polls.fetch_add(1, Ordering::Relaxed).is_multiple_of(NEWS) {
             self.receive_news()?;
@@ -25,7 +25,7 @@ impl Mpi {
         self.check_aborted()
     }
 
-    /// Looks who has aborted or left.
+    /// Receives messages of ranks that aborted or left.
     pub(super) fn receive_news(&self) -> Result<()> {
         let mut news = Vec::new();
         let polled = self.api.poll(None, ABORT, Room::Append(&mut news));
@@ -66,7 +66,7 @@ impl Mpi {
         first
     }
 
-    /// Makes every call on every rank fail, naming `rank`; the first abort counts.
+    /// Makes every call on every rank fail, naming `rank`. Only the first abort counts.
     pub(super) fn tell_abort(&self, rank: usize, why: &str) {
         if !self.set_aborted(rank, why) {
             return;
@@ -74,7 +74,7 @@ impl Mpi {
         let news: Shared = Arc::new(format!("{rank}\n{why}").into_bytes());
         let news = Message::Host(news);
         for to in self.others() {
-            // A rank that cannot be reached is ended with all others by `end_all`.
+            // If a rank cannot be reached, `end_all` ends it with the others.
             let _ = self.begin(to, ABORT, &news);
         }
     }

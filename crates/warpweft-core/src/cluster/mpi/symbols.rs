@@ -14,9 +14,9 @@ const TEXT: usize = 16_384;
 /// Room for an MPI_Status: 24 bytes in Open MPI, 20 in MPICH.
 pub(super) type Status = [u64; 8];
 
-/// A handle of communicators, datatypes, requests and error handlers.
+/// A handle to communicators, datatypes, requests or error handlers.
 pub(super) trait Handle: Copy + Send + Sync + 'static {
-    /// Any value, to be overwritten.
+    /// Any value; it is overwritten.
     const BLANK: Self;
 }
 
@@ -24,7 +24,7 @@ pub(super) trait Handle: Copy + Send + Sync + 'static {
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(super) struct Object(pub(super) *mut c_void);
-// SAFETY: an address that only the library follows, which does its own locking.
+// SAFETY: only the library dereferences the address, and it does its own locking.
 unsafe impl Send for Object {}
 // SAFETY: as above.
 unsafe impl Sync for Object {}
@@ -114,7 +114,7 @@ impl<H: Handle> Calls<H> {
         if code == 0 { text_of(&text) } else { String::new() }
     }
 
-    /// `Err` with the library's text unless `code` is success.
+    /// `Err` with the library's text unless `code` means success.
     pub(super) fn check(&self, code: Code, what: &str) -> Result<(), String> {
         if code == 0 {
             return Ok(());
@@ -128,7 +128,7 @@ impl<H: Handle> Calls<H> {
 }
 
 impl<H: Handle> Calls<H> {
-    /// A further communicator like `of`, which all its ranks make together; MPI must be initialised.
+    /// A new communicator like `of`. Collective; MPI must be initialised.
     pub(super) fn own(&self, of: H, constants: &Constants<H>) -> Result<H, String> {
         let mut comm = H::BLANK;
         // SAFETY: a handle of this library; writes one handle.

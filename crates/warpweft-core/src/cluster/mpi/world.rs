@@ -1,6 +1,6 @@
-//! All ranks, as one of them: the MPI calls behind the safe interface.
+//! MPI calls behind a safe interface.
 //!
-//! [`World`] is written once over the handle of either binary interface (`symbols`).
+//! [`World`] is generic over the handle type of the binary interface (`symbols`).
 
 use std::ffi::{c_int, c_void};
 use std::ops::Range;
@@ -12,33 +12,34 @@ use super::api::{Message, MpiApi, Polled, Room};
 use super::symbols::{Calls, Constants, Handle, Object, Status};
 use crate::cluster::transport::Tag;
 
-/// Calls from several threads, one at a time: MPI_THREAD_SERIALIZED.
+/// Calls may come from several threads, one at a time: MPI_THREAD_SERIALIZED.
 const SERIALIZED: c_int = 2;
 
-/// A message whose sending has begun.
+/// A message that is being sent.
 struct Pending<H> {
     request: H,
-    /// Keeps the bytes where they are.
+    /// Keeps the bytes in place.
     _message: Message,
 }
 
-/// All ranks, as one of them.
+/// The library, initialised.
 struct World<H> {
     calls: Calls<H>,
     constants: Constants<H>,
     rank: usize,
     ranks: usize,
-    /// Whether the library was initialised here, and so is finalised here.
+    /// Whether it was initialised here; then it is finalised here too.
     ours: bool,
-    /// What threads it allows.
+    /// The supported thread level.
     level: c_int,
-    /// Held during every call, as the level of threading asks for.
+    /// Locked during every call, as the thread level requires.
     held: Mutex<Held<H>>,
 }
 
-/// What calls need.
+/// The state that calls need.
 struct Held<H> {
-    /// A communicator a lane; of our own, so that a program's other messages are not taken for ours.
+    /// One communicator for each lane. They are our own, so that other messages of the program are not
+    /// received here.
     comms: Vec<H>,
     pending: Vec<Pending<H>>,
 }
@@ -52,12 +53,11 @@ impl<H: Handle> Held<H> {
 
 /// Loads the library `name` and initialises it.
 pub(super) fn open(name: &str) -> Result<Box<dyn MpiApi>, String> {
-    // SAFETY: MPI libraries are made to be loaded; global symbols, since Open MPI's own plugins
-    // look its symbols up.
+    // SAFETY: MPI libraries may be loaded; symbols are global because Open MPI's plugins need them.
     let library = unsafe { Library::open(Some(name), RTLD_NOW | RTLD_GLOBAL) };
     // Never closed: a library that has been finalised may still have threads.
     let library = library.map_err(|error| {
-        // The system's reason names the file.
+        // The system's error text names the file.
         std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string)
     });
     let library = Box::leak(Box::new(library?));
@@ -133,7 +133,7 @@ impl<H: Handle> World<H> {
         Ok(Self { calls, constants, rank, ranks, ours: before == 0, level: provided, held })
     }
 
-    /// Nothing panics while it is held, so a poisoned list is still whole.
+    /// No code panics while it holds the lock, so the list is consistent even if the lock is poisoned.
     fn lock(&self) -> MutexGuard<'_, Held<H>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -159,8 +159,8 @@ impl<H: Handle> MpiApi for World<H> {
         let from = message.start().wrapping_add(part.start).cast();
         let (to, comm, tag) = (to as c_int, held.comm(tag)?, c_int::from(tag.number()));
         let mut request = H::BLANK;
-        // SAFETY: so many bytes of `message`, a clone of which is kept until the request is complete, so
-        // that nobody can borrow what it holds exclusively before.
+        // SAFETY: that many bytes of `message`. A clone of it is kept until the request is complete, so no
+        // one can borrow the bytes exclusively before.
         let code = unsafe {
             (self.calls.isend)(from, count, self.constants.byte, to, tag, comm, &mut request)
         };
@@ -215,8 +215,8 @@ impl<H: Handle> MpiApi for World<H> {
             }
             Room::Into(_) | Room::Device(..) => return Ok(Polled::TooLong(length)),
         };
-        // SAFETY: `to` is borrowed exclusively, or a device's by the contract of `Remote`, and holds
-        // `count` bytes. Nobody else receives in between: the lock is held.
+        // SAFETY: `to` is borrowed exclusively, or device memory under the contract of `Remote`, and holds
+        // `count` bytes. No other thread receives in between: the lock is held.
         let code = unsafe {
             let to = to.cast();
             (self.calls.recv)(to, count, byte, from, tag, comm, &mut status)
@@ -234,7 +234,7 @@ impl<H: Handle> MpiApi for World<H> {
         }
         let mut held = self.lock();
         while held.comms.len() < lanes {
-            // Of one whose errors are told, not of the program's own.
+            // For a communicator whose errors are returned, not the program's own.
             let comm = self.calls.own(held.comms[0], &self.constants)?;
             held.comms.push(comm);
         }
@@ -260,8 +260,8 @@ impl<H: Handle> MpiApi for World<H> {
     }
 
     fn abort(&self, code: i32) {
-        // Not locked: the thread that holds the lock may be waiting for a rank that is gone.
-        // SAFETY: the handle is the library's own; it ends the process.
+        // No lock: the thread that holds it may wait for a rank that is gone. SAFETY: the handle is the
+        // library's own; the call ends the process.
         let _ = unsafe { (self.calls.abort)(self.constants.world, code) };
     }
 }

@@ -1,4 +1,4 @@
-//! Compiled code kept on disk by the hash of everything it depends on. Not: the compiler.
+//! Compiled code stored on disk by the hash of everything it depends on. The compiler is not here.
 
 use std::collections::HashSet;
 use std::fs;
@@ -10,12 +10,12 @@ use std::time::{Duration, SystemTime};
 
 use sha2::{Digest, Sha256};
 
-/// How a file of the cache begins; the number changes with its form.
+/// The first bytes of a cache file; the number changes with the format.
 const MAGIC: &[u8; 8] = b"WWCUBIN1";
-/// Bytes that a cache may come to: thousands of kernels. Beyond it, those that were used last
-/// longest ago go until three quarters are left.
+/// Largest size of the cache in bytes: thousands of kernels. Beyond it, the least recently used entries are
+/// removed until three quarters are left.
 const LIMIT: u64 = 256 << 20;
-/// How exactly the time of the last use is kept: a write a day at most.
+/// The resolution of the time of last use: at most one write a day.
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A folder of compiled kernels, shared by all processes of a user.
@@ -23,15 +23,15 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 pub struct Cache {
     folder: Option<PathBuf>,
     limit: u64,
-    // What was said already: a note is given once a process.
+    // Notes that were given already: each is given once a process.
     said: Mutex<HashSet<String>>,
 }
 
-/// The identity of a compilation.
+/// The key of a compilation.
 pub(super) struct Key(String);
 
-/// The folder for what can be made again: `$WARPWEFT_CACHE`, else `$XDG_CACHE_HOME/warpweft`, else
-/// `~/.cache/warpweft`; `None` where none of the three is set.
+/// The folder for everything that can be made again: `$WARPWEFT_CACHE`, else `$XDG_CACHE_HOME/warpweft`, else
+/// `~/.cache/warpweft`; `None` if none of the three variables is set.
 pub fn folder() -> Option<PathBuf> {
     let path = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
     path("WARPWEFT_CACHE")
@@ -58,7 +58,7 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
 }
 
 impl Key {
-    /// The hash of `parts`, each told apart from the next.
+    /// The hash of `parts`, with their boundaries.
     pub fn of<'a>(parts: impl IntoIterator<Item = &'a str>) -> Self {
         let mut hash = Sha256::new();
         for part in parts {
@@ -70,7 +70,7 @@ impl Key {
 }
 
 impl Cache {
-    /// The user's, under [`folder`].
+    /// The user's cache, in [`folder`].
     pub fn user() -> &'static Self {
         static USER: OnceLock<Cache> = OnceLock::new();
         USER.get_or_init(|| Self {
@@ -80,18 +80,17 @@ impl Cache {
         })
     }
 
-    /// One in a folder of its own, made when something is first kept.
+    /// A cache in a folder of its own, which is created when something is first stored.
     pub fn at(folder: impl Into<PathBuf>) -> Self {
         Self { folder: Some(folder.into()), limit: LIMIT, said: Mutex::default() }
     }
 
-    /// One that keeps nothing.
+    /// A cache that stores nothing.
     pub fn none() -> Self {
         Self { folder: None, limit: LIMIT, said: Mutex::default() }
     }
 
-    /// What was kept under `key`, whole and unchanged. A damaged entry counts as none and adds a
-    /// note.
+    /// The entry for `key`, complete and unchanged. A damaged entry counts as none and adds a note.
     pub(super) fn get(&self, key: &Key, notes: &mut Vec<String>) -> Option<Vec<u8>> {
         let path = self.path(key)?;
         let file = match fs::read(&path) {
@@ -113,7 +112,7 @@ impl Cache {
         body.map(<[u8]>::to_vec)
     }
 
-    /// Keeps `bytes` under `key`; a folder that can't be written adds a note.
+    /// Stores `bytes` for `key`; a folder that can't be written adds a note.
     pub(super) fn put(&self, key: &Key, bytes: &[u8], notes: &mut Vec<String>) {
         let Some(path) = self.path(key) else { return };
         let mut file = MAGIC.to_vec();
@@ -130,8 +129,8 @@ impl Cache {
         self.trim();
     }
 
-    /// Removes entries until the rest is within the limit, and what interrupted writers left behind.
-    /// Another process may do the same: a file that is gone was wanted gone.
+    /// Removes entries until the rest is within the limit, and temporary files of interrupted writers.
+    /// Another process may do the same: a missing file is no error.
     fn trim(&self) {
         let Some(entries) = self.folder.as_ref().and_then(|folder| fs::read_dir(folder).ok())
         else {
@@ -175,7 +174,7 @@ impl Cache {
     }
 }
 
-/// Notes that the file was used today.
+/// Records that the file was used today.
 fn used(path: &Path) {
     let now = SystemTime::now();
     let last = fs::metadata(path).and_then(|meta| meta.modified());
@@ -186,7 +185,7 @@ fn used(path: &Path) {
     }
 }
 
-/// The content of a file of the cache, if the file is whole.
+/// The contents of a cache file, if it is complete.
 fn body(file: &[u8]) -> Option<&[u8]> {
     let (hash, body) = file.strip_prefix(MAGIC)?.split_at_checked(32)?;
     (Sha256::digest(body).as_slice() == hash).then_some(body)
@@ -240,7 +239,7 @@ mod tests {
             let file = fs::File::options().write(true).open(cache.path(key).unwrap()).unwrap();
             file.set_modified(now - days * DAY).unwrap();
         }
-        // The oldest is used again; an interrupted writer's file is old as well.
+        // The oldest entry is used again; an interrupted writer's file is old as well.
         assert!(cache.get(&keys[4], &mut notes).is_some());
         let part = folder.path().join("x.part");
         fs::write(&part, "half").unwrap();
@@ -250,7 +249,7 @@ mod tests {
         cache.put(&new, &code, &mut notes);
         let there = |key: &Key| cache.path(key).unwrap().exists();
         let kept: Vec<_> = keys.iter().map(there).collect();
-        // Of 1200 bytes three quarters of 1000 stay, which are three files.
+        // Of 1200 bytes, three quarters of the limit of 1000 stay: three files.
         assert_eq!(kept, [true, false, false, false, true]);
         assert!(there(&new) && !part.exists() && notes.is_empty(), "{notes:?}");
     }

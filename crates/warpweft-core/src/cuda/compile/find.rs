@@ -1,4 +1,4 @@
-//! Where people have libnvrtc: toolkits, the system, Python wheels. Not: loading it.
+//! Finds libnvrtc: in toolkits, the system, Python wheels. Loading it is not here.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 const INSTALL: &str = "install it with `pip install nvidia-cuda-nvrtc` or the CUDA toolkit, or let \
      WARPWEFT_NVRTC name the library or its folder";
 
-/// What a search depends on, so that a test can search a made-up machine.
+/// What a search depends on, so that a test can search a fake machine.
 pub(super) struct Host<'a> {
     /// The environment.
     pub env: &'a dyn Fn(&str) -> Option<OsString>,
@@ -18,11 +18,10 @@ pub(super) struct Host<'a> {
     pub current: &'a Path,
 }
 
-/// The library to load, the first in order of precedence; `None` when only the system's loader
-/// may know one.
+/// The library to load: the first in order of precedence. `None` if only the system's loader may find one.
 ///
 /// # Errors
-/// `WARPWEFT_NVRTC` is set and there is none where it points.
+/// `WARPWEFT_NVRTC` is set and no library is there.
 pub(super) fn find(host: &Host) -> Result<Option<PathBuf>> {
     if let Some(named) = (host.env)("WARPWEFT_NVRTC").filter(|named| !named.is_empty()) {
         let named = PathBuf::from(named);
@@ -38,7 +37,7 @@ pub(super) fn find(host: &Host) -> Result<Option<PathBuf>> {
     Ok(folders(host).iter().find_map(|folder| newest(folder)))
 }
 
-/// The error for a machine that has none.
+/// The error for a machine without it.
 pub(super) fn missing(what: &str) -> Error {
     Error::Device {
         stage: "loading the CUDA compiler".into(),
@@ -58,7 +57,7 @@ fn folders(host: &Host) -> Vec<PathBuf> {
     }
     folders.extend(loader_folders(host.root));
     let mut toolkits = expand(&host.root.join("usr/local"), &["cuda*"]);
-    // Sorted by name: "cuda" before "cuda-12.8" before "cuda-13.0"; the first is people's choice.
+    // Sorted by name: "cuda", "cuda-12.8", "cuda-13.0". The first is the user's choice.
     toolkits.sort_by_key(|path| {
         (path.file_name().is_some_and(|name| name != "cuda"), std::cmp::Reverse(path.clone()))
     });
@@ -78,7 +77,7 @@ fn toolkit_folders(toolkit: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// The folders in which the system's loader looks, as its configuration has them.
+/// The folders that the system's loader searches, by its configuration.
 fn loader_folders(root: &Path) -> Vec<PathBuf> {
     let mut folders = Vec::new();
     let mut files = expand(&root.join("etc/ld.so.conf.d"), &["*"]);
@@ -119,14 +118,14 @@ fn sites(host: &Host) -> Vec<PathBuf> {
     sites
 }
 
-/// Where NVIDIA's wheels put the library, for CUDA 13 and later, and for 12.
+/// The folders of the library in NVIDIA's wheels, for CUDA 13 and later, and for 12.
 fn wheel_folders(site: &Path) -> Vec<PathBuf> {
     let mut folders = expand(&site.join("nvidia"), &["cu*", "lib"]);
     folders.sort_by(|a, b| b.cmp(a));
     folders
 }
 
-/// The paths below `folder` that match `parts`, in which `*` stands for any text.
+/// The paths below `folder` that match `parts`, in which `*` matches any text.
 fn expand(folder: &Path, parts: &[&str]) -> Vec<PathBuf> {
     let Some((part, rest)) = parts.split_first() else { return vec![folder.to_path_buf()] };
     let Some((before, after)) = part.split_once('*') else {
@@ -142,12 +141,12 @@ fn expand(folder: &Path, parts: &[&str]) -> Vec<PathBuf> {
             && name.ends_with(after)
     });
     let mut found: Vec<_> = matches.map(|entry| entry.path()).collect();
-    // The order of a directory is the file system's; ours must not depend on it.
+    // The order in a directory depends on the file system; ours must not.
     found.sort_by(|a, b| b.cmp(a));
     found.iter().flat_map(|path| expand(path, rest)).collect()
 }
 
-/// The newest libnvrtc of a folder: `libnvrtc.so` itself, or with a version.
+/// The newest libnvrtc of a folder: `libnvrtc.so` itself, or one with a version.
 fn newest(folder: &Path) -> Option<PathBuf> {
     let entries = std::fs::read_dir(folder).ok()?.flatten();
     let versioned = entries.filter_map(|entry| {

@@ -1,4 +1,4 @@
-//! CUDA C++ to machine code for one architecture, from the cache where it can be.
+//! Compiles CUDA C++ to machine code for one architecture, or takes it from the cache.
 
 use std::fmt;
 use std::path::Path;
@@ -16,28 +16,28 @@ mod nvrtc;
 
 pub use cache::{Cache, folder, write_whole};
 
-/// What every source may include by these names.
+/// Headers that every source may include by these names.
 const HEADERS: [(&str, &str); 2] =
     [("sync.cuh", include_str!("sync.cuh")), ("watchdog.cuh", include_str!("watchdog.cuh"))];
 
 /// How to compile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Whether `a * b + c` may become one fused operation, which rustc never does. Off, results
+    /// Whether `a * b + c` may become one fused operation (FMA), which rustc never does. If off, results
     /// equal the CPU's bit by bit.
     pub contract: bool,
     /// Macros and their values.
     pub defines: Vec<(String, String)>,
-    /// The most registers a thread may use; `None` leaves it to the kernel's launch bounds.
+    /// The most registers a thread may use; `None` uses the kernel's launch bounds.
     pub max_registers: Option<u32>,
     /// Names and texts of what the source may include, in addition to `sync.cuh` and `watchdog.cuh`.
     pub headers: Vec<(String, String)>,
-    /// Whether profilers can tell source lines.
+    /// Whether profilers can show source lines.
     pub line_info: bool,
 }
 
 impl Options {
-    /// The default, with files of these names and texts to include.
+    /// The default options with these additional headers.
     pub fn including(headers: &[(&str, &str)]) -> Self {
         let headers = headers.iter().map(|&(name, text)| (name.into(), text.into())).collect();
         Self { headers, ..Self::default() }
@@ -47,7 +47,7 @@ impl Options {
 /// A kernel to compile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// What messages call it.
+    /// The name in messages.
     pub name: String,
     /// CUDA C++.
     pub source: String,
@@ -57,14 +57,14 @@ pub struct Request {
     pub options: Options,
 }
 
-/// Machine code for one architecture, and how it came about.
+/// Machine code for one architecture, and how it was obtained.
 #[derive(Clone)]
 pub struct Cubin {
     image: Vec<u8>,
     name: String,
     /// Whether it came from the cache.
     pub cached: bool,
-    /// Seconds it took, loading the compiler included.
+    /// Seconds it took, including loading the compiler.
     pub seconds: f64,
     /// The compiler's warnings; empty when it came from the cache.
     pub log: String,
@@ -78,7 +78,7 @@ impl Cubin {
         &self.image
     }
 
-    /// What messages call it.
+    /// The name in messages.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -91,10 +91,10 @@ impl fmt::Debug for Cubin {
     }
 }
 
-/// Whether there is a compiler; no GPU is needed for one.
+/// The version of the compiler, if there is one; needs no GPU.
 ///
 /// # Errors
-/// [`Error::Device`] that says how to get it.
+/// [`Error::Device`] that says how to install it.
 pub fn compiler() -> Result<String> {
     let (major, minor) = Nvrtc::get()?.version;
     let at = library()?.map(|path| format!(" at {}", path.display())).unwrap_or_default();
@@ -109,10 +109,10 @@ pub fn compile(source: &str, name: &str, arch: &str, options: &Options) -> Resul
     compile_in(Cache::user(), source, name, arch, options)
 }
 
-/// As [`compile`], with a cache of the caller's choice.
+/// Like [`compile`], with a cache of the caller's choice.
 ///
 /// # Errors
-/// As [`compile`].
+/// See [`compile`].
 pub fn compile_in(
     cache: &Cache,
     source: &str,
@@ -146,10 +146,10 @@ pub fn compile_in(
     Ok(Cubin { image, name: name.into(), cached: false, seconds, log, notes })
 }
 
-/// Compiles all requests on up to `threads` threads; results in their order.
+/// Compiles all requests on up to `threads` threads. The results are in the order of the requests.
 ///
 /// # Errors
-/// Each as [`compile`].
+/// For each request, see [`compile`].
 pub fn compile_all(cache: &Cache, requests: &[Request], threads: usize) -> Vec<Result<Cubin>> {
     let next = AtomicUsize::new(0);
     let results: Vec<Mutex<Option<Result<Cubin>>>> =
@@ -165,7 +165,7 @@ pub fn compile_all(cache: &Cache, requests: &[Request], threads: usize) -> Vec<R
     };
     std::thread::scope(|scope| {
         for _ in 1..threads.min(requests.len()) {
-            // A thread that is refused only leaves more for the others, this one among them.
+            // If the system refuses a thread, the others, including this one, do its work.
             let _ = std::thread::Builder::new().name("compiler".into()).spawn_scoped(scope, work);
         }
         work();
@@ -195,10 +195,10 @@ fn flags(arch: &str, options: &Options) -> Vec<String> {
     flags
 }
 
-/// What tells one compiler from another.
+/// A text that identifies a compiler.
 ///
-/// The file's path, size and time where there is a file: loading the library to ask for its
-/// version takes 4.5 ms, as much as all the rest of a hit may take.
+/// For a file it is its path, size and time: loading the library to ask for its version takes 4.5 ms, as long
+/// as all the rest of a cache hit.
 fn identity() -> Result<String> {
     let by_file = |path: &Path| {
         let path = path.canonicalize().ok()?;

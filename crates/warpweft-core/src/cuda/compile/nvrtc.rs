@@ -1,4 +1,4 @@
-//! The CUDA compiler as a library, loaded at run time. Not: what to compile, or keeping it.
+//! NVRTC, loaded at run time. What to compile and the cache are not here.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ pub(super) struct Nvrtc {
     explain: unsafe extern "C" fn(Code) -> *const c_char,
 }
 
-/// What one compilation reads.
+/// The inputs of one compilation.
 pub(super) struct Input<'a> {
     pub name: &'a str,
     pub source: &'a str,
@@ -42,10 +42,10 @@ pub(super) struct Input<'a> {
     pub options: &'a [String],
 }
 
-/// Where the library is, found once a process; `None` leaves it to the system's loader.
+/// The path of the library, searched once a process; `None` leaves it to the system's loader.
 ///
 /// # Errors
-/// As [`find`].
+/// See [`find`].
 pub(super) fn library() -> Result<Option<PathBuf>> {
     static FOUND: Mutex<Option<Option<PathBuf>>> = Mutex::new(None);
     let mut known = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
@@ -83,7 +83,7 @@ impl Nvrtc {
         };
         let mut reason = String::new();
         for name in &names {
-            // SAFETY: runs the initialisers of NVIDIA's library, as every program linked to it.
+            // SAFETY: runs the initialisers of NVIDIA's library, as in every program linked to it.
             match unsafe { Library::open(Some(name), RTLD_NOW | RTLD_LOCAL) } {
                 Ok(library) => return Self::bind(library, path.as_deref()),
                 Err(error) => reason = error.to_string(),
@@ -96,7 +96,7 @@ impl Nvrtc {
     }
 
     fn bind(library: Library, path: Option<&Path>) -> Result<Self> {
-        // Never unloaded: its threads and static state don't like to go.
+        // Never unloaded: its threads and static state do not support it.
         let library: &'static Library = Box::leak(Box::new(library));
         macro_rules! symbol {
             ($name:literal) => {
@@ -110,8 +110,8 @@ impl Nvrtc {
         // SAFETY: writes two integers.
         unsafe { version(&mut major, &mut minor) };
         if let Some(folder) = path.and_then(Path::parent) {
-            // The compiler asks the loader for its builtins by this name. Wheels lie outside the
-            // loader's folders, but a library of that name that is loaded already is found.
+            // The compiler asks the loader for its builtins by this name. Wheels are outside the loader's
+            // folders, but a library of that name that is already loaded is found.
             let builtins = folder.join(format!("libnvrtc-builtins.so.{major}.{minor}"));
             // SAFETY: as for the library itself; it holds data only.
             if let Ok(builtins) = unsafe { Library::open(Some(builtins), RTLD_NOW | RTLD_LOCAL) } {
@@ -131,7 +131,7 @@ impl Nvrtc {
         })
     }
 
-    /// The CUBIN and the compiler's log. Any number of threads may compile at once.
+    /// The CUBIN and the compiler's log. Several threads may compile at once.
     ///
     /// # Errors
     /// [`Error::Compile`] with the log.
@@ -200,7 +200,7 @@ impl Nvrtc {
             code => return Err(code),
         }
         let mut data = vec![0u8; bytes];
-        // SAFETY: writes as many bytes as it said.
+        // SAFETY: writes as many bytes as it reported.
         match unsafe { get(program, data.as_mut_ptr().cast()) } {
             0 => Ok(data),
             code => Err(code),
@@ -218,7 +218,7 @@ impl Nvrtc {
     }
 }
 
-/// Destroys a program whatever happens to it.
+/// Destroys the program in every case.
 struct Guard<'a> {
     nvrtc: &'a Nvrtc,
     program: Program,

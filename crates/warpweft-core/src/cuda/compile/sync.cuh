@@ -1,7 +1,7 @@
-// How blocks, grids and GPUs wait for one another: flags by release and acquire, no locks and no
-// atomics but the barrier's one. Inline PTX, because <cuda/atomic> and cooperative_groups.h cost
-// a second of compile time. Scopes: gpu = one device; sys = all devices and the host.
-// Used by kernels whose waiting blocks are all resident (cooperative launches).
+// How blocks, grids and GPUs wait for one another: flags with release and acquire, no locks, and one atomic
+// in the barrier. Inline PTX, because <cuda/atomic> and cooperative_groups.h cost a second of compile time.
+// Scopes: gpu = one device; sys = all devices and the host. For kernels whose waiting blocks are all resident
+// (cooperative launches).
 #pragma once
 
 using ww_word = unsigned int;

@@ -1,9 +1,9 @@
-// A wait that gives up: who waits for what is written to host memory, so that a kernel that would
-// hang says why and ends. Read by the host as `Watchdog` (watchdog.rs), which has the same layout.
+// A wait with a time-out: it writes which block waits for what to host memory, so that a kernel that would
+// hang reports the reason and ends. The host reads it as `Watchdog` (watchdog.rs), which has the same layout.
 #pragma once
 #include "sync.cuh"
 
-// A kernel takes it by value. `words` lies in host memory, mapped; one report at most.
+// A kernel takes it by value. `words` is mapped host memory; at most one report.
 struct ww_watchdog {
     ww_word* words;                  // [0] state, [1] block, [2] block waited for, [3] flag,
                                      // [4] value wanted, [5] value seen
@@ -11,7 +11,7 @@ struct ww_watchdog {
 };
 static_assert(sizeof(ww_watchdog) == 16, "the host passes 16 bytes");
 
-// What to call another GPU's block in a report: some block of GPU `number`.
+// The number of another GPU in a report: some block of GPU `number`.
 __device__ __forceinline__ ww_word ww_elsewhere(int number) { return 0x80000000u | (ww_word)number; }
 
 enum : ww_word { WW_QUIET = 0, WW_WRITING = 1, WW_REPORTED = 2 };
@@ -31,9 +31,9 @@ __device__ __noinline__ void ww_watchdog_report(const ww_watchdog& dog, ww_word 
     ww_store_release_sys(dog.words, WW_REPORTED);
 }
 
-// Waits until the flag has reached `wanted` (as a counter that may wrap). `other` and `index` are
-// what the report calls the block waited for and its flag. False: the wait took too long here, or
-// another block has reported already; the kernel should then end.
+// Waits until the flag has reached `wanted` (as a counter that may wrap). `other` and `index` are the numbers
+// in the report of the block waited for and of its flag. Returns false if the wait took too long, or another
+// block has already reported; the kernel should then end.
 template <bool SYS = false>
 __device__ __forceinline__ bool ww_wait(const ww_word* flag, ww_word wanted, const ww_watchdog& dog,
                                         ww_word other, ww_word index) {
@@ -41,7 +41,7 @@ __device__ __forceinline__ bool ww_wait(const ww_word* flag, ww_word wanted, con
     for (ww_word tries = 1;; tries++) {
         ww_word seen = SYS ? ww_load_acquire_sys(flag) : ww_load_acquire_gpu(flag);
         if ((int)(seen - wanted) >= 0) return true;
-        // The clock and the host's memory are slow to read: seldom enough not to delay a flag.
+        // The clock and host memory are slow to read, so they are read rarely.
         if ((tries & 0x3ff) == 0) {
             unsigned long long now = ww_nanoseconds();
             if (start == 0) start = now;
@@ -54,10 +54,10 @@ __device__ __forceinline__ bool ww_wait(const ww_word* flag, ww_word wanted, con
     }
 }
 
-// All blocks of a cooperative launch meet; what each wrote before is seen by all after.
-// `barrier` is one word, zero before its first use and usable again without resetting: every
-// meeting adds 2^31 in total, so that the top bit flips when the last block arrives. False, to all
-// threads of the block: some block did not come in time; the kernel should then end.
+// All blocks of a cooperative launch meet; what each wrote before is visible to all afterwards. `barrier` is
+// one word, zero before its first use and reusable without a reset: every meeting adds 2^31 in total, so the
+// top bit flips when the last block arrives. Returns false, to all threads of the block, if some block did
+// not arrive in time; the kernel should then end.
 __device__ __forceinline__ bool ww_grid_barrier(ww_word* barrier, const ww_watchdog& dog) {
     bool met = true;
     __syncthreads();

@@ -1,4 +1,4 @@
-//! Whether there is a driver at all, and what its answers mean. Not: anything on a device.
+//! Checks for a CUDA driver, and turns its results into errors. Everything on a device is elsewhere.
 
 use std::ffi::CStr;
 use std::sync::OnceLock;
@@ -8,14 +8,14 @@ use cudarc::driver::sys::CUresult;
 
 use crate::error::{Error, Result};
 
-/// The oldest driver this room speaks to: CUDA 12.0, in which every entry point used here exists.
+/// The oldest supported driver: CUDA 12.0, in which every entry point used here exists.
 const OLDEST: i32 = 12_000;
 
-/// Whether a CUDA driver is installed, new enough and willing to start; costs nothing when asked
-/// again. A machine with a driver may still have no device: see [`Device::count`](super::Device::count).
+/// Checks that a CUDA driver is installed, new enough and able to start; the result is cached. A machine with
+/// a driver may still have no device: see [`Device::count`](super::Device::count).
 ///
 /// # Errors
-/// [`Error::Device`] with the reason; never a panic, whatever is missing.
+/// [`Error::Device`] with the reason; never a panic.
 pub fn available() -> Result<()> {
     static DRIVER: OnceLock<Result<(), (String, &'static str)>> = OnceLock::new();
     let started = DRIVER.get_or_init(start);
@@ -51,7 +51,7 @@ fn start() -> Result<(), (String, &'static str)> {
     }
 }
 
-/// The driver's name and sentence for a result.
+/// The driver's name and text for a result code.
 fn describe(code: CUresult) -> String {
     let (mut name, mut text) = (std::ptr::null(), std::ptr::null());
     // SAFETY: both write one pointer to a static string, or null for codes they don't know.
@@ -69,7 +69,7 @@ fn describe(code: CUresult) -> String {
     }
 }
 
-/// Turns the driver's answer into an error that says what was done, where, and what may help.
+/// Turns the driver's result into an error that says what was done, where, and what may help.
 pub(super) fn check(code: CUresult, stage: &str, device: &str) -> Result<()> {
     if code == CUresult::CUDA_SUCCESS {
         return Ok(());

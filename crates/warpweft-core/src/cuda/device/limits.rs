@@ -1,15 +1,15 @@
-//! What a device must have, and the shared memory that kernels are shaped by. Not: the shapes.
+//! Minimum requirements of a device, and its shared memory, by which kernels choose their shapes.
 
 use crate::error::{Error, Result};
 
-/// The oldest compute capability whose devices run kernels: the first that has copies to shared memory
-/// concurrently with the work (`cp.async`) and maxima of a warp (`redux.sync`).
+/// The oldest supported compute capability: the first with asynchronous copies to shared memory (`cp.async`)
+/// and warp-wide maxima (`redux.sync`).
 const OLDEST: (u32, u32) = (8, 0);
 
 /// Refuses a device that is too old.
 ///
 /// # Errors
-/// Its compute capability and the oldest there may be.
+/// Its compute capability and the oldest supported one.
 pub(super) fn check_age(label: &str, capability: (u32, u32)) -> Result<()> {
     if capability >= OLDEST {
         return Ok(());
@@ -27,10 +27,10 @@ pub(super) fn check_age(label: &str, capability: (u32, u32)) -> Result<()> {
     })
 }
 
-/// The shared memory that blocks can have.
+/// The shared memory available to blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharedMemory {
-    /// Bytes of a block at most, if it asks for them.
+    /// Largest number of bytes of a block, if it requests them.
     pub block: usize,
     /// Bytes of an SM.
     pub sm: usize,
@@ -40,13 +40,13 @@ impl SharedMemory {
     /// Bytes that every block takes in addition to its own.
     const RESERVED: usize = 1024;
 
-    /// That of devices on which a block can have so many bytes, of which an SM has one block's.
+    /// For devices on which a block can have this many bytes, and an SM has one such block.
     pub const fn of_block(block: usize) -> Self {
         Self { block, sm: block + Self::RESERVED }
     }
 
-    /// That of devices of this compute capability, the least of those known if it isn't one of
-    /// them (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability").
+    /// For devices of this compute capability; the least of the known values for an unknown one (CUDA C++
+    /// Programming Guide, "Technical Specifications per Compute Capability").
     pub fn of_capability(capability: (u32, u32)) -> Self {
         Self::of_block(match capability {
             (8, 0 | 7) => 163 << 10,
@@ -55,14 +55,14 @@ impl SharedMemory {
         })
     }
 
-    /// That of devices of an architecture, e.g. "sm_90".
+    /// For devices of an architecture, e.g. "sm_90".
     pub fn of_arch(arch: &str) -> Self {
         let number: String = arch.chars().filter(char::is_ascii_digit).collect();
         let number: u32 = number.parse().unwrap_or_default();
         Self::of_capability((number / 10, number % 10))
     }
 
-    /// Bytes that each of `blocks` blocks can have together with the others of its SM.
+    /// Bytes that each of `blocks` resident blocks of an SM can have.
     pub fn each(self, blocks: usize) -> usize {
         self.block.min((self.sm / blocks.max(1)).saturating_sub(Self::RESERVED))
     }

@@ -1,4 +1,4 @@
-//! One GPU: its context, its attributes, its peers. Not: what there is to run on (`machine/`).
+//! One GPU: its context, attributes and peers. What the machine has is in `machine/`.
 
 use std::collections::HashMap;
 use std::ffi::CStr;
@@ -25,10 +25,10 @@ pub use stream::{Event, Priority, Stream};
 pub(in crate::cuda) use together::apart;
 pub use together::{Together, undisturbed};
 
-/// One GPU, by its primary context: made when first needed, kept until the process ends.
+/// One GPU, by its primary context, which is created on first use and kept until the process ends.
 ///
-/// Opening a device and asking for its attributes makes no context, which would cost 0.1 s and
-/// hundreds of megabytes of the device's memory.
+/// Opening a device and reading its attributes creates no context, which would cost 0.1 s and hundreds of
+/// megabytes of device memory.
 #[derive(Clone, Copy)]
 pub struct Device {
     context: &'static Context,
@@ -38,7 +38,7 @@ struct Context {
     ordinal: usize,
     handle: sys::CUdevice,
     raw: OnceLock<Primary>,
-    /// The event behind a kernel that was given up, or null; see [`Device::give_up`].
+    /// The event after a kernel that was given up, or null; see [`Device::give_up`].
     hung: AtomicPtr<sys::CUevent_st>,
     label: String,
     name: String,
@@ -52,10 +52,10 @@ unsafe impl Send for Primary {}
 unsafe impl Sync for Primary {}
 
 impl Device {
-    /// How many devices the driver shows to this process.
+    /// Number of devices that the driver shows to this process.
     ///
     /// # Errors
-    /// As [`available`].
+    /// See [`available`].
     pub fn count() -> Result<usize> {
         available()?;
         let mut count = 0;
@@ -68,7 +68,7 @@ impl Device {
     /// The device with this number, from 0; opening it again costs nothing.
     ///
     /// # Errors
-    /// No driver, no such device, or one of a compute capability before 8.0.
+    /// No driver, no such device, or a compute capability below 8.0.
     pub fn open(ordinal: usize) -> Result<Self> {
         static OPEN: Mutex<Option<HashMap<usize, &'static Context>>> = Mutex::new(None);
         let count = Self::count()?;
@@ -103,7 +103,7 @@ impl Device {
         &self.context.name
     }
 
-    /// Its name and number, e.g. "NVIDIA H200 (0)": how errors and reports call it.
+    /// Its name and number in errors and reports, e.g. "NVIDIA H200 (0)".
     pub fn label(&self) -> &str {
         &self.context.label
     }
@@ -116,7 +116,7 @@ impl Device {
         self.context.capability()
     }
 
-    /// What the compiler calls its architecture, e.g. "sm_90".
+    /// The compiler's name for its architecture, e.g. "sm_90".
     ///
     /// # Errors
     /// The driver's.
@@ -133,7 +133,7 @@ impl Device {
         Ok(self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32)
     }
 
-    /// Its shared memory.
+    /// Limits of its shared memory.
     ///
     /// # Errors
     /// The driver's.
@@ -206,8 +206,8 @@ impl Device {
         ])
     }
 
-    /// The driver's rank of the link to `other`: 0 is the fastest of this machine. `None` where
-    /// it gives none.
+    /// The driver's performance rank of the link to `other`: 0 is the fastest of this machine. `None` if it
+    /// gives none.
     pub fn link_rank(&self, other: &Device) -> Option<u32> {
         let mut rank = 0;
         // SAFETY: writes one integer; both handles are the driver's own.
@@ -244,16 +244,16 @@ impl Device {
         self.context.attribute(attribute)
     }
 
-    /// Makes the device current for the calling thread, as most of the driver's calls require.
+    /// Makes the device current for the calling thread, as most driver calls require.
     ///
     /// # Errors
-    /// The driver's; a kernel that was given up runs on.
+    /// The driver's; a kernel that was given up is still running.
     pub(super) fn bind(&self) -> Result<()> {
         let raw = self.raw()?;
         // SAFETY: the context was retained and is never released.
         self.check(unsafe { sys::cuCtxSetCurrent(raw) }, "selecting the device")?;
         let hung = self.context.hung.load(Ordering::Acquire);
-        // SAFETY: `give_up` keeps the event as long as the process.
+        // SAFETY: `give_up` keeps the event until the process ends.
         if !hung.is_null() && unsafe { sys::cuEventQuery(hung) } == CUresult::CUDA_ERROR_NOT_READY {
             return Err(Error::Device {
                 stage: "selecting the device".into(),
@@ -265,11 +265,11 @@ impl Device {
         Ok(())
     }
 
-    /// Notes that nobody waits any longer for the work before `event`, which is never destroyed.
+    /// Records that no thread waits any longer for the work before `event`, which is never destroyed.
     ///
-    /// Freeing memory, a stream or a module waits in the driver for kernels that may use it. As long
-    /// as the event has not been passed, everything about the device is therefore an error at once,
-    /// and what is dropped is not freed: the process can say what happened and end.
+    /// Freeing memory, a stream or a module waits in the driver for kernels that may use it. Until the event
+    /// has passed, every use of the device is therefore an error at once, and dropped objects are not freed:
+    /// the process can report what happened and end.
     pub(super) fn give_up(&self, event: sys::CUevent) {
         self.context.hung.store(event, Ordering::Release);
     }
@@ -284,8 +284,8 @@ impl Device {
             return Ok(primary.0);
         }
         let mut raw = std::ptr::null_mut();
-        // SAFETY: writes one handle. Two threads that come here at once retain it twice, which
-        // only counts higher.
+        // SAFETY: writes one handle. Two threads that come here at once retain it twice, which only raises
+        // its count.
         let code = unsafe { sys::cuDevicePrimaryCtxRetain(&mut raw, self.context.handle) };
         self.check(code, "opening")?;
         Ok(self.context.raw.get_or_init(|| Primary(raw)).0)

@@ -1,4 +1,4 @@
-//! Queues of work on a device, and marks in them.
+//! Queues of work on a device, and events in them.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -9,7 +9,7 @@ use cudarc::driver::sys::CUresult;
 use super::Device;
 use crate::error::{Error, Result};
 
-/// How the device's scheduler ranks a stream among others.
+/// The priority of a stream on its device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Priority {
     /// After all others.
@@ -17,11 +17,11 @@ pub enum Priority {
     /// The driver's default.
     #[default]
     Normal,
-    /// Before all others, e.g. for boundaries whose halos others wait for.
+    /// Before all others, e.g. for boundary cells whose halos other ranks wait for.
     High,
 }
 
-/// A queue of work: what is put into one stream runs in order, different streams run concurrently.
+/// A queue of work: work in one stream runs in order, work in different streams concurrently.
 pub struct Stream {
     device: Device,
     raw: sys::CUstream,
@@ -81,7 +81,7 @@ impl Stream {
     /// Whether everything in it is done.
     ///
     /// # Errors
-    /// The first error of the work asked about.
+    /// The first error of that work.
     pub fn is_done(&self) -> Result<bool> {
         self.device.bind()?;
         // SAFETY: the stream is alive.
@@ -91,17 +91,17 @@ impl Stream {
         }
     }
 
-    /// Puts the mark `event` at its end.
+    /// Records `event` at its end.
     ///
     /// # Errors
-    /// The driver's; the two must be of one device.
+    /// The driver's; both must be of one device.
     pub fn record(&self, event: &Event) -> Result<()> {
         self.device.bind()?;
         // SAFETY: both are alive.
         self.device.check(unsafe { sys::cuEventRecord(event.raw, self.raw) }, "recording an event")
     }
 
-    /// Lets what is queued from now on wait for `event`, which may be another device's.
+    /// Makes work that is queued from now on wait for `event`, which may be another device's.
     ///
     /// # Errors
     /// The driver's.
@@ -132,7 +132,7 @@ impl fmt::Debug for Stream {
     }
 }
 
-/// A mark in a stream, with the time at which the device passed it.
+/// A point in a stream, with the time at which the device passed it.
 pub struct Event {
     device: Device,
     raw: sys::CUevent,
@@ -157,7 +157,7 @@ impl Event {
         Ok(Self { device: *device, raw })
     }
 
-    /// Waits no longer for the work before it: see [`Device::give_up`].
+    /// Gives up waiting for the work before it: see [`Device::give_up`].
     pub(in crate::cuda) fn give_up(self) {
         let event = std::mem::ManuallyDrop::new(self);
         event.device.give_up(event.raw);
@@ -186,10 +186,10 @@ impl Event {
         }
     }
 
-    /// Seconds on the device's clock from this event to `later`; both must have been passed.
+    /// Seconds on the device's clock from this event to `later`; both must have passed.
     ///
     /// # Errors
-    /// One of them was never recorded or isn't passed yet.
+    /// One of them was never recorded or has not passed yet.
     pub fn seconds_until(&self, later: &Event) -> Result<f64> {
         self.device.bind()?;
         let mut milliseconds = 0.0;
@@ -202,8 +202,8 @@ impl Event {
 
 type Elapsed = unsafe extern "C" fn(*mut f32, sys::CUevent, sys::CUevent) -> CUresult;
 
-/// The first form of the driver's function, which every driver has; the bindings know the second
-/// only, which came with CUDA 12.8, and panic without it.
+/// The first version of the driver's function, which every driver has. The bindings know only the second,
+/// from CUDA 12.8, and panic without it.
 fn elapsed() -> Result<Elapsed> {
     static FOUND: OnceLock<Option<Elapsed>> = OnceLock::new();
     // SAFETY: an event exists, so the library is loaded; the type is the one that the header gives.

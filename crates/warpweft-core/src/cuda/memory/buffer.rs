@@ -26,7 +26,7 @@ macro_rules! plain {
 }
 plain!(u8, u16, u32, u64, usize, i8, i16, i32, i64, isize, f32, f64);
 
-// SAFETY: elements of an array lie side by side.
+// SAFETY: elements of an array are contiguous.
 unsafe impl<T: Plain, const N: usize> Plain for [T; N] {}
 
 pub(in crate::cuda) fn bytes_of<T: Plain>(values: &[T]) -> &[u8] {
@@ -39,7 +39,7 @@ pub(in crate::cuda) fn bytes_of_mut<T: Plain>(values: &mut [T]) -> &mut [u8] {
     unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), size_of_val(values)) }
 }
 
-/// Bytes of a device's memory, freed on drop. What they hold at first is unspecified.
+/// Device memory, freed on drop. Its initial contents are unspecified.
 pub struct Buffer {
     device: Device,
     address: u64,
@@ -149,7 +149,7 @@ impl<T: Plain> Pinned<T> {
     /// `len` values, all bytes zero.
     ///
     /// # Errors
-    /// [`Error::Memory`] when the host can't lock so many pages.
+    /// [`Error::Memory`] if the host can't lock that many pages.
     pub fn new(device: &Device, len: usize) -> Result<Self> {
         device.bind()?;
         let refused = |needed| Error::Memory {
@@ -258,7 +258,7 @@ impl Words {
 
     fn word(&self, index: usize) -> Option<&AtomicU32> {
         (index < self.memory.len)
-            // SAFETY: within the allocation and aligned; nobody makes a plain reference to it.
+            // SAFETY: within the allocation and aligned; no plain reference to it exists.
             .then(|| unsafe { AtomicU32::from_ptr(self.memory.start.add(index)) })
     }
 }

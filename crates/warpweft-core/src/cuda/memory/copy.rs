@@ -89,7 +89,7 @@ impl Stream {
         let bytes = bytes_of_mut(to.get_mut(range.clone()).ok_or_else(|| outside(&range, len))?);
         let address = from.span(offset, bytes.len())?;
         self.device().bind()?;
-        // SAFETY: both spans are in bounds; the caller keeps `to` alive and to itself.
+        // SAFETY: both spans are in bounds; the caller keeps `to` alive and does not access it.
         let code = unsafe {
             sys::cuMemcpyDtoHAsync_v2(bytes.as_mut_ptr().cast(), address, bytes.len(), self.raw())
         };

@@ -1,9 +1,9 @@
-//! Memory of one process that kernels of another on the same host address directly: CUDA IPC. Not: who
-//! writes what where, and when (that is for a pattern).
+//! Memory of one process that kernels of another process on the same host address directly: CUDA IPC. What is
+//! written and when is up to the pattern.
 //!
-//! Semantics after the driver's reference manual, "Memory Management", `cuIpcGetMemHandle` and
-//! `cuIpcOpenMemHandle`: a handle stands for a whole allocation; memory must be closed wherever it was
-//! opened before it is freed where it was made; the process that made it can't open it itself.
+//! Semantics as in the driver's reference manual, "Memory Management", `cuIpcGetMemHandle` and
+//! `cuIpcOpenMemHandle`: a handle stands for a whole allocation; memory must be closed wherever it was opened
+//! before its owner frees it; its owner can't open it.
 
 use cudarc::driver::sys;
 
@@ -14,10 +14,10 @@ use crate::error::Result;
 
 /// Bytes of a driver's handle.
 const HANDLE: usize = 64;
-/// Allocations of at least so many bytes share no block of the device's memory with others.
+/// Allocations of at least this size share no block of device memory with others.
 const BLOCK: usize = 2 << 20;
 
-/// What another process needs to reach a buffer, sent to it by whatever means.
+/// What another process needs to open a buffer; send it by any means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exported([u8; HANDLE]);
 
@@ -34,19 +34,19 @@ impl Exported {
 }
 
 impl Buffer {
-    /// At least `bytes` bytes that may be exported, and with them nothing else.
+    /// At least `bytes` bytes in an allocation of their own, for export.
     ///
     /// # Errors
-    /// As [`Buffer::new`].
+    /// See [`Buffer::new`].
     pub fn to_export(device: &Device, bytes: usize) -> Result<Self> {
         Self::new(device, bytes.max(1).next_multiple_of(BLOCK))
     }
 
-    /// A handle by which another process of this host reaches the buffer, which must come from
-    /// [`Buffer::to_export`]. It must not be dropped before all who opened it have closed it.
+    /// A handle for other processes of this host. The buffer must come from [`Buffer::to_export`], and must
+    /// not be dropped before every process that opened it has closed it.
     ///
     /// # Errors
-    /// The driver's, e.g. where it lacks IPC.
+    /// The driver's, e.g. if it lacks IPC.
     pub fn export(&self) -> Result<Exported> {
         self.device().bind()?;
         let mut handle = sys::CUipcMemHandle { reserved: [0; HANDLE] };
@@ -65,7 +65,7 @@ pub struct Imported {
 }
 
 impl Imported {
-    /// Lets kernels on `device` address the memory that another process of this host has exported.
+    /// Lets kernels on `device` address memory that another process of this host has exported.
     ///
     /// # Errors
     /// The driver's: a process of another host, or this one; no direct link between the devices.

@@ -1,5 +1,5 @@
-//! Memory of the host whose pages stay where they are while devices copy out of it, which then read it
-//! themselves. Not: allocation (`buffer`).
+//! Host memory whose pages are locked while devices copy from it, so that they read it directly. Allocation
+//! is in `buffer`.
 
 use std::ffi::c_void;
 use std::fmt;
@@ -12,11 +12,11 @@ use crate::cuda::device::Device;
 use crate::cuda::device::apart;
 use crate::error::Result;
 
-/// Slices shorter than this may share pages with their neighbours, as allocators of memory hand them out; no copy
-/// may reach from locked pages into others.
+/// Shorter slices may share pages with their neighbours in the allocator; no copy may span locked and other
+/// pages.
 const OWN_PAGES: usize = 64 << 20;
 
-/// Slices whose pages are locked until it is dropped, for every device.
+/// Slices whose pages are locked for every device until this is dropped.
 pub struct Locked<'a> {
     device: Device,
     parts: Vec<*mut c_void>,
@@ -24,7 +24,7 @@ pub struct Locked<'a> {
 }
 
 impl<'a> Locked<'a> {
-    /// Locks those of `slices` that are large and that the system lets it: copies out of the others are right
+    /// Locks those of `slices` that are large and that the system allows. Copies from the others are correct
     /// too, only slower.
     ///
     /// Takes a fraction of a second a gigabyte.
@@ -80,7 +80,7 @@ mod tests {
         let bytes = bytes_of(&values);
         let stream = Stream::new(&device).unwrap();
         let buffer = Buffer::new(&device, bytes.len()).unwrap();
-        // The second time would fail if the first were still locked.
+        // The second call would fail if the first lock still existed.
         for _ in 0..2 {
             let locked = Locked::of(&device, [bytes, &bytes[..OWN_PAGES - 1]].into_iter()).unwrap();
             assert_eq!(

@@ -1,5 +1,5 @@
-//! Memory of devices and of the host as a device reaches it: buffers, copies, boxes, page-locked ranges, memory of other
-//! processes, tensor maps. Not: what the bytes mean.
+//! Device memory, and host memory as a device accesses it: buffers, copies, boxes, page-locked ranges, memory
+//! of other processes, tensor maps.
 
 mod buffer;
 mod copy;

@@ -7,7 +7,7 @@ use super::buffer::Buffer;
 use crate::cuda::device::Stream;
 use crate::error::{Error, Result};
 
-/// Where the rows of a box lie, in bytes. The fastest axis is contiguous.
+/// The layout of a box's rows, in bytes. The fastest axis is contiguous.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rows {
     /// The first byte of the first row.

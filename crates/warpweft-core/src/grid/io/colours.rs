@@ -1,4 +1,4 @@
-//! Numbers to colours: a plane of a volume as a picture.
+//! Pictures of a plane of a volume: numbers become colours.
 
 use crate::error::{Error, Result};
 use crate::grid::{Axes, RawVolume};
@@ -15,16 +15,16 @@ pub struct Picture {
     pub pixels: Vec<[u8; 3]>,
 }
 
-/// How numbers become colours.
+/// A map from numbers to colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colours {
     /// Black to white.
     Grey,
-    /// Dark violet over green to yellow, even in lightness and readable without colour vision.
+    /// Dark violet through green to yellow, even in lightness and readable without colour vision.
     Viridis,
 }
 
-/// Nine points of the map that matplotlib made known as viridis, evenly spaced.
+/// Nine evenly spaced points of the map that matplotlib calls viridis.
 const VIRIDIS: [[u8; 3]; 9] = [
     [68, 1, 84],
     [71, 44, 122],
@@ -37,11 +37,11 @@ const VIRIDIS: [[u8; 3]; 9] = [
     [253, 231, 37],
 ];
 
-/// NaN: a colour of neither map.
+/// The colour of NaN, which is in neither map.
 const NAN: [u8; 3] = [255, 0, 160];
 
 impl Colours {
-    /// The colour of `value`, 0 for the lowest and 1 for the highest; values beyond are clamped.
+    /// The colour of `value`: 0 is the lowest, 1 the highest; other values are clamped.
     pub fn of(self, value: f64) -> [u8; 3] {
         if value.is_nan() {
             return NAN;
@@ -74,8 +74,8 @@ impl Picture {
         Ok(Self { width, height, pixels })
     }
 
-    /// The two fastest axes of `volume` through the middle of the others, one pixel a cell, with
-    /// `range` mapped to the ends of `colours`. A line becomes a picture of one row.
+    /// The plane of the two fastest axes through the middle of the other axes, one pixel a cell, with `range`
+    /// mapped to the ends of `colours`. A line becomes a picture of one row.
     ///
     /// # Errors
     /// There is no field number `field`; too little memory.
@@ -90,7 +90,7 @@ impl Picture {
         let span = range[1] - range[0];
         let mut pixels = room(height * width, "save .npy instead")?;
         pixels.extend(values.map(|value| {
-            // A volume of one value has no span: show it as the middle.
+            // All values are equal: show them in the middle colour.
             let part = if span > 0.0 { (value - range[0]) / span } else { 0.5 + 0.0 * value };
             colours.of(part)
         }));
@@ -98,8 +98,8 @@ impl Picture {
     }
 }
 
-/// The least and the greatest finite value of the plane that [`Picture::of_middle`] shows; 0 and 1
-/// when there is none.
+/// The least and the greatest finite value of the plane that [`Picture::of_middle`] shows; 0 and 1 if there
+/// is none.
 ///
 /// # Errors
 /// There is no field number `field`.

@@ -1,4 +1,5 @@
-//! Folders that runs save their states in: found writable early, made once, and one run's at a time.
+//! Folders in which runs save their states: checked for write access early, created once, and locked by one
+//! run at a time.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind};
@@ -10,11 +11,11 @@ use crate::error::{Error, Result};
 
 const HINT: &str = "choose a folder that can be written";
 
-/// Whether files could be created in a folder at `path`, which is made later if it is not there; the one
-/// that it is to be in must be.
+/// Checks that files can be created in a folder at `path`. The folder need not exist yet, but its parent
+/// must.
 ///
 /// # Errors
-/// They can't be.
+/// Files can't be created there.
 pub fn check_folder(path: &Path) -> Result<()> {
     let refused = |what: &dyn std::fmt::Display| Error::file(path, what, HINT);
     let mut above = path.ancestors();
@@ -30,7 +31,7 @@ pub fn check_folder(path: &Path) -> Result<()> {
         }
         Ok(_) => {
             let probe = there.join(format!(".warpweft.{}.partial", std::process::id()));
-            // Another thread or process of this number may try the same and be done with it first.
+            // Another thread or process may have tried the same name and removed its file already.
             let removed = || match fs::remove_file(&probe) {
                 Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
                 _ => Ok(()),
@@ -40,27 +41,27 @@ pub fn check_folder(path: &Path) -> Result<()> {
     }
 }
 
-/// The folder that `path` is in.
+/// The parent folder of `path`.
 fn parent(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// The file of a claim.
+/// The lock file.
 const LOCK: &str = ".lock";
 
-/// `ENOLCK` on Linux: a network's file system whose lock service does not answer.
+/// `ENOLCK` on Linux: a network file system whose lock service does not answer.
 const NO_LOCKS: Option<i32> = Some(37);
 
-/// A folder that one run has to itself, until this is dropped or its process ends, however it does: a
-/// lock on the file `.lock` in it, which stays.
+/// Exclusive use of a folder by one run, until this is dropped or the process ends in any way: a lock on the
+/// file `.lock` in it. The file stays.
 #[derive(Debug)]
 pub struct Claim(Option<File>);
 
 impl Claim {
-    /// Whether a run could claim `folder`; nothing is made.
+    /// Checks that a run could lock `folder`, without creating anything.
     ///
     /// # Errors
-    /// As [`Claim::of`]'s.
+    /// See [`Claim::of`].
     pub fn check(folder: &Path) -> Result<()> {
         match folder.join(LOCK).exists() {
             true => Self::of(folder).map(drop),
@@ -68,11 +69,11 @@ impl Claim {
         }
     }
 
-    /// Claims `folder`, which is made if it is not there, and its name brought to the disk; the one that it is to be
-    /// in must be.
+    /// Locks `folder`. It is created if it does not exist, and its entry is flushed to disk; its parent must
+    /// exist.
     ///
     /// # Errors
-    /// Another run has it; it can't be made or written.
+    /// Another run has locked it; it can't be created or written.
     pub fn of(folder: &Path) -> Result<Self> {
         check_folder(folder)?;
         let refused = |error: io::Error| Error::file(folder, error, HINT);
@@ -80,7 +81,7 @@ impl Claim {
             Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(refused(error)),
             _ => {}
         }
-        // Its name, which may be new, or of a run that was killed before this.
+        // The entry may be new, or left by a run that was killed before this flush.
         match sync_folder(&folder.join("..")) {
             Err(error) if error.kind() != ErrorKind::PermissionDenied => {
                 return Err(refused(error));
@@ -91,7 +92,7 @@ impl Claim {
         writing.create(true).truncate(false).write(true);
         let file = folder.join(LOCK);
         let lock = match writing.open(&file) {
-            // Another user's: to lock it, reading is enough.
+            // The file belongs to another user: read access suffices to lock it.
             Err(error) if error.kind() == ErrorKind::PermissionDenied => File::open(&file)
                 .map_err(|error| {
                     let what = format!("a run of another user keeps this to itself: {error}");
@@ -103,7 +104,7 @@ impl Claim {
         Self::held(folder, lock, tried)
     }
 
-    /// What came of trying to lock.
+    /// The result of an attempt to lock.
     fn held(folder: &Path, lock: File, tried: Result<(), TryLockError>) -> Result<Self> {
         match tried {
             Ok(()) => Ok(Self(Some(lock))),
@@ -124,7 +125,7 @@ impl Claim {
         }
     }
 
-    /// What the user should know: on file systems without locks nothing keeps another run away.
+    /// A note for the user: on file systems without locks nothing keeps another run away.
     pub fn note(&self, folder: &Path) -> Option<String> {
         let none = self.0.is_none();
         none.then(|| format!("{} has no locks: let no other run save there", folder.display()))
@@ -159,8 +160,8 @@ mod tests {
         }
     }
 
-    /// As `flock(2)` has it: `EOPNOTSUPP`, `ENOSYS` and `ENOLCK` where there are no locks, `EBADF` on an
-    /// NFS for a file that may only be read.
+    /// See `flock(2)`: `EOPNOTSUPP`, `ENOSYS` and `ENOLCK` without locks, `EBADF` on NFS for a read-only
+    /// file.
     #[test]
     #[cfg(target_os = "linux")]
     fn where_there_are_no_locks_that_is_noted_and_other_errors_are_told() {

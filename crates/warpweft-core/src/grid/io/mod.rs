@@ -1,4 +1,4 @@
-//! Volumes in files: one module a format. What is read or written never depends on a pattern.
+//! Volumes in files: one module a format. Nothing here depends on a pattern.
 
 mod colours;
 mod folder;

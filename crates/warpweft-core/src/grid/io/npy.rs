@@ -1,10 +1,10 @@
 //! NumPy's NPY format, versions 1 to 3: one array of scalars in C order.
 //!
-//! NumPy itself has no `bf16`: such arrays have the type string `<V2`, as those of the package ml_dtypes
-//! that `numpy.save` wrote; `numpy.load(path).view(ml_dtypes.bfloat16)` gives them back.
+//! NumPy itself has no `bf16`. Such arrays have the type string `<V2`, as `numpy.save` writes those of the
+//! package ml_dtypes; `numpy.load(path).view(ml_dtypes.bfloat16)` reads them.
 //!
-//! Own code because the crates for it need a C compiler to build or an array type of their own.
-//! Format: <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>.
+//! This is own code, because the crates for it need a C compiler or have their own array type. Format:
+//! <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -17,10 +17,10 @@ use crate::grid::{Axes, RawVolume, Volume};
 
 const SIGNATURE: &[u8] = b"\x93NUMPY";
 
-/// What an NPY file says of its array.
+/// The header of an NPY file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// The scalar; NumPy's 64-bit integers are `i64` and `u64`.
+    /// The scalar type; NumPy's 64-bit integers are `i64` and `u64`.
     pub kind: ScalarKind,
     /// The extents, slowest axis first.
     pub shape: Vec<usize>,
@@ -31,8 +31,8 @@ pub struct Header {
 /// The header of the file at `path`.
 ///
 /// # Errors
-/// The file can't be read, is not NPY, is truncated, or holds what a volume can't: Fortran order,
-/// structured or other scalars.
+/// The file can't be read, is not NPY, is truncated, or holds what a volume can't: Fortran order, structured
+/// or other types.
 pub fn header(path: &Path) -> Result<Header> {
     open(path).map(|(header, _)| header)
 }
@@ -40,15 +40,15 @@ pub fn header(path: &Path) -> Result<Header> {
 /// The array in the file at `path`.
 ///
 /// # Errors
-/// As [`header`]; another scalar than `T`, or other than `D` axes.
+/// See [`header`]; another type than `T`, or not `D` axes.
 pub fn read<T: Scalar, const D: usize>(path: &Path) -> Result<Volume<T, D>> {
     read_raw(path, CellType::of::<T>(), D).map(Volume::from_raw)
 }
 
-/// As [`read`], a volume of `dims` axes of a scalar `cell`.
+/// Like [`read`]: a volume of `dims` axes with cells of the scalar type `cell`.
 ///
 /// # Errors
-/// As there.
+/// See [`read`].
 pub fn read_raw(path: &Path, cell: CellType, dims: usize) -> Result<RawVolume> {
     let (header, mut data) = open(path)?;
     let kind = cell.kind(0);
@@ -96,7 +96,7 @@ pub fn write(path: &Path, volume: &RawVolume, field: usize) -> Result<()> {
         descriptor(info.kind),
         shape.trim_end(),
     );
-    // The data begin at a multiple of 64 bytes; the header ends with a newline.
+    // The data begins at a multiple of 64 bytes; the header ends with a newline.
     let unpadded = SIGNATURE.len() + 4 + text.len() + 1;
     text.push_str(&" ".repeat(unpadded.next_multiple_of(64) - unpadded));
     text.push('\n');
@@ -109,7 +109,7 @@ pub fn write(path: &Path, volume: &RawVolume, field: usize) -> Result<()> {
     })
 }
 
-/// Opens the file, reads its header and checks that all its data are there.
+/// Opens the file, reads its header and checks that its data is complete.
 fn open(path: &Path) -> Result<(Header, impl Read)> {
     let no_file = |error: std::io::Error| Error::file(path, error, "check the path");
     let not_npy = |what: &str| Error::file(path, what, "give a file that `numpy.save` wrote");
@@ -142,7 +142,7 @@ fn open(path: &Path) -> Result<(Header, impl Read)> {
     data.read_exact(&mut text).map_err(short)?;
     let header = parse(path, &String::from_utf8_lossy(&text), data_at)?;
 
-    // Checked before anything is allocated: a damaged header may ask for any amount.
+    // Checked before anything is allocated: a damaged header may request any amount of memory.
     let bytes = header
         .shape
         .iter()
@@ -197,7 +197,7 @@ fn parse(path: &Path, text: &str, data_at: u64) -> Result<Header> {
         "f4" => ScalarKind::F32,
         "f8" => ScalarKind::F64,
         "f2" => ScalarKind::F16,
-        // NumPy has no name for it: what the package ml_dtypes writes.
+        // NumPy has no name for it; this is what the package ml_dtypes writes.
         "V2" => ScalarKind::Bf16,
         _ => {
             return Err(bad(
@@ -228,7 +228,7 @@ fn parse(path: &Path, text: &str, data_at: u64) -> Result<Header> {
     Ok(Header { kind, shape, swapped: order == foreign, data_at })
 }
 
-/// NPY knows no pointer-sized integers.
+/// NPY has no pointer-sized integers.
 fn stored(kind: ScalarKind) -> ScalarKind {
     match kind {
         ScalarKind::Isize => ScalarKind::I64,
@@ -254,7 +254,7 @@ fn descriptor(kind: ScalarKind) -> String {
     format!("{order}{class}{}", kind.size())
 }
 
-/// What `numpy.dtype` calls a scalar.
+/// The name of a scalar type in `numpy.dtype`.
 pub fn numpy_name(kind: ScalarKind) -> String {
     match kind {
         ScalarKind::Bool => "bool".into(),
@@ -270,14 +270,14 @@ pub fn numpy_name(kind: ScalarKind) -> String {
     }
 }
 
-/// Reads cells of `kind` in order, as bytes that are all of them valid.
+/// Reads cells of `kind` in order, as bytes that must be valid.
 fn fill(
     cells: &mut [u8],
     kind: ScalarKind,
     swapped: bool,
     data: &mut dyn Read,
 ) -> std::io::Result<()> {
-    // What is read is no valid cell yet, so it is read beside them.
+    // The bytes may not be valid cells, so they are read into a separate buffer first.
     let mut block = vec![0; kind.size() * 16_384];
     for cells in cells.chunks_mut(block.len()) {
         let block = &mut block[..cells.len()];

@@ -1,4 +1,4 @@
-//! PNG pictures: grey values in, colours out.
+//! PNG pictures: reads grey values, writes colours.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -24,7 +24,7 @@ pub fn read(path: &Path) -> Result<Volume<u8, 2>> {
             }
             IoError(error) => error.to_string(),
             LimitsExceeded => "is larger than memory".into(),
-            // What the decoder says of these is for its own authors.
+            // The decoder's message for these is meant for its own developers.
             Format(_) | Parameter(_) => "is no PNG file, or is damaged".to_string(),
         };
         Error::file(path, what, "give a whole PNG file")
@@ -41,7 +41,7 @@ pub fn read(path: &Path) -> Result<Volume<u8, 2>> {
         ));
     }
     let mut bytes = Vec::new();
-    // A damaged header may ask for any amount.
+    // A damaged header may request any amount of memory.
     reader
         .output_buffer_size()
         .filter(|&size| bytes.try_reserve_exact(size).is_ok())

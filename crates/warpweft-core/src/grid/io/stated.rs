@@ -1,4 +1,4 @@
-//! What a folder that a run keeps says of itself: one line of JSON, and on the next line its SHA-256.
+//! The manifest of a folder that a run writes: one line of JSON, then a line with its SHA-256.
 
 use std::path::Path;
 
@@ -8,21 +8,21 @@ use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
 
-/// A format of such files, whose values have a `version` among their members.
+/// A format of manifests. Its values have a member `version`.
 pub struct Stated {
-    /// What a folder with such a file is: "a journal".
+    /// What a folder with such a file is, e.g. "a journal".
     pub name: &'static str,
-    /// The version that this program reads; raised when the format changes.
+    /// The version that this program reads. It is raised when the format changes.
     pub version: u32,
     /// What to do about a damaged file.
     pub hint: &'static str,
 }
 
 impl Stated {
-    /// The text of the file of `value`.
+    /// The text of a file that holds `value`.
     ///
     /// # Errors
-    /// None that are known.
+    /// No known ones.
     pub fn text(&self, value: &impl Serialize) -> Result<String> {
         let line = serde_json::to_string(value).map_err(|error| {
             Error::spec(format!("{}: {error}", self.name), "report this as a bug")
@@ -30,10 +30,10 @@ impl Stated {
         Ok(format!("{line}\n{}\n", hex(&Sha256::digest(&line))))
     }
 
-    /// The value of the file at `path`, which holds `text`.
+    /// The value in `text`, which was read from the file at `path`.
     ///
     /// # Errors
-    /// [`Error::File`] for what is damaged; [`Error::Spec`] for another version of the format.
+    /// [`Error::File`] if it is damaged; [`Error::Spec`] if it has another version of the format.
     pub fn read<T: DeserializeOwned>(&self, path: &Path, text: &str) -> Result<T> {
         let damaged = |what: String| Error::file(path, what, self.hint);
         let (line, sum) = text.split_once('\n').unwrap_or((text, ""));

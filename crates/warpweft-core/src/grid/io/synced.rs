@@ -1,14 +1,14 @@
-//! What outlives a loss of power: files and the names of their folders, brought to the disk.
+//! Files and folder entries that survive a power failure: they are flushed to disk.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Writes the file `name` of `folder` beside, brings it to the disk, and renames it: one of that name is whole. What
-/// fails leaves none beside.
+/// Writes the file `name` of `folder` under a temporary name, flushes it to disk, and renames it, so a file
+/// of that name is always complete. A failure leaves no temporary file.
 ///
 /// # Errors
-/// It can't be written.
+/// The file can't be written.
 pub fn write_synced(folder: &Path, name: &str, from: &mut dyn Read) -> io::Result<()> {
     let beside = folder.join(format!("{name}.partial"));
     let written = File::create(&beside).and_then(|mut file| {
@@ -17,16 +17,16 @@ pub fn write_synced(folder: &Path, name: &str, from: &mut dyn Read) -> io::Resul
         fs::rename(&beside, folder.join(name))
     });
     written.inspect_err(|_| {
-        // Nothing to add when it can't be removed either.
+        // If it can't be removed either, there is nothing to add to the error.
         let _ = fs::remove_file(&beside);
     })?;
     sync_folder(folder)
 }
 
-/// Brings a folder's list of names to the disk.
+/// Flushes a folder's entries to disk.
 ///
 /// # Errors
-/// It can't be read or brought there.
+/// The folder can't be read or flushed.
 pub fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }

@@ -58,7 +58,7 @@ pub fn write(path: &Path, volume: &RawVolume) -> Result<()> {
     })
 }
 
-/// The bytes of field `i`; of numbers of two bytes, which the format doesn't know, as numbers of four.
+/// The bytes of field `i`. Two-byte floats, which the format does not have, are widened to four bytes.
 fn data(volume: &RawVolume, i: usize) -> Cow<'_, [u8]> {
     let (kind, bytes) = (volume.cell_type().kind(i), volume.field_bytes(i));
     if !matches!(kind, ScalarKind::F16 | ScalarKind::Bf16) {

@@ -1,4 +1,4 @@
-//! Writing a file whole or not at all.
+//! Writes a file completely or not at all.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -9,15 +9,16 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 
-/// No writer rests for longer: who has not written for a day was killed.
+/// A temporary file that was not written for a day belongs to a process that was killed.
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// What to do about a file that can't be written.
+/// The hint for a file that can't be written.
 const HINT: &str = "choose a place that can be written and has room";
 
-/// Writes the file at `path` by `content`: beside it first, then renamed over it, so that a failure
-/// leaves what was there before. Symbolic links are followed; devices and pipes are written directly.
-/// What a process that was killed left beside is removed a day later, by the first write to `path` of another.
+/// Writes the file at `path` by `content`: first under a temporary name in the same folder, then renamed, so
+/// that a failure leaves the previous file. Symbolic links are followed; devices and pipes are written
+/// directly. The temporary file of a process that was killed is removed a day later, by the first write to
+/// `path` of another process.
 ///
 /// # Errors
 /// The file can't be created or written.
@@ -49,16 +50,16 @@ fn whole(path: &Path, content: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>)
         fs::rename(&beside, &target)
     });
     written.map_err(|error| {
-        // Nothing to add when the partial file can't be removed either.
+        // If the temporary file can't be removed either, there is nothing to add to the error.
         let _ = fs::remove_file(&beside);
         refused(error)
     })
 }
 
-/// Whether a file could be created at `path`, found out before hours of work rather than after.
+/// Whether a file can be created at `path`; to be called before hours of work, not after.
 ///
 /// # Errors
-/// It can't be.
+/// It can't be created.
 pub fn check_writable(path: &Path) -> Result<()> {
     let refused = |error: io::Error| write_error(path, &error);
     let target = target(path)?;
@@ -77,7 +78,7 @@ fn target(path: &Path) -> Result<PathBuf> {
     let bytes = path.as_os_str().as_encoded_bytes();
     let bytes = bytes.strip_suffix(b".").unwrap_or(bytes);
     match bytes.last() {
-        // What a path is taken apart into no longer tells.
+        // Splitting the path loses this.
         Some(&last) if is_separator(char::from(last)) => {
             Err(Error::file(path, "names a folder", "name a file"))
         }
@@ -85,7 +86,7 @@ fn target(path: &Path) -> Result<PathBuf> {
     }
 }
 
-/// What keeps a file from being at `path`.
+/// The error for a file at `path` that can't be written.
 pub(super) fn write_error(path: &Path, error: &io::Error) -> Error {
     let folder = path.parent().filter(|folder| error.kind() == NotFound && !folder.exists());
     match folder.map(Path::display) {
@@ -98,7 +99,7 @@ pub(super) fn write_error(path: &Path, error: &io::Error) -> Error {
     }
 }
 
-/// The name of the partial file, in the same directory so that renaming stays on one file system.
+/// The name of the temporary file. It is in the same folder, so that renaming stays on one file system.
 fn beside(target: &Path) -> io::Result<PathBuf> {
     let name = target
         .file_name()
@@ -107,14 +108,14 @@ fn beside(target: &Path) -> io::Result<PathBuf> {
     Ok(target.with_file_name(name))
 }
 
-/// Whether this process has not written to `target` before: a run that writes a file again and again
-/// reads its folder once.
+/// Whether this process has not written to `target` before. A run that writes a file again and again reads
+/// its folder once.
 fn first_time(target: &Path) -> bool {
     static WRITTEN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     WRITTEN.lock().unwrap_or_else(PoisonError::into_inner).insert(target.to_path_buf())
 }
 
-/// Removes partial files of `target` whose writers were killed. One that can't be removed does no harm.
+/// Removes temporary files of `target` whose writers were killed. One that can't be removed does no harm.
 fn remove_abandoned(target: &Path) {
     let (Some(folder), Some(name)) = (target.parent(), target.file_name()) else { return };
     // The parent of a bare name is empty.
@@ -162,7 +163,7 @@ mod tests {
             path
         };
         let old = left(".a.txt.123.partial", 2 * DAY);
-        // Another writer's at work, another file's, and one that only looks like it.
+        // A temporary file of a writer at work, one of another file, and a file that only looks like one.
         let others = [
             left(".a.txt.124.partial", DAY / 2),
             left(".b.txt.123.partial", 2 * DAY),

@@ -1,4 +1,4 @@
-//! The host's memory and the way from core to core.
+//! Measures the host's memory and the latency between cores.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -8,9 +8,9 @@ use crate::cpu::{Buffer, Pool, Progress};
 use crate::error::{Error, Result};
 use crate::machine::Cpu;
 
-/// Measurements of which the median counts.
+/// Number of measurements, of which the median is used.
 const TRIES: usize = 7;
-/// Flags there and back in one measurement.
+/// Number of round trips of a flag in one measurement.
 const ROUNDS: usize = 4000;
 
 pub(super) fn measure(cpu: &Cpu, notes: &mut Vec<String>) -> Result<CpuProbe> {
@@ -48,8 +48,7 @@ pub(super) fn measure(cpu: &Cpu, notes: &mut Vec<String>) -> Result<CpuProbe> {
     Ok(probe)
 }
 
-/// Tasks beside this one that want a core, on average over a twentieth of a second; `None` where
-/// nothing tells.
+/// Other tasks that want a core, averaged over a twentieth of a second; `None` if the system does not say.
 pub(super) fn others() -> Option<f64> {
     let mut load = Load::default();
     for _ in 0..10 {
@@ -59,7 +58,7 @@ pub(super) fn others() -> Option<f64> {
     load.others()
 }
 
-/// How busy the cores were whenever it was looked.
+/// The load of the cores by other work, sampled several times.
 #[derive(Default)]
 struct Load {
     sum: f64,
@@ -67,7 +66,7 @@ struct Load {
 }
 
 impl Load {
-    /// Looks now, while this process does nothing else.
+    /// Takes a sample while this process is idle.
     fn look(&mut self) {
         let Ok(text) = std::fs::read_to_string("/proc/loadavg") else { return };
         let running = text.split_whitespace().nth(3).and_then(|part| part.split('/').next());
@@ -76,27 +75,27 @@ impl Load {
         self.looks += 1;
     }
 
-    /// Tasks beside this one, on average.
+    /// Average number of other tasks.
     fn others(&self) -> Option<f64> {
         (self.looks > 0).then(|| self.sum / f64::from(self.looks))
     }
 }
 
-/// Beyond all caches, yet a fraction of what is free.
+/// Larger than all caches, but a fraction of the free memory.
 ///
-/// Virtual machines report less cache than their host has: with 128 MiB where 32 were reported,
+/// Virtual machines report less cache than their host has: with arrays of 128 MiB where 32 MiB were reported,
 /// the rates came out twice too high.
 fn array_bytes(cpu: &Cpu) -> usize {
     let cached = cpu.caches.l3.unwrap_or(0).saturating_mul(cpu.caches.l3_count as u64);
     let wanted = (4 * cached).clamp(512 << 20, 2 << 30);
-    // Whole pages, so that every worker's share begins on a line.
+    // Whole pages, so that each worker's part begins on a cache line.
     (wanted.min(cpu.memory.available / 8) as usize).max(1 << 20) & !4095
 }
 
-/// Until idle workers sleep.
+/// Time after which idle workers sleep.
 const REST: Duration = Duration::from_millis(1);
 
-/// The rate of moving `bytes` in one run of `body`.
+/// The rate of one run of `body`, which moves `bytes`.
 fn try_rate(bytes: usize, load: &mut Load, body: impl Fn() -> Result<()>) -> Result<Option<f64>> {
     body()?;
     let mut seconds = Vec::new();
@@ -119,7 +118,7 @@ fn failed(panic: crate::cpu::WorkerPanic) -> Error {
     }
 }
 
-/// Copies so many lines of 64 bytes.
+/// Copies a number of 64-byte lines.
 type CopyLines = unsafe fn(*const u8, *mut u8, usize);
 
 fn copy(pool: &Pool, from: &Buffer, to: &Buffer, lines_of: CopyLines) -> Result<()> {
@@ -127,14 +126,14 @@ fn copy(pool: &Pool, from: &Buffer, to: &Buffer, lines_of: CopyLines) -> Result<
     let run = pool.run(|worker| {
         let share = worker.share(lines);
         let (start, count) = (share.start * 64, share.len());
-        // SAFETY: the shares are disjoint and inside both buffers, which are aligned to lines.
+        // SAFETY: the parts are disjoint and inside both buffers, which are aligned to lines.
         unsafe { lines_of(from.as_ptr().add(start), to.as_ptr().add(start), count) };
         Ok(())
     });
     run.map_err(failed)
 }
 
-/// Copies lines of 64 bytes past the caches, so that no line is read only to be overwritten.
+/// Copies 64-byte lines with streaming stores, so that lines are not read before they are written.
 ///
 /// # Safety
 /// Both must hold `count` lines, aligned to 64, that don't overlap.
@@ -143,7 +142,7 @@ unsafe fn copy_streaming(from: *const u8, to: *mut u8, count: usize) {
     {
         use std::arch::x86_64::{__m128i, _mm_load_si128, _mm_sfence, _mm_stream_si128};
         for part in 0..count * 4 {
-            // SAFETY: SSE2 is part of the architecture; in bounds and aligned, says the caller.
+            // SAFETY: SSE2 is part of the architecture; the caller guarantees bounds and alignment.
             unsafe {
                 let value = _mm_load_si128(from.cast::<__m128i>().add(part));
                 _mm_stream_si128(to.cast::<__m128i>().add(part), value);
@@ -153,20 +152,20 @@ unsafe fn copy_streaming(from: *const u8, to: *mut u8, count: usize) {
         unsafe { _mm_sfence() };
     }
     #[cfg(not(target_arch = "x86_64"))]
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees it.
     unsafe {
         std::ptr::copy_nonoverlapping(from, to, count * 64);
     }
 }
 
-/// Copies lines as loops over elements do: each line written is read first.
+/// Copies lines as ordinary loops do: each written line is read first.
 ///
 /// # Safety
-/// As [`copy_streaming`].
+/// See [`copy_streaming`].
 unsafe fn copy_ordinary(from: *const u8, to: *mut u8, count: usize) {
     for word in 0..count * 8 {
-        // SAFETY: in bounds and aligned, says the caller. The change keeps this from becoming a
-        // call of `memcpy`, which streams.
+        // SAFETY: the caller guarantees bounds and alignment. The change of the value keeps the compiler from
+        // calling `memcpy`, which streams.
         unsafe { to.cast::<u64>().add(word).write(from.cast::<u64>().add(word).read() ^ 1) };
     }
 }
@@ -175,7 +174,7 @@ fn sum(pool: &Pool, from: &Buffer) -> Result<()> {
     let lines = from.len() / 64;
     let run = pool.run(|worker| {
         let share = worker.share(lines);
-        // SAFETY: inside the buffer, whose bytes are initialised; nobody writes meanwhile.
+        // SAFETY: inside the buffer, whose bytes are initialised; no one writes it meanwhile.
         let lines: &[[u64; 8]] = unsafe {
             std::slice::from_raw_parts(
                 from.as_ptr().cast::<[u64; 8]>().add(share.start),
@@ -194,7 +193,7 @@ fn sum(pool: &Pool, from: &Buffer) -> Result<()> {
     run.map_err(failed)
 }
 
-/// Two workers raise flags for each other in turn: half a round is one hop.
+/// Two workers set flags for each other in turn: half a round is one hop.
 fn hop(pair: &Pool, load: &mut Load) -> Result<Option<f64>> {
     let mut seconds = Vec::new();
     for _ in 0..TRIES {

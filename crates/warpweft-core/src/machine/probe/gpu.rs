@@ -1,4 +1,4 @@
-//! One GPU's memory, flags, barrier, launches and its link to the host.
+//! Measures one GPU's memory, flags, barrier, launches and its link to the host.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use crate::cuda::{
 use crate::error::Result;
 use crate::machine::Gpu;
 
-/// Measurements of which the median counts.
+/// Number of measurements, of which the median is used.
 const TRIES: usize = 7;
 const THREADS: u32 = 512;
-/// How long a block may wait for another; what is waited for takes microseconds.
+/// How long a block may wait for another. Normally a wait takes microseconds.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 pub(super) fn measure(gpu: &Gpu, notes: &mut Vec<String>) -> GpuProbe {
@@ -62,7 +62,7 @@ impl Bench {
     fn new(gpu: &Gpu) -> Result<Self> {
         let device = gpu.device()?;
         let stream = Stream::new(&device)?;
-        // Far beyond the second-level cache; a fraction of what is free.
+        // Much larger than the second-level cache, but a fraction of the free memory.
         let bytes = (device.memory()?.0.min(8 << 30) as usize / 8) & !0xfff;
         let (from, to) = (Buffer::new(&device, bytes)?, Buffer::new(&device, bytes)?);
         stream.fill(&from, 1)?;
@@ -70,7 +70,7 @@ impl Bench {
         Ok(Self { device, stream, from, to, sms: gpu.sms })
     }
 
-    /// The median time of what `body` queues.
+    /// The median time of the work that `body` queues.
     fn seconds(&self, body: impl FnMut(&Stream) -> Result<()>) -> Result<Option<f64>> {
         seconds(&self.stream, TRIES, body)
     }
@@ -85,7 +85,7 @@ impl Bench {
         let bytes = self.to.bytes().min(256 << 20);
         let mut host = Pinned::<u8>::new(&self.device, bytes)?;
         let seconds = self.seconds(|stream| {
-            // SAFETY: `host` is not touched, and not dropped before the wait below.
+            // SAFETY: `host` is not accessed, and not dropped before the wait below.
             unsafe {
                 if up {
                     stream.upload_async(&self.to, 0, &host, 0..bytes)
@@ -94,13 +94,13 @@ impl Bench {
                 }
             }
         });
-        // After an error too, no copy may outlive `host`.
+        // No copy may outlive `host`, after an error either.
         self.stream.synchronize()?;
         let seconds = seconds?;
         Ok(seconds.map(|seconds| bytes as f64 / seconds))
     }
 
-    /// The better of two grids: devices differ in how many blocks they like.
+    /// The better of two grids, since devices prefer different numbers of blocks.
     fn stream_kernel(&self, module: &Module, name: &str, passes: u32) -> Result<Option<f64>> {
         let kernel = module.kernel(name)?;
         let bytes = self.from.bytes();
@@ -111,7 +111,7 @@ impl Bench {
         let mut best: Option<f64> = None;
         for blocks in [4, 32] {
             let launch = Launch::line(self.sms * blocks, THREADS);
-            // SAFETY: two arrays of so many 16-byte parts, alive until the stream is done.
+            // SAFETY: two arrays of that many 16-byte parts, alive until the stream is done.
             let seconds =
                 self.seconds(|stream| unsafe { stream.launch(&kernel, launch, &args) })?;
             let rate = seconds.map(|seconds| f64::from(passes) * bytes as f64 / seconds);
@@ -196,7 +196,7 @@ impl Bench {
     }
 }
 
-/// The median time on the device's clock of what `body` queues, after one run that doesn't count.
+/// The median time on the device's clock of the work that `body` queues, after a warm-up run.
 pub(super) fn seconds(
     stream: &Stream,
     tries: usize,

@@ -1,7 +1,7 @@
-//! What the machine does, measured in a few seconds: the limits that reports and models refer to.
+//! Measures the machine in a few seconds: the limits that reports and models use.
 //!
-//! Not a benchmark of Warpweft: plain copies, flags and empty launches. What can't be measured is
-//! `None` with a note; nothing here fails a run.
+//! This is not a benchmark of Warpweft: it runs plain copies, flags and empty launches. What can't be
+//! measured is `None` with a note; nothing here fails a run.
 
 mod cpu;
 mod gpu;
@@ -18,11 +18,11 @@ use crate::error::Result;
 pub use store::known;
 pub use store::probed;
 
-/// Other tasks on the cores, on average, that spoil a measurement.
+/// Average number of other tasks on the cores above which a measurement counts as disturbed.
 const DISTURBING: f64 = 0.5;
 
-/// What is said of limits that were: by the probe and by those who use its results, in one text, so
-/// that who hears both can tell.
+/// The note about disturbed limits. The probe and those who use its results give the same text, so that it
+/// can be deduplicated.
 pub const DISTURBED: &str = "the cores were busy with other work when their limits were measured, \
      which are higher; when nothing else runs, `warpweft info --probe` measures them anew";
 
@@ -39,39 +39,38 @@ pub struct Probe {
     pub notes: Vec<String>,
     /// Seconds the measuring took.
     pub seconds: f64,
-    /// When that was, in seconds since 1970; 0 where it is not known.
+    /// When it was measured, in seconds since 1970; 0 if unknown.
     #[serde(default)]
     pub when: u64,
 }
 
-/// Limits of the host, all its usable threads at work.
+/// Limits of the host with all usable threads at work.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CpuProbe {
-    /// Threads that worked.
+    /// Number of threads.
     pub threads: usize,
-    /// Copying memory with streaming stores, bytes read and written.
+    /// Copy with streaming stores: bytes read and written, a second.
     pub copy: Option<f64>,
-    /// Copying memory with ordinary stores, for which each line written is read first; bytes read
-    /// and written as the program counts them.
+    /// Copy with ordinary stores, which read each line before they write it: bytes read and written as the
+    /// program counts them.
     pub copy_ordinary: Option<f64>,
     /// Reading memory.
     pub read: Option<f64>,
-    /// A flag from one core to another, one way; `None` on a single core.
+    /// Latency of a flag from one core to another; `None` on a single core.
     pub hop: Option<f64>,
-    /// Other tasks that ran meanwhile, on average in the worst part of the measuring; `None` where
-    /// nothing tells.
+    /// Average number of other tasks in the worst part of the measurement; `None` if the system does not say.
     #[serde(default)]
     pub others: Option<f64>,
 }
 
 impl CpuProbe {
-    /// Whether other work took enough of the cores for the limits to be too low.
+    /// Whether other work used enough of the cores to make the limits too low.
     pub fn disturbed(&self) -> bool {
         self.others.is_some_and(|others| others > DISTURBING)
     }
 
-    /// The better of each of two measurements of one machine: other work can make it seem slower than
-    /// it is, but never faster.
+    /// The better of two measurements of one machine, value by value: other work can only make it seem
+    /// slower.
     pub(super) fn or_better(self, other: &Self) -> Self {
         let better = |a: Option<f64>, b: Option<f64>, of: fn(f64, f64) -> f64| {
             a.into_iter().chain(b).reduce(of)
@@ -95,23 +94,23 @@ impl CpuProbe {
 pub struct GpuProbe {
     /// Its number.
     pub ordinal: usize,
-    /// Copying by a kernel, bytes read and written.
+    /// Copy by a kernel: bytes read and written, a second.
     pub copy: Option<f64>,
-    /// Copying by the driver, bytes read and written.
+    /// Copy by the driver: bytes read and written, a second.
     pub copy_driver: Option<f64>,
-    /// Reading by a kernel.
+    /// Read by a kernel.
     pub read: Option<f64>,
-    /// A flag from one SM to another, one way.
+    /// Latency of a flag from one SM to another.
     pub hop: Option<f64>,
-    /// All blocks meeting, one a SM.
+    /// A barrier of all blocks, one an SM.
     pub barrier: Option<f64>,
-    /// A launch after another in one stream.
+    /// One of several launches in one stream.
     pub launch: Option<f64>,
-    /// A launch after another in one graph.
+    /// One of several launches in one graph.
     pub graph_launch: Option<f64>,
-    /// Pinned host memory to the device.
+    /// From page-locked host memory to the device.
     pub to_device: Option<f64>,
-    /// The device to pinned host memory.
+    /// From the device to page-locked host memory.
     pub from_device: Option<f64>,
 }
 
@@ -126,14 +125,14 @@ pub struct PairProbe {
     pub copy: Option<f64>,
     /// A copy of 4 KiB, from call to arrival.
     pub latency: Option<f64>,
-    /// A flag stored by one for a kernel on the other, one way; `None` without peer access.
+    /// Latency of a flag stored by one GPU for a kernel on the other; `None` without peer access.
     pub hop: Option<f64>,
 }
 
 /// Measures the machine.
 ///
 /// # Errors
-/// The host's workers can't be started. All else that fails is a note.
+/// The host's workers can't be started. Any other failure is a note.
 pub fn probe(machine: &Machine) -> Result<Probe> {
     let start = Instant::now();
     let mut notes = Vec::new();
@@ -161,13 +160,13 @@ impl Probe {
 }
 
 impl GpuProbe {
-    /// The rate that bounds a kernel that moves bytes both ways: the better of the two copies.
+    /// The rate that limits a kernel that reads and writes: the better of the two copies.
     pub fn bandwidth(&self) -> Option<f64> {
         self.copy.into_iter().chain(self.copy_driver).reduce(f64::max)
     }
 }
 
-/// The middle of several measurements; `None` of none.
+/// The median of several measurements; `None` if there are none.
 fn median(mut tries: Vec<f64>) -> Option<f64> {
     tries.sort_by(f64::total_cmp);
     tries.get(tries.len() / 2).copied()

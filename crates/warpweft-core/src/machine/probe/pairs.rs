@@ -88,7 +88,7 @@ impl Link {
     /// Each kernel writes a flag in the other's memory and waits for one in its own.
     fn hop(&self) -> Result<Option<f64>> {
         const ROUNDS: u32 = 1000;
-        // Both kernels run at once as a rule; if not, they end by themselves.
+        // Both kernels normally run at once; if not, they end by themselves.
         const PATIENCE: u64 = 2_000_000_000;
         let ends = [(&self.from, &self.here), (&self.to, &self.there)];
         let kernels =

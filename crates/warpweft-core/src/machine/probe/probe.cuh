@@ -1,5 +1,5 @@
-// Kernels that find a GPU's limits. One block a SM and more for the bandwidths; two blocks for a
-// flag's way; all blocks resident for the barrier. No shared memory.
+// Kernels that measure a GPU's limits. One or more blocks an SM for bandwidths; two blocks for the latency of
+// a flag; all blocks resident for the barrier. No shared memory.
 #include "watchdog.cuh"
 
 extern "C" __global__ void __launch_bounds__(512)
@@ -19,11 +19,11 @@ read(const uint4* __restrict__ from, unsigned* __restrict__ to, unsigned long lo
         uint4 value = from[i];
         any |= value.x ^ value.y ^ value.z ^ value.w;
     }
-    // Never so for what the host filled in; the compiler can't know.
+    // Never true for the host's data, but the compiler can't know.
     if (any == 0x12345678u) *to = any;
 }
 
-// Two blocks raise flags for each other in turn; a line of 128 bytes each.
+// Two blocks set flags for each other in turn, each in its own 128-byte line.
 extern "C" __global__ void hop(ww_word* flags, unsigned rounds, const ww_watchdog dog) {
     if (threadIdx.x != 0) return;
     ww_word *mine = flags + 32 * blockIdx.x, *other = flags + 32 * (1 - blockIdx.x);
@@ -34,8 +34,8 @@ extern "C" __global__ void hop(ww_word* flags, unsigned rounds, const ww_watchdo
     }
 }
 
-// The same between two GPUs: `mine` is this one's to write and lies in the other's memory, `other`
-// lies in this one's. Gives up after `patience` nanoseconds.
+// The same between two GPUs: this one writes `mine`, in the other's memory; `other` is in this one's memory.
+// Gives up after `patience` nanoseconds.
 extern "C" __global__ void hop_peer(ww_word* mine, const ww_word* other, unsigned first,
                                     unsigned rounds, unsigned long long patience) {
     unsigned long long start = ww_nanoseconds();

@@ -1,8 +1,7 @@
-//! Probes kept on disk, one file for all machines that share a folder; and when one is measured again.
+//! Probes stored on disk, one file for all machines that share a folder, and when to measure again.
 //!
-//! Other work on the cores makes them seem slower, so a probe that was disturbed is not believed for
-//! good: it is measured again once the cores are idle or an hour has passed, and of both the better
-//! figures are kept. One that was not disturbed is believed for a month.
+//! Other work on the cores makes them seem slower. A disturbed probe is repeated once the cores are idle or
+//! an hour has passed, and the better figures of both are kept. An undisturbed probe is valid for a month.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,7 +12,7 @@ use crate::cuda;
 use crate::error::{Error, Result};
 use crate::machine::Machine;
 
-/// Changes with what is measured or how, so that older results are measured anew.
+/// Raised when the measurements change, so that older results are not used.
 const FORM: u32 = 2;
 
 const HOUR: u64 = 60 * 60;
@@ -26,26 +25,24 @@ struct File {
 }
 
 impl Probe {
-    /// The probe kept in `folder` for this machine, if any. A damaged file counts as none and
-    /// adds a note.
+    /// The probe stored in `folder` for this machine, if any. A damaged file counts as none and adds a note.
     pub fn load(machine: &Machine, folder: &Path, notes: &mut Vec<String>) -> Option<Self> {
         read(folder, notes).machines.remove(&machine.fingerprint())
     }
 
-    /// Why this is to be measured again at second `now`, if it is; `quiet` tells whether the cores are
-    /// idle.
+    /// Why this probe must be repeated at second `now`, if it must; `quiet` says whether the cores are idle.
     fn again(&self, now: u64, quiet: impl FnOnce() -> bool) -> Option<&'static str> {
         let age = now.saturating_sub(self.when);
         if self.cpu.disturbed() {
             (age > HOUR || quiet()).then_some("they were disturbed the last time")
         } else {
-            // Memory may have been changed, a virtual machine moved.
+            // Memory may have been changed, or a virtual machine moved.
             (age > MONTH && quiet()).then_some("that was long ago")
         }
     }
 
-    /// This probe; where it was disturbed, with the better of its limits of the cores and of those
-    /// `known` before.
+    /// This probe. If it was disturbed, it gets the better of its own limits of the cores and those of
+    /// `known`.
     pub fn or_better(mut self, known: Option<&Self>) -> Self {
         if let Some(known) = known.filter(|_| self.cpu.disturbed()) {
             self.cpu = self.cpu.or_better(&known.cpu);
@@ -53,10 +50,10 @@ impl Probe {
         self
     }
 
-    /// Keeps the probe in `folder`, beside those of other machines.
+    /// Stores the probe in `folder`, next to those of other machines.
     ///
     /// # Errors
-    /// [`Error::File`] when it can't be written.
+    /// [`Error::File`] if it can't be written.
     pub fn save(&self, machine: &Machine, folder: &Path) -> Result<()> {
         let mut file = read(folder, &mut Vec::new());
         file.machines.insert(machine.fingerprint(), self.clone());
@@ -82,10 +79,10 @@ fn read(folder: &Path, notes: &mut Vec<String>) -> File {
     }
 }
 
-/// What was measured and could not be kept, for the rest of this process.
+/// A probe that could not be stored, for the rest of this process.
 static UNKEPT: Mutex<Option<(String, Probe)>> = Mutex::new(None);
 
-/// What `folder` has of this machine, or else what this process measured itself.
+/// The probe of this machine in `folder`, else one that this process measured.
 pub fn known(machine: &Machine, folder: Option<&Path>) -> Option<Probe> {
     let kept = folder.and_then(|folder| Probe::load(machine, folder, &mut Vec::new()));
     kept.or_else(|| {
@@ -94,13 +91,12 @@ pub fn known(machine: &Machine, folder: Option<&Path>) -> Option<Probe> {
     })
 }
 
-/// The machine's probe as `folder` has it ([`cuda::folder`] is the user's), or measured and kept there,
-/// which takes a few seconds and is said to `tell` before. One that other work on the cores disturbed is
-/// measured again once they are idle, or an hour later, and keeps its better figures; others are measured
-/// again after a month, when the cores are idle.
+/// The machine's probe: the one in `folder` ([`cuda::folder`] is the user's), or a new one, which takes a few
+/// seconds, is announced by `tell`, and is stored. A disturbed probe is repeated once the cores are idle or
+/// an hour later, and keeps its better figures; others are repeated after a month, when the cores are idle.
 ///
 /// # Errors
-/// As [`probe`]. A folder that can't be read or written adds a note.
+/// See [`probe`]. A folder that can't be read or written adds a note.
 pub fn probed(machine: &Machine, folder: Option<&Path>, tell: &dyn Fn(&str)) -> Result<Probe> {
     let mut notes = Vec::new();
     let known = folder.and_then(|folder| Probe::load(machine, folder, &mut notes));
@@ -120,7 +116,7 @@ pub fn probed(machine: &Machine, folder: Option<&Path>, tell: &dyn Fn(&str)) -> 
     if let Some(Err(error)) = saved {
         notes.push(error.to_string());
     }
-    // Of this run alone, so not kept.
+    // This note concerns this run only, so it is not stored.
     measured.notes.extend(notes);
     Ok(measured)
 }
@@ -145,9 +141,9 @@ mod tests {
         let fine = measured(1000, 0.1, 1e9, 1e-6);
         assert_eq!([true, false].map(|quiet| again(&fine, MONTH, quiet)), [false, false]);
         assert_eq!([true, false].map(|quiet| again(&fine, MONTH + 1, quiet)), [true, false]);
-        // A clock that was set back.
+        // The clock was set back.
         assert!(fine.again(0, || true).is_none());
-        // A file of before the time was kept.
+        // A file from before times were stored.
         assert!(measured(0, 0.1, 1e9, 1e-6).again(now(), || true).is_some());
     }
 
@@ -157,7 +153,7 @@ mod tests {
         let worse = measured(2, 2.0, 2e9, 3e-7).or_better(Some(&known));
         assert_eq!(worse, measured(2, 2.0, 3e9, 3e-7));
         assert_eq!(worse.cpu.read, None);
-        // Of other cores nothing is taken, and none for a probe that nothing disturbed.
+        // Nothing is taken from a probe of other cores, or for a probe that was not disturbed.
         let mut fewer = measured(2, 2.0, 2e9, 3e-7);
         fewer.cpu.threads = 1;
         assert_eq!(fewer.clone().or_better(Some(&known)), fewer);

@@ -130,7 +130,7 @@ impl Ranked {
                 figures.extend(alone.next().map(|of| Figure { over_best: best / beside, ..of }));
                 let aware = net.takes_remote().then_some(Route::CudaAware);
                 for route in [Route::Ipc, Route::Staged].into_iter().chain(aware) {
-                    told(net, &format!("{size}^3 a GPU by {route}, {}", how(tuned)));
+                    note_on_rank_0(net, &format!("{size}^3 a GPU by {route}, {}", how(tuned)));
                     figures.push(by(route, (size, tuned), &machine, net, [beside, best])?);
                 }
             }
@@ -180,8 +180,8 @@ fn how(tuned: bool) -> &'static str {
     if tuned { "tuned" } else { "in single steps" }
 }
 
-/// Says on rank 0 what is done.
-fn told(net: &dyn Transport, what: &str) {
+/// Prints a note on rank 0.
+fn note_on_rank_0(net: &dyn Transport, what: &str) {
     if net.rank() == 0 {
         note(what);
     }
@@ -190,8 +190,8 @@ fn told(net: &dyn Transport, what: &str) {
 /// Rank 0's microseconds a step, on every rank.
 fn shared(net: &dyn Transport, mine: Option<[f64; 2]>) -> Result<[f64; 2]> {
     let wrong = |error: serde_json::Error| Error::spec(error.to_string(), "report this as a bug");
-    let told = broadcast(net, serde_json::to_vec(&mine).map_err(wrong)?)?;
-    serde_json::from_slice(&told).map_err(wrong)
+    let bytes = broadcast(net, serde_json::to_vec(&mine).map_err(wrong)?)?;
+    serde_json::from_slice(&bytes).map_err(wrong)
 }
 
 fn steps_of(size: usize, tuned: bool) -> u64 {

@@ -321,11 +321,11 @@ fn figure(
             rates(case, plain.rows(a.as_rows()).columns(b.as_columns()), machine, gpus, repeats)?
         }
     };
-    Ok(told(case, found, gpus, memory))
+    Ok(figure_of_rates(case, found, gpus, memory))
 }
 
 /// The figure of these rates.
-fn told(
+fn figure_of_rates(
     case: Case,
     (rates, last): (Vec<f64>, Report),
     gpus: &[Device],

@@ -82,11 +82,12 @@ impl OnGpu {
     }
 }
 
-const SKELETONS: [CudaKernel; 5] = [
+const SKELETONS: [CudaKernel; 6] = [
     CudaKernel::Direct,
     CudaKernel::March,
     CudaKernel::Planes,
     CudaKernel::Pipeline,
+    CudaKernel::Temporal,
     CudaKernel::Resident,
 ];
 

@@ -4,7 +4,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 use syn::{Data, DeriveInput};
 
-use super::{implementation, members, told};
+use super::{implementation, members, or_stub};
 use crate::diag::{reject, reject_at};
 use crate::emit::{clean, member_name};
 
@@ -22,7 +22,7 @@ pub fn device(input: DeriveInput) -> TokenStream {
             "use a struct, and `to_bits` and `from_bits`",
         )),
     };
-    told(derived, || {
+    or_stub(derived, || {
         let comparable = matches!(input.data, Data::Enum(_)).then(|| comparable(&input));
         let device = without_meaning(&input);
         quote!(#device #comparable)

@@ -5,7 +5,7 @@ use quote::{format_ident, quote};
 use syn::{Data, DeriveInput, Type, TypeParam};
 
 use super::device::{struct_type, without_meaning};
-use super::{implementation, members, told, type_names};
+use super::{implementation, members, or_stub, type_names};
 use crate::diag::reject;
 
 /// The most fields of a cell; the library's `MAX_FIELDS`.
@@ -18,7 +18,7 @@ pub fn field_constant(field: &Ident) -> Ident {
 
 /// `#[derive(Fields)]`.
 pub fn fields(input: DeriveInput) -> TokenStream {
-    told(Cell::of(&input).map(|cell| cell.derived()), || refused(&input))
+    or_stub(Cell::of(&input).map(|cell| cell.derived()), || refused(&input))
 }
 
 /// A struct that is fit to be what a cell holds.

@@ -45,8 +45,8 @@ fn implementation(input: &DeriveInput, path: &TokenStream, body: &TokenStream) -
     quote!(impl #generics #path for #name #arguments #clause { #body })
 }
 
-/// What was derived, or the error beside `stub`.
-fn told(derived: syn::Result<TokenStream>, stub: impl FnOnce() -> TokenStream) -> TokenStream {
+/// The derived code, or the error followed by `stub`.
+fn or_stub(derived: syn::Result<TokenStream>, stub: impl FnOnce() -> TokenStream) -> TokenStream {
     derived.unwrap_or_else(|error| {
         let (error, stub) = (error.into_compile_error(), stub());
         quote!(#error #stub)

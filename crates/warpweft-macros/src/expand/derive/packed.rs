@@ -4,12 +4,12 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Data, DeriveInput};
 
-use super::{implementation, told};
+use super::{implementation, or_stub};
 use crate::diag::reject;
 
 /// `#[derive(Packed)]`.
 pub fn packed(input: DeriveInput) -> TokenStream {
-    told(derived(&input), || {
+    or_stub(derived(&input), || {
         let body = quote! {
             fn form() -> ::std::string::String {
                 loop {}

@@ -4,13 +4,13 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Data, DeriveInput, Fields};
 
-use super::{implementation, told};
+use super::{implementation, or_stub};
 use crate::diag::reject;
 use crate::emit::member_name;
 
 /// `#[derive(Ranked)]`.
 pub fn ranked(input: DeriveInput) -> TokenStream {
-    told(derived(&input), || {
+    or_stub(derived(&input), || {
         let body = quote! {
             type Score = i32;
             const MEMBER: &'static str = "";

@@ -99,7 +99,7 @@ impl Walk {
         walked
     }
 
-    /// A loop: its body meets what the trip before left.
+    /// A loop: its body sees what the iteration before left outstanding.
     fn twice(&mut self, head: &impl ToTokens, body: &Block) -> syn::Result<()> {
         self.plain(head)?;
         for _ in 0..2 {

@@ -69,7 +69,7 @@ fn variable(place: &Expr, found: &syn::ExprMacro) -> syn::Result<Ident> {
         Expr::Path(path) if path.path.get_ident().is_some() => {
             Ok(path.path.require_ident()?.clone())
         }
-        // Another macro: whoever comes next says what is wrong with it, if anything is.
+        // Another macro: later checks report what is wrong with it.
         _ if !is(&found.mac, "spawn") => Ok(Ident::new("_other", proc_macro2::Span::call_site())),
         other => Err(reject(
             other,

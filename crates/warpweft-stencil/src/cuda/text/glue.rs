@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::reach::{Reach, Role, reach_of, ring_of, role_of, type_of};
+use super::reach::{COPY_UNIT, Reach, Role, reach_of, ring_of, role_of, type_of};
 use crate::{CudaKernel, CudaPolicy, Stage};
 
 /// One stage as its kernel sees it.
@@ -14,6 +14,8 @@ pub struct StageShape {
     pub roles: Vec<Role>,
     /// Fields that the copy engine brings, with the tile it copies: elements along x, rows.
     pub ringed: Vec<(usize, [usize; 2])>,
+    /// Tiles begin at multiples of so many cells along x: whole vectors, and whole units of the copy engine.
+    pub start: usize,
     /// Dynamic shared memory in bytes.
     pub shared: usize,
 }
@@ -35,8 +37,11 @@ impl<'a> Glue<'a> {
             CudaKernel::Planes => ring_of(stage.cell_type(), &reach, policy),
             _ => (Vec::new(), 0),
         };
+        let unit = |&(f, _): &(usize, _)| COPY_UNIT / stage.cell_type().size(f);
+        let units = ringed.iter().map(unit).max().unwrap_or(1);
+        let start = units.max(policy.cells[0].max(1) as usize);
         let kernel = format!("ww_stage{number}");
-        let shape = StageShape { kernel, roles, ringed, shared };
+        let shape = StageShape { kernel, roles, ringed, start, shared };
         Self { stage, number, policy, strided, reach, shape }
     }
 
@@ -91,8 +96,8 @@ impl<'a> Glue<'a> {
             CudaKernel::Direct => ("direct", ""),
             CudaKernel::March => ("march", ""),
             CudaKernel::Planes => ("planes", "maps, "),
-            CudaKernel::Pipeline => ("pipeline", ""),
-            CudaKernel::Resident => ("resident", ""),
+            // Their single steps are Direct's.
+            CudaKernel::Pipeline | CudaKernel::Temporal | CudaKernel::Resident => ("direct", ""),
         };
         writeln!(text, "  ww::stencil::{skeleton}<{shape}>(fields, {maps}box, element);\n}}")
     }
@@ -130,7 +135,8 @@ impl<'a> Glue<'a> {
             text,
             "  static constexpr int warps = {warps}, chunk = {chunk}, prefetch = {prefetch};"
         )?;
-        writeln!(text, "  static constexpr int phases = {};", self.policy.phases)?;
+        let (phases, start) = (self.policy.phases, self.shape.start);
+        writeln!(text, "  static constexpr int phases = {phases}, start = {start};")?;
         writeln!(text, "  static constexpr int ring_bytes = {};", self.shape.shared)?;
         writeln!(text, "  static constexpr bool strided = {};", self.strided)?;
         let places: Vec<_> =

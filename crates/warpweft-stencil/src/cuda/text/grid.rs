@@ -3,13 +3,14 @@
 use super::trip::{TripShape, pipelines};
 use crate::cuda::layout::Layout;
 use crate::cuda::resident::{ResidentShape, resides};
+use crate::cuda::temporal::{self, TemporalShape};
 use crate::{Boundary, CudaKernel, CudaPolicy, Spec};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::{Axes, across, axis_name};
 
 /// The shape of single steps beside a pipeline or resident tiles, for what is left of a number of steps.
 pub fn single(policy: &CudaPolicy) -> CudaPolicy {
-    if !matches!(policy.kernel, CudaKernel::Pipeline | CudaKernel::Resident) {
+    if !policy.kernel.fuses() {
         return *policy;
     }
     let vx = policy.cells[0].min(4);
@@ -80,13 +81,14 @@ pub fn layout_of(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -> R
             "give as many extents as the stencil has axes",
         ));
     }
-    if !matches!(policy.kernel, CudaKernel::Pipeline | CudaKernel::Resident) {
-        return Layout::of(stencil, extents, 1, [0; 2]);
+    if !policy.kernel.fuses() {
+        return Layout::of(stencil, extents, stencil.radius(), [0; 2]);
     }
     let refused = |what: String, hint: &str| Err(Error::spec(what, hint));
     let depth = policy.temporal_depth as usize;
     for (axis, &n) in extents.iter().enumerate() {
-        if stencil.boundaries.0[axis][0] == Boundary::Periodic && n < depth {
+        let far = depth * stencil.reach()[axis].into_iter().max().unwrap_or(0).max(1);
+        if stencil.boundaries.0[axis][0] == Boundary::Periodic && n < far {
             return refused(
                 format!(
                     "{depth} fused steps over {n} periodic cells of axis {}",
@@ -96,8 +98,10 @@ pub fn layout_of(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -> R
             );
         }
     }
-    if policy.kernel == CudaKernel::Resident {
-        return resident_layout(stencil, extents, policy);
+    match policy.kernel {
+        CudaKernel::Resident => return resident_layout(stencil, extents, policy),
+        CudaKernel::Temporal => return temporal_layout(stencil, extents, policy),
+        _ => {}
     }
     if !pipelines(stencil) {
         return refused(
@@ -115,7 +119,40 @@ pub fn layout_of(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -> R
             "take larger tiles or fewer steps: nothing of these remains without their overlap cells",
         );
     };
-    Layout::of(stencil, extents, depth, trip.slack)
+    Layout::of(stencil, extents, deep(stencil, depth), trip.slack)
+}
+
+/// Ghost cells for so many steps on all sides.
+fn deep(stencil: &Spec, steps: usize) -> Axes<[usize; 2]> {
+    stencil.radius().map(|sides| sides.map(|cells| cells * steps))
+}
+
+/// The layout for several fused steps of any stencil.
+fn temporal_layout(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -> Result<Layout> {
+    if !temporal::fuses(stencil) {
+        return Err(Error::spec(
+            "several fused steps of this stencil",
+            "take another kernel: steps are fused in two dimensions, and in three if each reads a star, without \
+             faces that are functions, faults, and loops that depend on cells",
+        ));
+    }
+    let depth = policy.temporal_depth as usize;
+    let Some(shape) = TemporalShape::of(stencil, policy, extents) else {
+        return Err(Error::spec(
+            format!(
+                "tiles of {:?} cells a thread, {depth} steps and {} warps, {} rows ahead",
+                &policy.cells[..2],
+                policy.warps,
+                policy.prefetch
+            ),
+            "take more cells or fewer steps, tiles no higher than the volume; in two dimensions also a number of \
+             steps that warps divide, and rows ahead one less than a multiple of the rows beside a cell that a \
+             step reads",
+        ));
+    };
+    // Tiles may be higher than what is left of a region.
+    let slack = if extents.rank() == 2 { 0 } else { shape.rows + shape.columns };
+    Layout::of(stencil, extents, temporal::ghosts(stencil, depth), [slack, 0])
 }
 
 /// The layout for resident tiles.
@@ -137,7 +174,8 @@ fn resident_layout(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) ->
             "take fewer planes or steps, or more cells and warps: a tile has overlap cells around it",
         ));
     };
-    let layout = Layout::of(stencil, extents, policy.temporal_depth as usize, [0; 2])?;
+    let layout =
+        Layout::of(stencil, extents, deep(stencil, policy.temporal_depth as usize), [0; 2])?;
     shape.check(stencil, &layout)?;
     Ok(layout)
 }

@@ -13,6 +13,7 @@ pub use self::reach::{Role, role_of};
 use self::trip::write_trip;
 pub use self::trip::{TripShape, goes_on_alone};
 use super::resident::{ResidentShape, write_resident};
+use super::temporal::{self, TemporalShape, write_temporal};
 use super::{arrays, faces};
 use crate::{CudaKernel, CudaPolicy, Spec};
 use warpweft_core::cuda::{Cache, Cubin, Options, compile_in};
@@ -45,31 +46,49 @@ pub struct StepText {
     pub stages: Vec<StageShape>,
     /// The kernel `ww_trip` of several steps a launch, if the policy asks for it.
     pub trip: Option<TripShape>,
+    /// The kernel of several steps in one pass of any stencil, if the policy asks for it.
+    pub temporal: Option<TemporalShape>,
     /// The kernel `ww_resident` of tiles that stay on the chip, if the policy asks for it.
     pub resident: Option<ResidentShape>,
     /// Warps of a block of single steps.
     pub warps: u32,
 }
 
-/// Writes the text of a step of `stencil`. `strided` lets blocks take several tiles along z.
-pub fn step_text(stencil: &Spec, policy: &CudaPolicy, strided: bool) -> StepText {
+impl StepText {
+    /// The kernel that takes several steps in one pass over memory, and its shared memory in bytes.
+    pub fn fused_kernel(&self) -> Option<(&'static str, usize)> {
+        let trip = self.trip.map(|shape| ("ww_trip", shape.shared));
+        trip.or(self.temporal.as_ref().map(|shape| (temporal::KERNEL, shape.shared)))
+    }
+}
+
+/// The text of a kernel of one step.
+fn one_step(kernel: CudaKernel) -> &'static [&'static str] {
+    match kernel {
+        CudaKernel::March => &[COLUMNS, MARCH],
+        CudaKernel::Planes => &[COLUMNS, PLANES],
+        _ => &[DIRECT],
+    }
+}
+
+/// Writes the text of a step of `stencil` over `extents`. `strided` lets blocks take several tiles along z.
+pub fn step_text(
+    stencil: &Spec,
+    extents: Axes<usize>,
+    policy: &CudaPolicy,
+    strided: bool,
+) -> StepText {
     let dims = stencil.rank();
     let piped = (policy.kernel == CudaKernel::Pipeline).then_some(policy);
     let stays = (policy.kernel == CudaKernel::Resident).then_some(policy);
+    let fused = (policy.kernel == CudaKernel::Temporal).then_some(policy);
     let policy = &single(policy).reduced(dims);
     let mut unit = Unit::new();
     let names: Vec<String> = stencil.stages.iter().map(|stage| stage.cuda(&mut unit)).collect();
     let faces = faces::write_text(stencil, &mut unit);
     let mut source = unit.source();
     source.push_str(CELLS);
-    let skeleton: &[&str] = match policy.kernel {
-        CudaKernel::Direct => &[DIRECT],
-        CudaKernel::March => &[COLUMNS, MARCH],
-        CudaKernel::Planes => &[COLUMNS, PLANES],
-        CudaKernel::Pipeline => &[PIPELINE],
-        CudaKernel::Resident => &[],
-    };
-    source.extend(skeleton.iter().copied());
+    source.extend(one_step(policy.kernel).iter().copied());
     let mut stages = Vec::new();
     for (number, (stage, functor)) in stencil.stages.iter().zip(&names).enumerate() {
         let glue = Glue::new(&**stage, number, policy, strided);
@@ -91,6 +110,13 @@ pub fn step_text(stencil: &Spec, policy: &CudaPolicy, strided: bool) -> StepText
             let _ = write_resident(&mut source, &**stage, &names[0], policy, shape);
         }
     }
+    let mut temporal = None;
+    if let Some(policy) = fused {
+        temporal = TemporalShape::of(stencil, policy, extents);
+        if let Some(shape) = &temporal {
+            let _ = write_temporal(&mut source, stencil, &names, (policy, shape));
+        }
+    }
     source.extend(faces);
     // Each skeleton may stand alone, but the pragma means nothing in a main file.
     StepText {
@@ -98,6 +124,7 @@ pub fn step_text(stencil: &Spec, policy: &CudaPolicy, strided: bool) -> StepText
         unit,
         stages,
         trip,
+        temporal,
         resident,
         warps: policy.warps,
     }
@@ -114,7 +141,8 @@ pub fn device_bytes(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -
     let stays = policy.kernel == CudaKernel::Resident;
     let shape = ResidentShape::of(stencil, &policy).filter(|_| stays);
     let mail = shape.map_or([0; 2], |shape| shape.bytes(shape.tiles(&layout).iter().product()));
-    Ok(arrays::bytes_of(stencil, &layout) + mail.iter().sum::<usize>() as u64)
+    let fused = policy.kernel == CudaKernel::Temporal;
+    Ok(arrays::bytes_of(stencil, &layout, fused) + mail.iter().sum::<usize>() as u64)
 }
 
 /// Compiles the kernels of `policy` for `arch` ("sm_90") without a GPU; the machine code.
@@ -144,7 +172,7 @@ pub fn compile_check_in(
     let policy = policy.shaped(stencil.rank())?;
     let layout = layout_of(stencil, extents, &policy)?;
     let strided = grid(&layout, &policy)[2] > 65_535;
-    let text = step_text(stencil, &policy, strided);
+    let text = step_text(stencil, extents, &policy, strided);
     let options = Options { contract: policy.contraction, ..Options::default() };
     compile_in(cache, &text.source, "a stencil", arch, &options)
 }

@@ -4,6 +4,9 @@ use crate::cuda::layout::axes;
 use crate::{CudaPolicy, Stage};
 use warpweft_core::element::{CellType, ScalarKind};
 
+/// Bytes that rows of the copy engine's tiles are whole multiples of, and begin on.
+pub const COPY_UNIT: usize = 16;
+
 /// How a stage uses a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
@@ -83,7 +86,7 @@ pub fn ring_of(
     let mut slot = 0;
     for (f, reach) in reach.iter().enumerate().filter(|(_, reach)| reach.off.is_some()) {
         let size = cell.size(f);
-        let [west, east] = reach.x.map(|depth| depth.next_multiple_of(16 / size));
+        let [west, east] = reach.x.map(|depth| depth.next_multiple_of(COPY_UNIT / size));
         let width = 32 * policy.cells[0] as usize + west + east;
         let rows = (policy.warps * policy.cells[1]) as usize + reach.y[0] + reach.y[1];
         ringed.push((f, [width, rows]));

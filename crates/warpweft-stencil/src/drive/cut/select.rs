@@ -20,9 +20,18 @@ const WORTHWHILE: f64 = 0.99;
 ///
 /// Up to five devices all orders are tried. More are added one by one where they fit best, then
 /// exchanged pairwise while that helps: O(count³) calls a round.
-pub fn select(count: usize, mut seconds: impl FnMut(&[usize]) -> Option<f64>) -> Option<Selection> {
-    let mut best: Option<Selection> = None;
-    let mut present = Vec::new();
+pub fn select(count: usize, seconds: impl FnMut(&[usize]) -> Option<f64>) -> Option<Selection> {
+    of_each_size(count, seconds)
+        .into_iter()
+        .reduce(|best, next| if next.seconds < best.seconds * WORTHWHILE { next } else { best })
+}
+
+/// The best placement of each number of devices that can run, as [`select`] compares them.
+pub(crate) fn of_each_size(
+    count: usize,
+    mut seconds: impl FnMut(&[usize]) -> Option<f64>,
+) -> Vec<Selection> {
+    let (mut best, mut present) = (Vec::new(), Vec::new());
     for size in 1..=count {
         let found = if count <= ALL_ORDERS {
             fastest(arrangements(count, size), &mut seconds)
@@ -32,9 +41,7 @@ pub fn select(count: usize, mut seconds: impl FnMut(&[usize]) -> Option<f64>) ->
         // Where none of this size can run, larger ones need not be able to either, but may.
         let Some(found) = found else { continue };
         present.clone_from(&found.devices);
-        if best.as_ref().is_none_or(|best| found.seconds < best.seconds * WORTHWHILE) {
-            best = Some(found);
-        }
+        best.push(found);
     }
     best
 }

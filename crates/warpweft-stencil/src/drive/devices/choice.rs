@@ -27,14 +27,7 @@ impl Choice {
         known: Option<CudaPolicy>,
         free: usize,
     ) -> Self {
-        let bar = known.and_then(|known| match known.kernel {
-            CudaKernel::Resident => Some("its persistent kernel takes no halos from other devices".into()),
-            _ if trip(&known) > free => Some(format!(
-                "it takes {} fused steps, and halo exchanges, checks or checkpoints are at most {free} apart",
-                trip(&known)
-            )),
-            _ => known.check(stencil, part).err().map(|error| error.to_string()),
-        });
+        let bar = known.and_then(|known| refusal(stencil, part, &known, free));
         match known.filter(|_| bar.is_none()) {
             Some(policy) => Self { policy, tuned: true, note: None },
             None => Self {
@@ -45,6 +38,26 @@ impl Choice {
                 }),
             },
         }
+    }
+}
+
+/// Why a GPU can't compute parts of about the extents `part` by `policy`, with at most `free` steps between two halo
+/// exchanges; none if it can.
+pub(crate) fn refusal(
+    stencil: &Spec,
+    part: Axes<usize>,
+    policy: &CudaPolicy,
+    free: usize,
+) -> Option<String> {
+    match policy.kernel {
+        CudaKernel::Resident => {
+            Some("its persistent kernel takes no halos from other devices".into())
+        }
+        _ if trip(policy) > free => Some(format!(
+            "it takes {} fused steps, and halo exchanges, checks or checkpoints are at most {free} apart",
+            trip(policy)
+        )),
+        _ => policy.check(stencil, part).err().map(|error| error.to_string()),
     }
 }
 

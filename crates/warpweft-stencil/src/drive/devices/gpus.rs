@@ -4,14 +4,16 @@
 use serde::{Deserialize, Serialize};
 
 use crate::drive::devices::alone::{gpu, probe};
+use crate::drive::devices::choice::refusal;
+use crate::drive::devices::placement::Placement;
 use crate::drive::ranks::launch::Ranks;
-use crate::policy::Policy;
+use crate::policy::{CudaPolicy, Policy};
 use crate::run::Run;
 use crate::spec::{Spec, Steps};
 use crate::tuning_cache::{key, label, on_gpus as tuned_on_gpus, usable};
 use warpweft_core::error::{Error, Result};
-use warpweft_core::grid::{Axes, RawVolume};
-use warpweft_core::machine::{Gpu, Machine, Probe};
+use warpweft_core::grid::{Axes, RawVolume, across};
+use warpweft_core::machine::{Gpu, Machine};
 use warpweft_core::report::Report;
 use warpweft_core::run::GpuList;
 use warpweft_core::run::Target;
@@ -63,7 +65,11 @@ impl Spec {
             _ => {
                 let ranks = Ranks { count: numbers.len(), grid: None, depth: None };
                 let run = Run { target, policy, trace, ..*run };
-                self.run_over_threads(volume, steps, machine, &ranks, &run)?
+                let mut report = self.run_over_threads(volume, steps, machine, &ranks, &run)?;
+                if known_rate.is_some() {
+                    report.policy["tuned"] = true.into();
+                }
+                report
             }
         };
         if let Some(rate) = known_rate {
@@ -86,17 +92,19 @@ impl Spec {
             list.numbers().map(|number| gpu(machine, number)).collect::<Result<Vec<&Gpu>>>()
         };
         let all = of_list(list)?;
-        let mut team = Team { gpus: list, policy: run.policy, known_rate: None, notes: Vec::new() };
+        let placement = Placement::new(self, extents, &all, probe(machine));
+        let placed = GpuList::new(&placement.of(all.len()))?;
+        let mut team =
+            Team { gpus: placed, policy: run.policy, known_rate: None, notes: Vec::new() };
         if run.policy.is_some() || all.len() == 1 {
             return Ok(team);
         }
         let (cache, key) = (TuningCache::user(), key(self, extents, machine, &label(&all)));
         let check = |chosen: &Chosen| match chosen.policy {
-            // Of a subdomain it is checked once its extents are known.
-            Policy::Cuda(policy) if chosen.gpus.numbers().count() == 1 => {
-                policy.check(self, extents)
+            Policy::Cuda(policy) => {
+                let gpus = of_list(chosen.gpus)?;
+                self.check_on_each(extents, (gpus.len(), policy), run)
             }
-            Policy::Cuda(_) => of_list(chosen.gpus).map(drop),
             Policy::Cpu(_) => Err(Error::spec("a policy of the cores for GPUs", "tune anew")),
         };
         let known = tuned_on_gpus(&cache, &key, self);
@@ -107,10 +115,7 @@ impl Spec {
                 "which was fastest when tuned"
             }
             None => {
-                let bytes = (self.step_bytes() * extents.iter().product::<usize>()) as f64;
-                let count = worthwhile(all.len(), bytes, probe(machine).as_ref());
-                let first: Vec<usize> = list.numbers().take(count).collect();
-                team.gpus = GpuList::new(&first)?;
+                team.gpus = GpuList::new(&placement.worthwhile())?;
                 "as more are predicted to save little; tuning finds out"
             }
         };
@@ -123,41 +128,69 @@ impl Spec {
         }
         Ok(team)
     }
-}
 
-/// What is taken for a GPU's copies, an empty launch in a graph and a flag between GPUs where nothing was
-/// measured: of the order of an H200's.
-const UNMEASURED: [f64; 3] = [3e12, 1e-6, 1.5e-6];
-/// More GPUs must be predicted faster by this factor: tuning measures, this guesses.
-const WORTH: f64 = 1.25;
-
-/// How many of `all` GPUs an untuned run should take: so many that every further doubling is predicted to
-/// pay. A step of n GPUs takes its share of the cells at the rate of memory, a launch, and a flag to the
-/// neighbours and one back, which small subdomains hide nothing of.
-fn worthwhile(all: usize, step_bytes: f64, probe: Option<&Probe>) -> usize {
-    let gpus = || probe.into_iter().flat_map(|probe| &probe.gpus);
-    let bandwidth = gpus().filter_map(|gpu| gpu.bandwidth()).reduce(f64::min);
-    let launch = gpus().filter_map(|gpu| gpu.graph_launch).reduce(f64::max);
-    let hops = probe.into_iter().flat_map(|probe| &probe.pairs).filter_map(|pair| pair.hop);
-    let hop = hops.reduce(f64::max).unwrap_or(UNMEASURED[2]);
-    let memory = step_bytes / bandwidth.unwrap_or(UNMEASURED[0]);
-    let launch = launch.unwrap_or(UNMEASURED[1]);
-    let seconds = |count: usize| {
-        let exchange = if count > 1 { 2.0 * hop } else { 0.0 };
-        memory / count as f64 + launch + exchange
-    };
-    let counts = (1..=all).filter(|&n| n == all || n.is_power_of_two());
-    counts.fold(1, |best, n| if seconds(n) * WORTH < seconds(best) { n } else { best })
+    /// Whether so many GPUs can compute a subdomain each by `policy`, which tuning found.
+    ///
+    /// # Errors
+    /// Why they can't.
+    fn check_on_each(
+        &self,
+        extents: Axes<usize>,
+        (count, policy): (usize, CudaPolicy),
+        run: &Run<'_>,
+    ) -> Result<()> {
+        if count == 1 {
+            return policy.check(self, extents);
+        }
+        let ranks = Ranks { count, grid: None, depth: None };
+        let distribution = self.distribution(extents, &ranks)?;
+        let region = distribution.partition.region(0);
+        let part = Axes::from_fn(self.rank(), |d| region.high[d] - region.low[d]);
+        let free = self.longest_swap(distribution.depth, run.checkpoint.map(|at| at.every));
+        match refusal(self, part, &policy, free) {
+            Some(why) => Err(Error::spec(
+                format!("{policy:?} for subdomains of {}: {why}", across(&part)),
+                "tune anew",
+            )),
+            None => Ok(()),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::prelude::{Near, stencil};
+    use crate::{CudaKernel, Stencil};
+
+    #[stencil]
+    fn mean(u: Near<f32, 3>) -> f32 {
+        let across = u[[0, -1, 0]] + u[[0, 1, 0]] + u[[0, 0, -1]] + u[[0, 0, 1]];
+        0.125 * (u[[-1, 0, 0]] + u[[1, 0, 0]] + across)
+    }
 
     #[test]
-    fn small_volumes_take_one_gpu_and_large_ones_all() {
-        // Without measured rates: 128³ cells of eight bytes a step are too few, 256³ are enough.
-        let of_cells = |n: usize| worthwhile(4, 8.0 * n.pow(3) as f64, None);
-        assert_eq!([64, 128, 256, 512].map(of_cells), [1, 1, 4, 4]);
+    fn a_tuned_policy_is_checked_against_the_subdomains_that_it_is_for() {
+        let stencil = Stencil::of(mean());
+        let extents: Axes<usize> = [4096, 4, 4].into();
+        let of = |kernel, temporal_depth| {
+            let policy = CudaPolicy::default_for(&stencil, extents, (9, 0));
+            let shape = CudaPolicy { cells: [4, 2, 1], warps: 16, prefetch: 2, ..policy };
+            CudaPolicy { kernel, temporal_depth, chunk: 16, ..shape }
+        };
+        let check = |count, policy| {
+            let found = stencil.check_on_each(extents, (count, policy), &Run::default());
+            found.map_err(|error| error.to_string())
+        };
+        let direct = of(CudaKernel::Direct, 1);
+        assert_eq!([check(1, direct), check(4, direct)], [Ok(()), Ok(())]);
+        // Each of 2048 GPUs has two planes, which are ghost zones for two steps at most.
+        let piped = of(CudaKernel::Pipeline, 3);
+        assert_eq!(check(4, piped), Ok(()));
+        let told = check(2048, piped).unwrap_err();
+        assert!(told.contains("subdomains of 2 x 4 x 4: it takes 3 fused steps"), "{told}");
+        let told = check(2, of(CudaKernel::Resident, 2)).unwrap_err();
+        assert!(told.contains("persistent kernel takes no halos"), "{told}");
+        assert!(check(65_537, direct).is_err(), "more GPUs than cells");
     }
 }

@@ -4,5 +4,6 @@ pub(crate) mod alone;
 pub(crate) mod choice;
 pub(crate) mod gpus;
 pub(crate) mod of_rank;
+pub(crate) mod placement;
 
 pub(crate) use alone::Prepared;

@@ -2,7 +2,7 @@
 //! computes a core when it is waited for, and damages whatever may not be read.
 
 use std::sync::Mutex;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::checkpoint::State;
@@ -165,7 +165,9 @@ fn run<const D: usize>(
             probed: &Mutex::default(),
         };
         let run = crate::Run { interrupt: stop, ..crate::Run::default() };
-        task.in_process(Duration::from_secs(60), &|_| (), run.stop()).unwrap()
+        // Asked to once the first steps are done.
+        let told = |_| stop.iter().for_each(|stop| stop.store(true, Ordering::Relaxed));
+        task.in_process(Duration::from_secs(60), &told, run.stop()).unwrap()
     };
     store_all(volume.raw_mut(), distribution, ranks).unwrap()
 }
@@ -261,7 +263,7 @@ fn a_run_that_is_asked_to_end_ends_whole_beside_a_trip_in_two_parts() {
     {
         let distribution = cut(&stencil, &plane(), [2, 2], setting);
         let (mut found, mut expect) = (plane(), plane());
-        let stop = AtomicBool::new(true);
+        let stop = AtomicBool::new(false);
         let reports = run(&stencil, &mut found, &distribution, unsplit, Some(&stop));
         for (rank, report) in reports.iter().enumerate() {
             let swaps = (report.interrupted, report.steps, report.swaps, report.ahead);

@@ -144,7 +144,7 @@ proptest! {
     #[test]
     fn feasible_is_what_the_check_accepts(n in 4usize..40, parts in 2usize..5, radius in 1usize..4) {
         prop_assume!(parts <= n);
-        let boundaries = Boundaries::all(2, Boundary::Periodic);
+        let boundaries = Boundaries::all(1, Boundary::Periodic);
         let partition = Partition::grid([n], [parts], &boundaries).unwrap();
         let stages = [Footprint { reads: vec![(0, [[radius; 2]].into())], writes: vec![0] }];
         let best = deepest_feasible(&partition, &boundaries, &stages, 1, 1000);

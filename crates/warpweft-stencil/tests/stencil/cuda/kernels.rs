@@ -120,6 +120,101 @@ fn pipelines() {
     check_pipelines(Heat3d { rate: 0.9 }, &deep64, &[[23, 50, 233], [16, 56, 112]]);
 }
 
+fn fused(vx: u32, warps: u32, temporal_depth: u32, prefetch: u32) -> CudaPolicy {
+    CudaPolicy { temporal_depth, prefetch, ..policy(CudaKernel::Temporal, [vx, 1, 1], warps) }
+}
+
+/// Several steps in one pass, between faces of all kinds.
+fn check_fused<T: Scalar, const D: usize>(
+    element: impl StencilElement<D, State = T>,
+    policies: &[CudaPolicy],
+    extents: &[[usize; D]],
+) {
+    if compiler().is_err() {
+        return println!("skipped: no NVRTC");
+    }
+    let device = Device::open(0);
+    for (n, policy) in policies.iter().enumerate() {
+        for boundary in
+            [Boundary::Dirichlet(2.0), Boundary::Periodic, Boundary::Neumann, Boundary::Mirror]
+        {
+            let all = Stencil::of(element).boundary(boundary);
+            let mixed = match boundary {
+                Boundary::Periodic => {
+                    let low = all.clone().face(0, Face::Low, Boundary::Dirichlet(-1.0));
+                    low.face(0, Face::High, Boundary::Neumann)
+                }
+                _ => all.clone().face(D - 1, Face::High, Boundary::Dirichlet(5.0)),
+            };
+            let Ok(device) = &device else {
+                // Each for one of the two architectures that it is made for.
+                if boundary == Boundary::Mirror {
+                    let arch = if n % 2 == 0 { "sm_90" } else { "sm_80" };
+                    compile_check(&mixed, extents[0].into(), policy, arch).unwrap();
+                }
+                continue;
+            };
+            for &extents in extents {
+                for stencil in [&all, &mixed] {
+                    // Volumes of few periodic cells, and footprints as wide as the volume.
+                    if stencil.check(extents).is_err()
+                        || compile_check(stencil, extents.into(), policy, "sm_90").is_err()
+                    {
+                        continue;
+                    }
+                    let steps = 2 * u64::from(policy.temporal_depth) + 3;
+                    compare(stencil, extents, policy, device, steps);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn fused_steps() {
+    let planes = [[67, 461], [9, 8], [40, 1000], [64, 512]];
+    let stars = [fused(8, 4, 8, 3), fused(4, 2, 6, 5), fused(2, 1, 3, 1)];
+    check_fused(Heat2 { rate: 0.9 }, &stars, &planes);
+    check_fused(Heat2d { rate: 0.9 }, &stars[1..], &planes);
+    check_fused(Box2 { rate: 3 }, &[fused(8, 4, 4, 3), fused(4, 1, 2, 1)], &planes);
+    check_fused(Wide2 { rate: 0.9 }, &[fused(8, 2, 4, 3)], &planes);
+    check_fused(Skew2 { rate: 5 }, &[fused(8, 2, 2, 3)], &planes);
+    check_fused(Bytes2 { rate: 3 }, &[fused(16, 4, 8, 5)], &planes);
+}
+
+#[test]
+fn fused_steps_of_volumes() {
+    let deep = |cells, warps, depth, prefetch| {
+        let flat = fused(1, warps, depth, prefetch);
+        CudaPolicy { cells, ..flat }
+    };
+    let volumes = [[23, 50, 233], [5, 40, 70], [16, 56, 112]];
+    let stars = [deep([4, 3, 1], 12, 3, 3), deep([2, 4, 1], 5, 2, 1)];
+    check_fused(Heat3 { rate: 0.9 }, &stars, &volumes);
+    check_fused(Heat3d { rate: 0.9 }, &stars[1..], &volumes);
+    check_fused(Order8 { rate: 0.9 }, &[deep([4, 5, 1], 4, 1, 2)], &volumes);
+}
+
+#[test]
+fn shapes_of_fused_steps_that_can_not_be_are_refused() {
+    let refused = |stencil: &Stencil<f32, 2>, extents: [usize; 2], policy, message: &str| {
+        let error = compile_check(stencil, extents.into(), &policy, "sm_90").unwrap_err();
+        assert!(error.to_string().contains(message), "{error}");
+    };
+    let heat = Stencil::of(Heat2 { rate: 0.9 });
+    refused(
+        &heat,
+        [64, 64],
+        fused(8, 4, 6, 3),
+        "tiles of [8, 1] cells a thread, 6 steps and 4 warps",
+    );
+    refused(&heat, [64, 64], fused(2, 1, 32, 3), "tiles of [2, 1] cells a thread");
+    refused(&heat, [64, 64], fused(8, 4, 8, 4), "4 rows ahead");
+    refused(&heat, [64, 64], fused(8, 4, 0, 3), "0 fused steps");
+    let around = heat.boundary(Boundary::Periodic);
+    refused(&around, [7, 64], fused(8, 4, 8, 3), "8 fused steps over 7 periodic cells");
+}
+
 #[test]
 fn what_can_not_be_pipelined_is_refused() {
     let refused = |error: Error, message: &str| {

@@ -2,7 +2,7 @@
 //! bits of the reference for any grid of ranks, any depth and any way that halos take.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use cudarc::driver::sys::{cuCtxSynchronize, cuMemcpyDtoH_v2, cuMemcpyHtoD_v2};
@@ -442,8 +442,10 @@ fn a_run_that_is_asked_to_end_ends_whole_where_only_some_ranks_split() {
             let ranks = Ranks { count: 3, grid: Some([3, 1, 1].into()), depth: Some(depth) };
             let found = in_process(3, Duration::from_secs(60), |net| {
                 let mut volume = start.clone();
-                let stop = AtomicBool::new(true);
+                let stop = AtomicBool::new(false);
+                let progress = |done, _| stop.store(done > 0, Ordering::Relaxed);
                 let run = Run {
+                    progress: Some(&progress),
                     policy: Some(policy),
                     settings: Settings::default().halos_by(route),
                     interrupt: Some(&stop),

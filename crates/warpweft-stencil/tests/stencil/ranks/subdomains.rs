@@ -7,11 +7,16 @@ use crate::linear::star;
 use warpweft::cuda::Buffer;
 use warpweft::prelude::*;
 use warpweft::stencil::drive::Ranks;
-use warpweft::stencil::{CudaPolicy, GpuList, Policy, Run, Target, reference};
+use warpweft::stencil::{
+    CudaKernel, CudaPolicy, GpuList, Policy, Run, Settings, StencilElement, Target, reference,
+};
 use warpweft_lab::conformance::stencil::{OnSubdomains, Outcome, Subject, conformance};
 
 linear!(Heat2, f32, 2, star::<2, 5>(1), |k| 0.3 - 0.04 * k as f32);
 linear!(Heat3, f32, 3, star::<3, 7>(1), |k| 0.2 - 0.02 * k as f32);
+linear!(Wide6, f32, 3, star::<3, 19>(3), |k| 0.1 - 0.008 * k as f32);
+linear!(Wide8, f32, 3, star::<3, 25>(4), |k| 0.1 - 0.006 * k as f32);
+linear!(Double8, f64, 3, star::<3, 25>(4), |k| 0.1 - 0.006 * k as f64);
 
 fn noise(index: usize) -> f32 {
     let mut h = (index as u64 ^ 0x9e37).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -75,6 +80,40 @@ fn contracted_kernels_give_the_bits_of_one() {
             .unwrap();
         assert!(found.as_slice() == expect.as_slice(), "{count} subdomains");
     }
+}
+
+/// Two subdomains next to each other along x, whose boundaries begin at any cell of a row, by the kernel whose
+/// planes the copy engine brings.
+fn check_planes<T: Scalar>(element: impl StencilElement<3, State = T>, extents: [usize; 3]) {
+    let machine = Machine::detect().unwrap();
+    let Some(gpu) = machine.gpus.first() else { return println!("skipped: no GPU") };
+    let stencil = Stencil::of(element).boundary(Boundary::Periodic);
+    let [z, y, x] = extents;
+    let start = Volume::from_fn(extents, |at| {
+        T::from_f64(f64::from(noise((at[0] * y + at[1]) * x + at[2])))
+    });
+    let mut expect = start.clone();
+    reference(&stencil, &mut expect, 9).unwrap();
+    let cuda = CudaPolicy::default_for(&stencil, [z, y, x.div_ceil(2)].into(), gpu.capability);
+    if gpu.capability >= (9, 0) {
+        assert_eq!(cuda.kernel, CudaKernel::Planes);
+    }
+    for depth in 1..=2 {
+        let ranks = Ranks { count: 2, grid: Some([1, 1, 2].into()), depth: Some(depth) };
+        let policy = Some(Policy::Cuda(CudaPolicy { contraction: false, ..cuda }));
+        let settings = Settings::default().over(ranks);
+        let run = Run { target: Target::Gpu(gpu.ordinal), policy, settings, ..Run::default() };
+        let mut found = start.clone();
+        stencil.run_with(&mut found, Steps(9), &machine, &run).unwrap();
+        assert!(found.as_slice() == expect.as_slice(), "{extents:?} at depth {depth}");
+    }
+}
+
+#[test]
+fn planes_of_subdomains_that_begin_at_any_cell_of_a_row() {
+    check_planes(Wide6 { rate: 0.9 }, [50, 50, 74]);
+    check_planes(Wide8 { rate: 0.9 }, [11, 13, 37]);
+    check_planes(Double8 { rate: 0.9 }, [11, 13, 38]);
 }
 
 /// Who frees memory waits for all that runs on its GPU, and others' launches wait for them.

@@ -309,10 +309,10 @@ mod tests {
         assert_eq!(rows(None), 8);
         assert_eq!(rows(Some(shape(20))), 16);
         // What was asked for and is not possible is reported.
-        let told = |given| affine.cut(given).unwrap_or_default();
-        assert!(told(Some(shape(20))).contains("16 rows a lane, not 20"));
+        let note = |given| affine.cut(given).unwrap_or_default();
+        assert!(note(Some(shape(20))).contains("16 rows a lane, not 20"));
         let packed_16x2 = CudaPolicy { packed_16x2: true, ..shape(16) };
-        assert!(told(Some(packed_16x2)).contains("one cell a register"));
-        assert_eq!([None, Some(shape(16))].map(told), [""; 2]);
+        assert!(note(Some(packed_16x2)).contains("one cell a register"));
+        assert_eq!([None, Some(shape(16))].map(note), [""; 2]);
     }
 }

@@ -132,16 +132,16 @@ mod tests {
         let letters = [b'A'; 700];
         let plain = Wavefront::of(local(2, -1, -1)).rows(&letters).columns(&letters);
         let matrix = plain.clone().keep(Keep::Matrix);
-        let told = |policy| scattered(&matrix.erased(), &policy, memory);
+        let note_of = |policy| scattered(&matrix.erased(), &policy, memory);
         // 4 warps of 128 rows of two pieces of 64 columns, 4 bytes each.
         let fits = policy(4, 32, 4, 1);
-        assert_eq!(told(fits), None);
-        let note = told(CudaPolicy { chunk: 64, ..fits }).unwrap();
+        assert_eq!(note_of(fits), None);
+        let note = note_of(CudaPolicy { chunk: 64, ..fits }).unwrap();
         assert!(note.contains("limit 232448") && note.contains("lower `warps`"), "{note}");
         let needed: usize = note.split(' ').find_map(|word| word.parse().ok()).unwrap();
         assert!((4 * 128 * 128 * 4..300 << 10).contains(&needed), "{note}");
         // Half as much a block, where an SM is to hold two.
-        let note = told(CudaPolicy { blocks: 2, ..fits }).unwrap();
+        let note = note_of(CudaPolicy { blocks: 2, ..fits }).unwrap();
         assert!(note.contains("limit 115"), "{note}");
         // Nothing is staged of what keeps no matrix.
         let wide = CudaPolicy { chunk: 64, ..fits };

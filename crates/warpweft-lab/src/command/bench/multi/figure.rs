@@ -55,7 +55,7 @@ pub fn figure(
     let hops = probe.pairs.iter().filter_map(|pair| pair.hop);
     let hop = hops.reduce(f64::max).filter(|_| trial.devices > 1);
     let launch = probe.gpus.first().and_then(|gpu| gpu.graph_launch);
-    // A pipelined trip is one launch, resident tiles have few in all, other turns are a launch a step.
+    // Launches per step: one for each time block of a pipeline, few for a persistent kernel, else one.
     let launches = match kernel(&trial.policy) {
         Some(CudaKernel::Pipeline) => 1.0 / steps,
         Some(CudaKernel::Resident) => 1.0 / CudaPolicy::RESIDENT_STEPS as f64,

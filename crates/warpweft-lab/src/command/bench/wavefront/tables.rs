@@ -8,7 +8,7 @@ use warpweft_apps::area::sum_of;
 use warpweft_apps::soup::SplitMix;
 use warpweft_lab::conformance::wavefront::area;
 
-use super::{Case, Figure, Pixels, rates, told};
+use super::{Case, Figure, Pixels, figure_of_rates, rates};
 
 /// The rates of a table.
 ///
@@ -37,5 +37,5 @@ pub fn measure(
     } else {
         rates(case, Wavefront::of(area()).over(over).inputs(&bytes), machine, gpus, repeats)?
     };
-    Ok(told(case, found, gpus, memory))
+    Ok(figure_of_rates(case, found, gpus, memory))
 }

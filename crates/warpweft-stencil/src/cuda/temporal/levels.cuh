@@ -1,0 +1,348 @@
+// Levels: one step of a stage on cells in registers, for the kernels that fuse several steps (rows.cuh,
+// volumes.cuh).
+//
+// A level takes the newest plane of its input in and gives the plane of its output that is now complete:
+//   level(queue, plane at p) -> plane at p - high, where `high` is how far its stage reads along z.
+// (In two dimensions a plane is a row: `vy` is 1.) Levels are chained: the output of one is the input of the
+// next. Level n runs stage n mod `stages`, so a stage is a level; fields that the stage does not assign pass
+// through. The queue holds the `kept` planes before the newest; plane p - a is in slot (phase - a) mod kept,
+// which is constant as callers unroll phases. A lane has `vx` cells of each of `vy` rows in registers; `margin`
+// more on either side come by shuffles, and the rows beside its own from `Beside`.
+//
+// Boundaries are exact at every level. Cells beyond a closed face (Dirichlet, Neumann, mirror) get their
+// value from the planes that the level has: along x when rows are widened, along z when the first and the last
+// planes arrive, along y when the rows beside a tile are fetched. Open faces (periodic ones, cuts between devices) have ghost cells in memory, deep enough for
+// all levels, that are computed like any others.
+//
+// `S` is the shape that the host writes: `Fields` and `Writes`, index lists; `Type<f>`; `Assigns<n>`, the
+// fields that stage n assigns; `face(axis, side)`; `high(n)`, `low(n)`, `cross(n)`; `wide(n, f, side)`; the
+// numbers `vx`, `vy`, `beside`, `levels`, `stages`, `kept`, `margin`, `last`; and `run<n>(elements, near, next)`.
+// Source of the idea: 2.5D streaming with register pipelines (AN5D, EBISU), one template for all elements.
+#pragma once
+
+namespace ww::stencil {
+
+enum face_kind { open_face, dirichlet_face, neumann_face, mirror_face };
+
+// Cells to store, and where the closed faces are, along z, y and x.
+struct TimeBlock {
+  static constexpr int far = 0x3fffffff;  // of open faces; sums with it do not overflow
+  int low[3], high[3];            // cells to store
+  int face_low[3], face_high[3];  // the first cell inside, and the first beyond
+  int room_low[3], room_high[3];  // cells that may be read
+  int origin[2];                  // first cell of the first tile along y and x
+  int last_tile;                  // along y the last tile begins here at the latest
+  int chunk;                      // planes that a block stores
+  i64 z, y;                       // strides
+};
+
+// What cells beyond Dirichlet faces hold: bits, [axis][side][field].
+struct HeldValues {
+  u64 bits[3][2][16];
+};
+
+// The first plane that a chunk from plane `first` on reads: what its steps reach, and what the high face copies.
+template <class S>
+WW_FN int first_read(const TimeBlock& block, int first) {
+  const int needed = first < block.face_high[0] - S::copied ? first : block.face_high[0] - S::copied;
+  const int reached = needed - S::depth * S::before;
+  return reached > block.face_low[0] ? reached : block.face_low[0];
+}
+
+// The indices 0 .. N - 1.
+template <int N, int... I>
+struct CountUp : CountUp<N - 1, N - 1, I...> {};
+template <int... I>
+struct CountUp<0, I...> {
+  using type = indices<I...>;
+};
+template <int N>
+using up_to = typename CountUp<N>::type;
+
+// What is narrower than a word is a word in registers.
+template <class T, bool Narrow = (sizeof(T) < 4)>
+struct Register {
+  using type = T;
+  WW_FN static type put(T value) { return value; }
+  WW_FN static T get(type value) { return value; }
+};
+template <class T>
+struct Register<T, true> {
+  using type = u32;
+  WW_FN static type put(T value) {
+    typename word<sizeof(T)>::type bits;
+    memcpy(&bits, &value, sizeof(T));
+    return bits;
+  }
+  WW_FN static T get(type value) {
+    const auto bits = (typename word<sizeof(T)>::type)value;
+    T cell;
+    memcpy(&cell, &bits, sizeof(T));
+    return cell;
+  }
+};
+template <>
+struct Register<bool, true> {
+  using type = u32;
+  WW_FN static type put(bool value) { return value ? 1u : 0u; }
+  WW_FN static bool get(type value) { return value != 0u; }
+};
+template <class S, int F>
+using InRegister = Register<typename S::template Type<F>>;
+template <class S, int F>
+using RegisterType = typename InRegister<S, F>::type;
+
+// A plane of every field: row i of the lane's, element e from -margin to vx + margin.
+template <int F, class C, int H, int W, int M>
+struct PlaneLane {
+  C value[H][W];
+  WW_FN C& at(int i, int e) { return value[i][M + e]; }
+  WW_FN const C& at(int i, int e) const { return value[i][M + e]; }
+};
+template <class S, int H, class List>
+struct LevelRowsOf;
+template <class S, int H, int... F>
+struct LevelRowsOf<S, H, indices<F...>>
+    : PlaneLane<F, RegisterType<S, F>, H, S::vx + 2 * S::margin, S::margin>... {
+  template <int G>
+  using Of = PlaneLane<G, RegisterType<S, G>, H, S::vx + 2 * S::margin, S::margin>;
+  template <int G>
+  WW_FN Of<G>& of() {
+    return static_cast<Of<G>&>(*this);
+  }
+  template <int G>
+  WW_FN const Of<G>& of() const {
+    return static_cast<const Of<G>&>(*this);
+  }
+};
+template <class S>
+using Plane = LevelRowsOf<S, S::vy, typename S::Fields>;
+
+template <class S>
+struct LevelQueue {
+  Plane<S> planes[S::kept];
+};
+
+// The `beside` rows before a lane's own and those after them.
+template <class S>
+struct Beside {
+  static constexpr int rows = S::beside > 0 ? S::beside : 1;
+  LevelRowsOf<S, rows, typename S::Fields> above, below;
+};
+
+// Plane p - Back of a level in phase Phase, where plane p is the newest.
+template <class S, int Phase, int Back>
+WW_FN constexpr int level_slot() {
+  return (Phase - Back + 2 * S::kept) % S::kept;
+}
+template <class S, int Phase, int Back>
+WW_FN Plane<S>& level_plane(LevelQueue<S>& queue, Plane<S>& newest) {
+  if constexpr (Back == 0) {
+    return newest;
+  } else {
+    return queue.planes[level_slot<S, Phase, Back>()];
+  }
+}
+
+// The neighbourhood of cell j of the lane's row i, as the element function sees it.
+template <class S, int Stage, int Phase>
+struct LevelNear {
+  LevelQueue<S>& queue;
+  Plane<S>& newest;
+  const Beside<S>& rows;
+  int i, j;
+  template <int F, int... O>
+  WW_FN typename S::template Type<F> at() const {
+    using o = offset<O...>;
+    constexpr int back = S::high(Stage) - o::z;
+    const auto& own = level_plane<S, Phase, back>(queue, newest).template of<F>();
+    const int r = i + o::y;
+    if constexpr (o::y < 0) {
+      const auto& above = rows.above.template of<F>();
+      return InRegister<S, F>::get(r < 0 ? above.at(r < 0 ? r + S::beside : 0, j) : own.at(r < 0 ? 0 : r, j));
+    } else if constexpr (o::y > 0) {
+      const auto& below = rows.below.template of<F>();
+      constexpr int vy = S::vy;
+      return InRegister<S, F>::get(r < vy ? own.at(r < vy ? r : 0, j) : below.at(r < vy ? 0 : r - vy, j));
+    } else {
+      return InRegister<S, F>::get(own.at(i, j + o::x));
+    }
+  }
+};
+
+// The fields of one cell that a stage assigns.
+template <int F, class T>
+struct AssignedField {
+  T value;
+};
+template <class S, class List>
+struct AssignedOf;
+template <class S, int... F>
+struct AssignedOf<S, indices<F...>> : AssignedField<F, typename S::template Type<F>>... {
+  template <int G>
+  WW_FN typename S::template Type<G>& ref() {
+    return static_cast<AssignedField<G, typename S::template Type<G>>&>(*this).value;
+  }
+};
+
+// What is known of a lane: whether its first cell is the first inside the low face along x, and whether its
+// cell `last - 1` is the last inside the high one.
+struct LaneFaces {
+  bool low, high;
+};
+
+template <class S, int F>
+WW_FN RegisterType<S, F> held_value(const HeldValues& held, int axis, int side) {
+  typename S::template Type<F> value;
+  memcpy(&value, &held.bits[axis][side][F], sizeof(value));
+  return InRegister<S, F>::put(value);
+}
+
+// The element that ghost `k` (from 1) beyond the high face along x copies, and beyond the low one.
+template <class S>
+WW_FN constexpr int source_high(int k) {
+  return S::face(2, 1) == mirror_face ? S::last - 1 - k : S::last - k;
+}
+template <class S>
+WW_FN constexpr int source_low(int k) {
+  return S::face(2, 0) == mirror_face ? k : k - 1;
+}
+
+// Gives the ghosts first ..= end (from 1) of row i beyond the high face along x their values, in the lane that
+// holds the last cell.
+template <class S, int F, class Rows>
+WW_FN void close_high(Rows& plane, int i, bool here, const HeldValues& held, int first, int end) {
+  constexpr int kind = S::face(2, 1);
+#pragma unroll
+  for (int k = first; k <= end; k++) {
+    const auto ghost = kind == dirichlet_face ? held_value<S, F>(held, 2, 1) : plane.at(i, source_high<S>(k));
+    plane.at(i, S::last - 1 + k) = here ? ghost : plane.at(i, S::last - 1 + k);
+  }
+}
+
+// Fetches the cells beside the lane's own, as far as a stage reads, and closes the faces along x.
+template <class S, int Stage, bool Edge>
+WW_FN void widen(Plane<S>& plane, LaneFaces faces, const HeldValues& held) {
+  each(typename S::Fields{}, [&](auto f) {
+    constexpr int F = decltype(f)::value;
+    constexpr int below = S::wide(Stage, F, 0), above = S::wide(Stage, F, 1);
+    constexpr bool close_above = Edge && S::face(2, 1) != open_face;
+    constexpr int inside = S::vx - S::last < above ? S::vx - S::last : above;  // ghosts in the lane itself
+    auto& own = plane.template of<F>();
+#pragma unroll
+    for (int i = 0; i < S::vy; i++) {
+#pragma unroll
+      for (int r = 1; r <= below; r++) own.at(i, -r) = __shfl_up_sync(~0u, own.at(i, S::vx - r), 1);
+      if constexpr (close_above) close_high<S, F>(own, i, faces.high, held, 1, inside);
+#pragma unroll
+      for (int r = 0; r < above; r++) own.at(i, S::vx + r) = __shfl_down_sync(~0u, own.at(i, r), 1);
+      if constexpr (close_above) close_high<S, F>(own, i, faces.high, held, inside + 1, above);
+      if constexpr (Edge && S::face(2, 0) != open_face) {
+#pragma unroll
+        for (int k = 1; k <= below; k++) {
+          const auto ghost = S::face(2, 0) == dirichlet_face ? held_value<S, F>(held, 2, 0)
+                                                             : own.at(i, source_low<S>(k));
+          own.at(i, -k) = faces.low ? ghost : own.at(i, -k);
+        }
+      }
+    }
+  });
+}
+
+// Gives all of a plane the values of a Dirichlet face along z.
+template <class S>
+WW_FN void hold_plane(Plane<S>& plane, const HeldValues& held, int side) {
+  each(typename S::Fields{}, [&](auto f) {
+    constexpr int F = decltype(f)::value;
+#pragma unroll
+    for (int i = 0; i < S::vy; i++) {
+#pragma unroll
+      for (int e = -S::margin; e < S::vx + S::margin; e++) {
+        plane.template of<F>().at(i, e) = held_value<S, F>(held, 0, side);
+      }
+    }
+  });
+}
+
+// Makes the newest plane, `k` planes beyond the high face along z, what that face says.
+template <class S, int Phase, int K>
+WW_FN void close_above(LevelQueue<S>& queue, Plane<S>& plane, const HeldValues& held) {
+  constexpr int kind = S::face(0, 1);
+  if constexpr (kind == dirichlet_face) {
+    hold_plane<S>(plane, held, 1);
+  } else {
+    plane = level_plane<S, Phase, (kind == mirror_face ? 2 * K + 2 : 2 * K + 1)>(queue, plane);
+  }
+}
+
+// Gives the planes before the first one, of which the newest is `k` cells inside the low face along z, what
+// that face says.
+template <class S, int Phase, int K, int Stage>
+WW_FN void close_below(LevelQueue<S>& queue, Plane<S>& plane, const HeldValues& held) {
+  constexpr int kind = S::face(0, 0);
+  if constexpr (kind == dirichlet_face) {
+    if constexpr (K == 0) {
+      each(up_to<S::low(Stage)>{}, [&](auto back) {
+        hold_plane<S>(level_plane<S, Phase, decltype(back)::value + 1>(queue, plane), held, 0);
+      });
+    }
+  } else if constexpr (kind == mirror_face) {
+    if constexpr (K > 0) level_plane<S, Phase, 2 * K>(queue, plane) = plane;
+  } else if constexpr (K < S::low(Stage)) {
+    level_plane<S, Phase, 2 * K + 1>(queue, plane) = plane;
+  }
+}
+
+// One level: takes plane p of its input in, and makes `plane` the plane p - high of its output; `rows` are those
+// beside the lane's in plane p - high of the input. With Edge a lane may hold cells at a face along x, with Check
+// planes may lie at or beyond a face along z.
+template <class S, int Level, int Phase, bool Edge, bool Check, class E>
+WW_FN void level(LevelQueue<S>& queue, Plane<S>& plane, const Beside<S>& rows, int p, LaneFaces faces,
+                 const TimeBlock& block, const HeldValues& held, const E& elements) {
+  constexpr int stage = Level % S::stages, high = S::high(stage);
+  if constexpr (!S::cross(stage)) widen<S, stage, Edge>(plane, faces, held);
+  if constexpr (Check && S::face(0, 1) != open_face) {
+    each(up_to<high>{}, [&](auto k) {
+      if (p - block.face_high[0] == decltype(k)::value) {
+        close_above<S, Phase, decltype(k)::value>(queue, plane, held);
+      }
+    });
+  }
+  if constexpr (Check && S::face(0, 0) != open_face && S::low(stage) > 0) {
+    each(up_to<S::low(stage) + 1>{}, [&](auto k) {
+      if (p - block.face_low[0] == decltype(k)::value) {
+        close_below<S, Phase, decltype(k)::value, stage>(queue, plane, held);
+      }
+    });
+  }
+  Plane<S>& centre = level_plane<S, Phase, high>(queue, plane);
+  if constexpr (S::cross(stage)) widen<S, stage, Edge>(centre, faces, held);
+  Plane<S> done;
+#pragma unroll
+  for (int i = 0; i < S::vy; i++) {
+    each(typename S::Fields{}, [&](auto f) {
+      constexpr int F = decltype(f)::value;
+#pragma unroll
+      for (int j = 0; j < S::vx; j++) done.template of<F>().at(i, j) = centre.template of<F>().at(i, j);
+    });
+#pragma unroll
+    for (int j = 0; j < S::vx; j++) {
+      using List = typename S::template Assigns<stage>;
+      const LevelNear<S, stage, Phase> near{queue, plane, rows, i, j};
+      AssignedOf<S, List> next;
+      each(List{}, [&](auto f) {
+        constexpr int F = decltype(f)::value;
+        next.template ref<F>() = InRegister<S, F>::get(centre.template of<F>().at(i, j));
+      });
+      S::template run<stage>(elements, near, next);
+      each(List{}, [&](auto f) {
+        constexpr int F = decltype(f)::value;
+        done.template of<F>().at(i, j) = InRegister<S, F>::put(next.template ref<F>());
+      });
+    }
+  }
+  queue.planes[Phase] = plane;
+  plane = done;
+}
+
+}  // namespace ww::stencil

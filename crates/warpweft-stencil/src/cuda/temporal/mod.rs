@@ -1,0 +1,16 @@
+//! Kernels that fuse several steps of any stencil in one pass over memory (levels.cuh, rows.cuh): which
+//! stencils they take, their shape, their text, and the launch over a region.
+
+mod block;
+mod candidates;
+mod parameters;
+mod shape;
+mod text;
+
+pub use block::TimeBlock;
+pub use candidates::temporal_shapes;
+#[cfg(test)]
+pub use parameters::held_values;
+pub use parameters::{Given, arguments, parameters};
+pub use shape::{TemporalShape, fuses, ghosts};
+pub use text::{KERNEL, write_temporal};

@@ -1,0 +1,318 @@
+//! The shape of a kernel that fuses several steps: what host and kernel agree on.
+
+use super::super::layout::axes;
+use crate::stage::RawTap;
+use crate::{Boundary, CudaPolicy, Spec, Stage};
+use warpweft_core::element::Unit;
+use warpweft_core::grid::Axes;
+
+/// Bytes of a sector of memory.
+const SECTOR: usize = 32;
+
+/// What lies beyond a face, as `face_kind` of levels.cuh numbers it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
+pub enum FaceKind {
+    /// Ghost cells that are computed like any others.
+    Open = 0,
+    /// One value.
+    Dirichlet = 1,
+    /// The cells before the face, in reverse.
+    Neumann = 2,
+    /// The same without the last.
+    Mirror = 3,
+}
+
+impl FaceKind {
+    const fn copies(self) -> bool {
+        matches!(self, Self::Neumann | Self::Mirror)
+    }
+}
+
+/// How a level of one stage takes rows in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lag {
+    /// Rows before the one that is computed which it needs.
+    pub low: usize,
+    /// Rows after it.
+    pub high: usize,
+    /// Whether no tap is off the cell along two axes.
+    pub cross: bool,
+    /// Per field, cells beside a lane's own along x, `[below, above]`.
+    pub wide: Vec<[usize; 2]>,
+    /// Per field, whether rows beside a lane's own are read.
+    pub tall: Vec<bool>,
+}
+
+/// What the host must know of a kernel that fuses several steps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TemporalShape {
+    /// Fields that any stage uses, ascending.
+    pub fields: Vec<usize>,
+    /// Fields that any stage assigns, ascending.
+    pub writes: Vec<usize>,
+    /// Of every stage.
+    pub lags: Vec<Lag>,
+    /// Along z, y and x.
+    pub faces: [[FaceKind; 2]; 3],
+    /// How far a step reads along each, all stages together, `[below, above]`.
+    pub reach: [[usize; 2]; 3],
+    /// Steps of a pass.
+    pub depth: usize,
+    /// Levels of a warp.
+    pub levels: usize,
+    /// Rows that a level keeps, and rows between two barriers.
+    pub kept: usize,
+    /// See `kept`.
+    pub group: usize,
+    /// Cells that are stored at once, for the narrowest field.
+    pub unit: usize,
+    /// Cells that rows of a region begin at a multiple of.
+    pub align: usize,
+    /// Cells beside those that a tile stores, along x.
+    pub overlap: [usize; 2],
+    /// The same along y.
+    pub overlap_y: [usize; 2],
+    /// Cells of a tile along x.
+    pub columns: usize,
+    /// Rows of a tile along y.
+    pub rows: usize,
+    /// Rows beside a lane's own that it needs, on either side: those of other warps.
+    pub beside: usize,
+    /// Cells of the last lane of a row, from 1.
+    pub last: usize,
+    /// Dynamic shared memory in bytes.
+    pub shared: usize,
+}
+
+/// [`TemporalShape::reach`].
+fn reach(stencil: &Spec) -> [[usize; 2]; 3] {
+    let reach = stencil.reach();
+    let [_, z, y, x] = axes(stencil.rank());
+    [z, y, x].map(|axis| axis.map_or([0; 2], |axis| reach[axis]))
+}
+
+/// The kind of every face along z, y and x; `None` where one is a function.
+fn faces(stencil: &Spec) -> Option<[[FaceKind; 2]; 3]> {
+    let [_, z, y, x] = axes(stencil.rank());
+    let mut kinds = [[FaceKind::Open; 2]; 3];
+    for (to, axis) in [z, y, x].into_iter().enumerate() {
+        let Some(axis) = axis else { continue };
+        for (kind, boundary) in kinds[to].iter_mut().zip(stencil.boundaries.0[axis]) {
+            *kind = match boundary {
+                Boundary::Periodic => FaceKind::Open,
+                Boundary::Dirichlet(_) => FaceKind::Dirichlet,
+                Boundary::Neumann => FaceKind::Neumann,
+                Boundary::Mirror => FaceKind::Mirror,
+                Boundary::Function => return None,
+            };
+        }
+    }
+    Some(kinds)
+}
+
+/// Whether several steps of `stencil` can be fused: in two dimensions with any footprint, in three with stars, with
+/// any fields and stages, but without faces that are functions, faults, or loops that depend on cells.
+pub fn fuses(stencil: &Spec) -> bool {
+    // Tiles compute beyond the volume, on anything, where nothing may be reported nor go on for ever.
+    let mut unit = Unit::new();
+    for stage in &stencil.stages {
+        stage.cuda(&mut unit);
+    }
+    let star = |stage: &dyn Stage| {
+        let axes = |tap: &RawTap| tap.offset.iter().filter(|&&offset| offset != 0).count();
+        stage.taps().iter().all(|tap| axes(tap) < 2)
+    };
+    let footprint = match stencil.rank() {
+        2 => true,
+        3 => stencil.stages.iter().all(|stage| star(&**stage)),
+        _ => false,
+    };
+    footprint
+        && !stencil.written_fields().is_empty()
+        && faces(stencil).is_some()
+        && !unit.faults()
+        && !unit.loops()
+}
+
+/// The lag of `stage`; faces along z that copy need the rows that they copy first.
+fn lag_of(stage: &dyn Stage, faces: &[[FaceKind; 2]; 3]) -> Lag {
+    let [_, z, y, x] = axes(stage.rank());
+    let fields = stage.cell_type().len();
+    let (wide, tall) = (vec![[0; 2]; fields], vec![false; fields]);
+    // Rows beside a warp's own are of a plane that was written a round before.
+    let ahead = usize::from(stage.rank() > 2);
+    let mut lag = Lag { low: 0, high: ahead, cross: true, wide, tall };
+    for tap in stage.taps() {
+        let [z, y, x] = [z, y, x].map(|axis| axis.map_or(0, |axis| tap.offset[axis]));
+        lag.low = lag.low.max(-z.min(0) as usize);
+        lag.high = lag.high.max(z.max(0) as usize);
+        lag.cross &= [z, y, x].iter().filter(|&&offset| offset != 0).count() < 2;
+        lag.tall[tap.field] |= y != 0;
+        let wide = &mut lag.wide[tap.field];
+        *wide = [wide[0].max(-x.min(0) as usize), wide[1].max(x.max(0) as usize)];
+    }
+    lag.high = match faces[0][0] {
+        FaceKind::Neumann => lag.high.max(lag.low.saturating_sub(1)),
+        FaceKind::Mirror => lag.high.max(lag.low),
+        _ => lag.high,
+    };
+    if faces[2].iter().any(|kind| kind.copies()) {
+        lag.wide.iter_mut().for_each(|wide| *wide = [wide[0].max(wide[1]); 2]);
+    }
+    lag
+}
+
+/// Rows that a level of this lag keeps: copies at a face come from as far behind as the ghost is ahead.
+fn kept_of(lag: &Lag, faces: &[[FaceKind; 2]; 3]) -> usize {
+    let below = if faces[0][0].copies() { 2 * lag.low } else { 0 };
+    let above = if faces[0][1].copies() { 2 * lag.high } else { 0 };
+    // Edges of a plane are read before those of the next in its place are written.
+    let edges = if lag.tall.contains(&true) { lag.high + 1 } else { 0 };
+    (lag.low + lag.high).max(below).max(above).max(edges)
+}
+
+/// The fields that any stage uses.
+fn used_fields(stencil: &Spec) -> Vec<usize> {
+    let stages = &stencil.stages;
+    let used = |f: &usize| {
+        stages.iter().any(|s| s.writes().contains(f) || s.taps().iter().any(|t| t.field == *f))
+    };
+    (0..stencil.cell.len()).filter(used).collect()
+}
+
+/// Rows beside a lane's own that any stage reads, in three dimensions.
+fn beside_of(stencil: &Spec) -> usize {
+    let offsets = stencil.stages.iter().flat_map(|stage| stage.taps());
+    match stencil.rank() {
+        2 => 0,
+        _ => offsets.map(|tap| tap.offset[1].unsigned_abs()).max().unwrap_or(0),
+    }
+}
+
+impl TemporalShape {
+    /// For a volume of `extents`; `None` where no tile of `policy` is possible: it is all overlap, or higher than
+    /// the volume, or a warp has no whole steps.
+    pub fn of(stencil: &Spec, policy: &CudaPolicy, extents: Axes<usize>) -> Option<Self> {
+        let (faces, fields) = (faces(stencil)?, used_fields(stencil));
+        let (depth, warps) = (policy.temporal_depth as usize, policy.warps as usize);
+        let [vx, vy, _] = policy.cells.map(|cells| cells as usize);
+        let flat = stencil.rank() == 2;
+        let row = extents[stencil.rank() - 1];
+        let lags: Vec<_> = stencil.stages.iter().map(|stage| lag_of(&**stage, &faces)).collect();
+        let kept = lags.iter().map(|lag| kept_of(lag, &faces)).max()?.max(1);
+        let group = if kept == 1 { 2 } else { kept };
+        let smallest = fields.iter().map(|&f| stencil.cell.size(f)).min()?;
+        let unit = (16 / smallest).min(vx);
+        let reach = reach(stencil);
+        let [below, above] = reach[2].map(|cells| (cells * depth).next_multiple_of(unit));
+        let mut shape = Self {
+            writes: stencil.written_fields(),
+            levels: if flat { depth / warps * lags.len() } else { depth * lags.len() },
+            align: (SECTOR / smallest).max(unit),
+            beside: beside_of(stencil),
+            rows: if flat { 1 } else { warps * vy },
+            overlap_y: reach[1].map(|cells| cells * depth),
+            last: if row.is_multiple_of(vx) { vx } else { row % vx },
+            // Lanes begin at multiples of their cells in every tile.
+            overlap: [below, (below + above).next_multiple_of(vx) - below],
+            shared: 0,
+            columns: 32 * vx,
+            fields,
+            lags,
+            faces,
+            reach,
+            depth,
+            kept,
+            group,
+            unit,
+        };
+        let slots = policy.prefetch as usize + 1;
+        let rounds = !flat || (depth.is_multiple_of(warps) && slots.is_multiple_of(group));
+        if depth == 0 || !rounds || vx * smallest < 4 || !shape.tiles(vx, vy, extents) {
+            return None;
+        }
+        shape.shared = shape.shared_bytes(stencil, slots, warps);
+        Some(shape)
+    }
+
+    /// Whether tiles of lanes of `vx` by `vy` cells have cells to store, and rows enough at closed faces.
+    fn tiles(&self, vx: usize, vy: usize, extents: Axes<usize>) -> bool {
+        let wide = self.lags.iter().flat_map(|lag| lag.wide.iter().flatten()).all(|&n| n <= vx);
+        let across = self.columns > self.overlap[0] + self.overlap[1];
+        if self.rows == 1 && self.beside == 0 && extents.rank() == 2 {
+            return wide && across;
+        }
+        // Closed faces along y are at the ends of tiles, and a mirror's source is among the rows before it.
+        let closed = self.closed(1, 0) || self.closed(1, 1);
+        let mirrors = self.faces[1].contains(&FaceKind::Mirror);
+        let fits = !closed || (extents[1] >= self.rows && (self.beside < vy || !mirrors));
+        let down = self.rows > self.overlap_y[0] + self.overlap_y[1] && self.beside <= vy;
+        wide && across && down && fits
+    }
+
+    /// Dynamic shared memory for `slots` planes in flight.
+    fn shared_bytes(&self, stencil: &Spec, slots: usize, warps: usize) -> usize {
+        let sizes = || self.fields.iter().map(|&f| stencil.cell.size(f));
+        let ring: usize = sizes().map(|size| self.columns * size).sum();
+        let hand: usize = sizes().map(|size| self.columns * size.max(4)).sum();
+        match stencil.rank() {
+            2 => slots * ring + (warps - 1) * 2 * self.group * hand,
+            _ => {
+                slots * ring * self.rows + self.kept * self.levels * warps * 2 * self.beside * hand
+            }
+        }
+    }
+
+    /// Rows of lag of a warp, which runs so many steps.
+    pub fn lag(&self) -> usize {
+        self.levels / self.lags.len() * self.lags.iter().map(|lag| lag.high).sum::<usize>()
+    }
+
+    /// Cells along x that tiles advance by.
+    pub fn inner(&self) -> usize {
+        self.columns - self.overlap[0] - self.overlap[1]
+    }
+
+    /// Rows before the end that the high face along z copies.
+    pub fn copied(&self) -> usize {
+        let high = self.lags.iter().map(|lag| lag.high).max().unwrap_or(0);
+        match self.faces[0][1] {
+            FaceKind::Neumann => high,
+            FaceKind::Mirror => high + 1,
+            _ => 0,
+        }
+    }
+
+    /// Groups of rows that the loop of most rows unrolls: a few rows, so that bookkeeping is shared.
+    pub fn unrolled(&self) -> usize {
+        if self.group <= 2 { 2 } else { 1 }
+    }
+
+    /// Rows that tiles advance by along y.
+    pub fn inner_y(&self) -> usize {
+        self.rows - self.overlap_y[0] - self.overlap_y[1]
+    }
+
+    /// Planes that a chunk goes through beside those that it stores.
+    pub fn overhead(&self) -> usize {
+        let steps = self.levels / self.lags.len();
+        let warps = self.depth / steps;
+        let below: usize = self.lags.iter().map(|lag| lag.low).sum();
+        self.depth * below + warps * self.lag() + (warps - 1) * self.group
+    }
+
+    /// Whether a face along z (0), y or x is closed at its low (0) or high end.
+    pub fn closed(&self, axis: usize, side: usize) -> bool {
+        self.faces[axis][side] != FaceKind::Open
+    }
+}
+
+/// Ghost cells that volumes need around them: for all steps of a pass beyond open faces, for one beyond others.
+pub fn ghosts(stencil: &Spec, depth: usize) -> Axes<[usize; 2]> {
+    let (radius, reach) = (stencil.radius(), stencil.reach());
+    Axes::from_fn(stencil.rank(), |axis| match stencil.boundaries.0[axis][0] {
+        Boundary::Periodic => reach[axis].map(|cells| cells * depth),
+        _ => radius[axis],
+    })
+}

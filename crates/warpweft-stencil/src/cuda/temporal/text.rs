@@ -1,0 +1,187 @@
+//! The text of a kernel that fuses several steps: its shape, and the kernel itself.
+
+use std::fmt::Write;
+
+use super::super::text::reach::type_of;
+use super::parameters::{Parameter, declaration, parameters};
+use super::shape::TemporalShape;
+use crate::{CudaPolicy, Spec};
+
+const LEVELS: &str = include_str!("levels.cuh");
+const COPIES: &str = include_str!("copies.cuh");
+const ROWS: &str = include_str!("rows.cuh");
+const VOLUMES: &str = include_str!("volumes.cuh");
+
+/// The name of the kernel.
+pub const KERNEL: &str = "ww_time_block";
+
+fn list<T: ToString>(numbers: impl IntoIterator<Item = T>) -> String {
+    let numbers: Vec<_> = numbers.into_iter().map(|number| number.to_string()).collect();
+    numbers.join(", ")
+}
+
+/// Writes the kernel of `shape` for stages whose functors have these names.
+pub fn write_temporal(
+    text: &mut String,
+    stencil: &Spec,
+    functors: &[String],
+    (policy, shape): (&CudaPolicy, &TemporalShape),
+) -> std::fmt::Result {
+    text.push_str(LEVELS);
+    text.push_str(COPIES);
+    text.push_str(if stencil.rank() == 2 { ROWS } else { VOLUMES });
+    write_shape(text, stencil, (policy, shape))?;
+    write_elements(text, functors)?;
+    let parameters = parameters(stencil, shape);
+    let declared = declaration(stencil, &parameters, functors);
+    let (threads, blocks) = (32 * policy.warps, policy.min_blocks);
+    writeln!(
+        text,
+        "extern \"C\" __global__ void __launch_bounds__({threads}, {blocks}) {KERNEL}({declared}) {{"
+    )?;
+    for (n, functor) in functors.iter().enumerate() {
+        if !parameters.contains(&Parameter::Element(n)) {
+            writeln!(text, "  const {functor} stage{n}{{}};")?;
+        }
+    }
+    let pointers = shape.fields.iter().map(|f| match shape.writes.contains(f) {
+        true => format!("{{in{f}, out{f}}}"),
+        false => format!("{{in{f}, nullptr}}"),
+    });
+    let stages = (0..functors.len()).map(|n| format!("stage{n}"));
+    writeln!(
+        text,
+        "  const ww::stencil::Pointers<ww_time_shape> fields{{{}}};
+  const ww_time_elements elements{{{}}};
+  ww::stencil::time_block<ww_time_shape>(fields, block, held, elements);
+}}",
+        list(pointers),
+        list(stages)
+    )
+}
+
+/// The element functions of a step's stages.
+fn write_elements(text: &mut String, functors: &[String]) -> std::fmt::Result {
+    writeln!(text, "struct ww_time_elements {{")?;
+    for (n, functor) in functors.iter().enumerate() {
+        writeln!(text, "  const {functor}& stage{n};")?;
+    }
+    text.push_str("};\n");
+    text.push_str("template <int Stage, class Near, class Next>\n");
+    text.push_str(
+        "WW_FN void ww_time_run(const ww_time_elements& elements, const Near& near, Next& next) {\n",
+    );
+    for n in 0..functors.len() {
+        writeln!(text, "  if constexpr (Stage == {n}) elements.stage{n}(near, next);")?;
+    }
+    text.push_str("}\n");
+    Ok(())
+}
+
+fn write_shape(
+    text: &mut String,
+    stencil: &Spec,
+    (policy, shape): (&CudaPolicy, &TemporalShape),
+) -> std::fmt::Result {
+    let types = (0..stencil.cell.len()).map(|f| type_of(stencil.cell, f));
+    let assigns = stencil
+        .stages
+        .iter()
+        .map(|stage| format!("ww::stencil::indices<{}>", list(stage.writes())));
+    let before: usize = shape.lags.iter().map(|lag| lag.low).sum();
+    let closing = shape.lags.iter().map(|lag| lag.low + 1).max().unwrap_or(1);
+    let margin = shape.lags.iter().flat_map(|lag| lag.wide.iter().flatten()).max().unwrap_or(&0);
+    let CudaPolicy { cells, warps, prefetch, .. } = *policy;
+    let TemporalShape { depth, levels, kept, group, unit, last, shared, .. } = *shape;
+    write!(
+        text,
+        "template <int Stage, class Near, class Next>
+WW_FN void ww_time_run(const struct ww_time_elements& elements, const Near& near, Next& next);
+struct ww_time_shape {{
+  template <int F>
+  using Type = ww::stencil::pick<F, {types}>;
+  template <int Stage>
+  using Assigns = ww::stencil::pick<Stage, {assigns}>;
+  using Fields = ww::stencil::indices<{fields}>;
+  using Used = Fields;
+  using Writes = ww::stencil::indices<{writes}>;
+  static constexpr int dims = {dims}, vx = {vx}, vy = {vy}, beside = {beside}, warps = {warps}, prefetch = {prefetch};
+  static constexpr int depth = {depth}, stages = {stages}, levels = {levels}, lag = {lag};
+  static constexpr int before = {before}, copied = {copied}, closing = {closing}, kept = {kept}, group = {group};
+  static constexpr int unrolled = {unrolled}, margin = {margin}, unit = {unit}, last = {last};
+  static constexpr int overlap_low = {overlap_low}, overlap_high = {overlap_high};
+  static constexpr int overlap_above = {overlap_above}, overlap_below = {overlap_below}, shared_bytes = {shared};
+",
+        types = list(types),
+        assigns = list(assigns),
+        fields = list(&shape.fields),
+        writes = list(&shape.writes),
+        dims = stencil.rank(),
+        vx = cells[0],
+        vy = cells[1],
+        beside = shape.beside,
+        stages = shape.lags.len(),
+        unrolled = shape.unrolled(),
+        lag = shape.lag(),
+        copied = shape.copied(),
+        overlap_above = shape.overlap_y[0],
+        overlap_below = shape.overlap_y[1],
+        overlap_low = shape.overlap[0],
+        overlap_high = shape.overlap[1],
+    )?;
+    write_tables(text, stencil, shape)
+}
+
+/// What differs by stage, field or face, and the call of a stage.
+fn write_tables(text: &mut String, stencil: &Spec, shape: &TemporalShape) -> std::fmt::Result {
+    table(text, "low", shape.lags.iter().map(|lag| lag.low))?;
+    table(text, "high", shape.lags.iter().map(|lag| lag.high))?;
+    table(text, "cross", shape.lags.iter().map(|lag| usize::from(lag.cross)))?;
+    let kinds = shape.faces.map(|sides| format!("{{{}}}", list(sides.map(|kind| kind as i32))));
+    writeln!(
+        text,
+        "  WW_FN static constexpr int face(int axis, int side) {{
+    const int all[3][2] = {{{}}};
+    return all[axis][side];
+  }}",
+        list(kinds)
+    )?;
+    let wide = shape.lags.iter().map(|lag| {
+        format!("{{{}}}", list(lag.wide.iter().map(|wide| format!("{{{}}}", list(wide)))))
+    });
+    let tall = shape.lags.iter().map(|lag| format!("{{{}}}", list(&lag.tall)));
+    writeln!(
+        text,
+        "  WW_FN static constexpr int wide(int stage, int field, int side) {{
+    const int all[{}][{}][2] = {{{}}};
+    return all[stage][field][side];
+  }}
+  WW_FN static constexpr bool tall(int stage, int field) {{
+    const bool all[{}][{}] = {{{}}};
+    return all[stage][field];
+  }}
+  template <int Stage, class E, class Near, class Next>
+  WW_FN static void run(const E& elements, const Near& near, Next& next) {{
+    ww_time_run<Stage>(elements, near, next);
+  }}
+}};",
+        shape.lags.len(),
+        stencil.cell.len(),
+        list(wide),
+        shape.lags.len(),
+        stencil.cell.len(),
+        list(tall)
+    )
+}
+
+/// A number for each stage.
+fn table(text: &mut String, name: &str, numbers: impl Iterator<Item = usize>) -> std::fmt::Result {
+    writeln!(
+        text,
+        "  WW_FN static constexpr int {name}(int stage) {{
+    const int all[] = {{{}}};
+    return all[stage];
+  }}",
+        list(numbers)
+    )
+}

@@ -1,0 +1,324 @@
+// Volumes: several steps of a three-dimensional star in one pass over memory. A block streams planes along z;
+// every warp runs all levels (levels.cuh) on its rows of a tile, a plane of each level in every round.
+//
+// Grid:   (tiles of x, tiles of y, chunks of planes); chunks are slowest, so neighbours run side by side and
+//         meet in L2.
+// Block:  32 lanes of `vx` cells along x, `warps` of `vy` rows along y.
+// Shared: of every level the first and the last `beside` rows of a warp in the last `kept` planes, as in
+//         registers: [slot][level][warp][first, last][row]; then the planes in flight, `prefetch` + 1 of them,
+//         each lane's words its own: no barrier.
+// Invariants: no tap is off the cell along two axes, and a stage looks at least one plane ahead, so rows beside a
+// warp's own are those of a plane that was written rounds before: one barrier a plane. `kept` is above any
+// stage's `high`, so a slot is read before it is written again. Tiles' overlap cells are computed from garbage at
+// the ends and dropped; a tile that ends a closed axis ends at its last row.
+// Source of the idea: 2.5D streaming with register pipelines (AN5D, EBISU).
+#pragma once
+
+namespace ww::stencil {
+
+template <class S>
+struct Slab {
+  static constexpr int plane_bytes = row_bytes<S, true>() * S::vy;   // of a warp
+  static constexpr int ring = plane_bytes * S::warps;
+  static constexpr int edge = row_bytes<S, false>();                 // a row of all fields
+  static constexpr int slots = S::prefetch + 1;
+  static constexpr int edges = S::kept * S::levels * S::warps * 2 * S::beside * edge;
+
+  const Pointers<S>& fields;
+  const TimeBlock& block;
+  const HeldValues& held;
+  LevelQueue<S> queue[S::levels];
+  char* shared;            // the lane's 16 bytes of every 512
+  LaneFaces faces;
+  bool face_above, face_below;  // the warp's first row is the first inside the low face along y; its last the last
+  int warp, lane, first, end;
+  int next_plane;          // that is requested
+  i64 at_in, at_out;       // the thread's first cell of that plane, and of the plane that is stored
+  int slot;                // of the ring, in bytes
+  unsigned whole, part;    // a bit for each unit of cells of a row: it is stored; only its cells of the volume are
+  unsigned rows;           // a bit for each row that is stored
+  int cells;               // the lane's cells before the volume's end
+
+  template <class T>
+  WW_FN T* place(char* at) const {
+    constexpr int bytes = unit_of<S, T>() * int(sizeof(T));
+    return reinterpret_cast<T*>(at + (bytes - 16) * lane);
+  }
+  WW_FN char* in_flight(int at) const { return shared + edges + warp * plane_bytes + at; }
+
+  WW_FN void request(int to) {
+    each(typename S::Fields{}, [&](auto f) {
+      constexpr int F = decltype(f)::value;
+      using T = typename S::template Type<F>;
+      constexpr int N = unit_of<S, T>(), bytes = N * int(sizeof(T));
+      T* own = place<T>(in_flight(to) + S::vy * bytes_before<S, true>(F, typename S::Fields{}));
+      const T* from = fields.template in<F>() + at_in;
+#pragma unroll
+      for (int i = 0; i < S::vy; i++) {
+#pragma unroll
+        for (int q = 0; q < S::vx / N; q++) {
+          copy_ahead<bytes>(shared_at(__cvta_generic_to_shared(own)) + (i * (S::vx / N) + q) * 32 * bytes,
+                            from + i * block.y + q * N);
+        }
+      }
+    });
+    close_copies();
+    // Planes beyond the room of an array are the last within it.
+    at_in += next_plane >= block.room_low[0] && next_plane < block.room_high[0] - 1 ? block.z : 0;
+    next_plane++;
+  }
+
+  WW_FN void load(Plane<S>& plane) const {
+    each(typename S::Fields{}, [&](auto f) {
+      constexpr int F = decltype(f)::value;
+      using T = typename S::template Type<F>;
+      constexpr int N = unit_of<S, T>();
+      const T* own = place<T>(in_flight(slot) + S::vy * bytes_before<S, true>(F, typename S::Fields{}));
+#pragma unroll
+      for (int i = 0; i < S::vy; i++) {
+        T cells[S::vx];
+#pragma unroll
+        for (int q = 0; q < S::vx / N; q++) {
+          load_vector<N, memory::plain>(own + (i * (S::vx / N) + q) * 32 * N, cells + q * N);
+        }
+#pragma unroll
+        for (int j = 0; j < S::vx; j++) plane.template of<F>().at(i, j) = InRegister<S, F>::put(cells[j]);
+      }
+    });
+  }
+
+  // The row of a warp's edge in shared memory; `n` counts its first rows, then its last.
+  WW_FN char* edge_row(int place, int level, int of_warp, int n) const {
+    return shared + (((place * S::levels + level) * S::warps + of_warp) * 2 * S::beside + n) * edge;
+  }
+
+  // Writes the first and the last rows of a plane.
+  template <int Level, int Place>
+  WW_FN void put_edges(const Plane<S>& plane) const {
+    each(up_to<2 * S::beside>{}, [&](auto n) {
+      constexpr int N = decltype(n)::value, row = N < S::beside ? N : S::vy - 2 * S::beside + N;
+      char* to = edge_row(Place, Level, warp, N);
+      each(typename S::Fields{}, [&](auto f) {
+        constexpr int F = decltype(f)::value;
+        if constexpr (S::tall(Level % S::stages, F)) {
+          using C = RegisterType<S, F>;
+          constexpr int U = unit_of<S, C>();
+          C* own = place<C>(to + bytes_before<S, false>(F, typename S::Fields{}));
+#pragma unroll
+          for (int q = 0; q < S::vx / U; q++) {
+            store_vector<U>(own + q * 32 * U, &plane.template of<F>().at(row, q * U));
+          }
+        }
+      });
+    });
+  }
+  // Fetches the rows beside the warp's own: the last of the warp before it, the first of the one after.
+  template <int Level, int Place>
+  WW_FN void get_edges(Beside<S>& rows) const {
+    const int above = warp > 0 ? warp - 1 : 0, below = warp < S::warps - 1 ? warp + 1 : warp;
+    each(up_to<S::beside>{}, [&](auto n) {
+      constexpr int N = decltype(n)::value;
+      char* last = edge_row(Place, Level, above, S::beside + N);
+      char* leading = edge_row(Place, Level, below, N);
+      each(typename S::Fields{}, [&](auto f) {
+        constexpr int F = decltype(f)::value;
+        if constexpr (S::tall(Level % S::stages, F)) {
+          using C = RegisterType<S, F>;
+          constexpr int U = unit_of<S, C>(), at = bytes_before<S, false>(F, typename S::Fields{});
+#pragma unroll
+          for (int q = 0; q < S::vx / U; q++) {
+            load_vector<U, memory::plain>(place<C>(last + at) + q * 32 * U, &rows.above.template of<F>().at(N, q * U));
+            load_vector<U, memory::plain>(place<C>(leading + at) + q * 32 * U,
+                                          &rows.below.template of<F>().at(N, q * U));
+          }
+        }
+      });
+    });
+  }
+
+  // Gives the rows beyond faces along y their values, given the plane that they are beside.
+  WW_FN void close_rows(const Plane<S>& plane, Beside<S>& rows) const {
+    each(typename S::Fields{}, [&](auto f) {
+      constexpr int F = decltype(f)::value;
+      const auto& own = plane.template of<F>();
+#pragma unroll
+      for (int k = 1; k <= S::beside; k++) {
+#pragma unroll
+        for (int j = 0; j < S::vx; j++) {
+          if constexpr (S::face(1, 0) != open_face) {
+            constexpr int kind = S::face(1, 0), back = kind == mirror_face ? 0 : 1;
+            const auto ghost = kind == dirichlet_face ? held_value<S, F>(held, 1, 0) : own.at(k - back, j);
+            auto& row = rows.above.template of<F>().at(S::beside - k, j);
+            row = face_above ? ghost : row;
+          }
+          if constexpr (S::face(1, 1) != open_face) {
+            constexpr int kind = S::face(1, 1), back = kind == mirror_face ? 1 : 0;
+            const auto ghost =
+                kind == dirichlet_face ? held_value<S, F>(held, 1, 1) : own.at(S::vy - k - back, j);
+            auto& row = rows.below.template of<F>().at(k - 1, j);
+            row = face_below ? ghost : row;
+          }
+        }
+      }
+    });
+  }
+
+  template <bool Parts>
+  WW_FN void store(const Plane<S>& plane) const {
+    each(typename S::Writes{}, [&](auto f) {
+      constexpr int F = decltype(f)::value;
+      using T = typename S::template Type<F>;
+      constexpr int N = unit_of<S, T>();
+#pragma unroll
+      for (int i = 0; i < S::vy; i++) {
+        T* to = fields.template out<F>() + at_out + i * block.y;
+        if (!(rows >> i & 1)) continue;
+#pragma unroll
+        for (int q = 0; q < S::vx / N; q++) {
+          T values[N];
+#pragma unroll
+          for (int j = 0; j < N; j++) values[j] = InRegister<S, F>::get(plane.template of<F>().at(i, q * N + j));
+          if (whole >> (q * N / S::unit) & 1) {
+            store_vector<N>(to + q * N, values);
+          } else if (Parts && (part >> (q * N / S::unit) & 1)) {
+#pragma unroll
+            for (int j = 0; j < N; j++) {
+              if (q * N + j < cells) to[q * N + j] = values[j];
+            }
+          }
+        }
+      }
+    });
+  }
+
+  template <int Level, int Phase, bool Edge, bool Check, class E>
+  WW_FN void levels_from(Plane<S>& plane, int p, const E& elements) {
+    if constexpr (Level < S::levels) {
+      constexpr int high = S::high(Level % S::stages);
+      Beside<S> rows;
+      Plane<S> newest = plane;
+      if constexpr (S::beside > 0) {
+        get_edges<Level, level_slot<S, Phase, high>()>(rows);
+        if constexpr (Edge) {
+          if (face_above || face_below) {
+            close_rows(level_plane<S, Phase, high>(queue[Level], plane), rows);
+          }
+        }
+      }
+      level<S, Level, Phase, Edge, Check>(queue[Level], plane, rows, p, faces, block, held, elements);
+      if constexpr (S::beside > 0) put_edges<Level, Phase>(newest);
+      levels_from<Level + 1, Phase, Edge, Check>(plane, p - high, elements);
+    }
+  }
+
+  // Takes plane s in.
+  template <int Phase, bool Edge, bool Check, class E>
+  WW_FN void step(int s, const E& elements) {
+    Plane<S> plane;
+    await_copies<S::prefetch - 1>();
+    load(plane);
+    request(slot == 0 ? S::prefetch * ring : slot - ring);
+    slot = slot == S::prefetch * ring ? 0 : slot + ring;
+    levels_from<0, Phase, Edge, Check>(plane, s, elements);
+    const int z = s - S::lag;
+    if (z >= first && z < end) store<Edge>(plane);
+    at_out += block.z;
+    __syncthreads();
+  }
+  template <bool Edge, bool Check, class E, int... P>
+  WW_FN void planes(int s, const E& elements, indices<P...>) {
+    (step<P, Edge, Check>(s + P, elements), ...);
+  }
+  template <bool Edge, bool Check, class E>
+  WW_FN void groups(int& s, int to, int last, const E& elements) {
+#pragma unroll 1
+    for (; s < to && s + S::kept <= last; s += S::kept) planes<Edge, Check>(s, elements, up_to<S::kept>{});
+  }
+
+  template <class E>
+  WW_FN void run(bool edge, i64 corner, const E& elements) {
+    constexpr int back = S::lag - S::high(S::stages - 1);  // of the last level's newest plane
+    int s = first_read<S>(block, first);
+    const int to = end + S::lag;
+    at_out = (s - S::lag) * block.z + corner;
+    // Planes of which no level meets a face: from `low` on, before `high`. Loops of their own, so that registers
+    // are allotted to each alone.
+    const int low = block.face_low[0] + S::closing + back, high = block.face_high[0];
+    if constexpr (S::face(0, 0) != open_face) groups<true, true>(s, to, low + S::kept - 1, elements);
+    if (edge) {
+      groups<true, false>(s, to, high, elements);
+    } else {
+      groups<false, false>(s, to, high, elements);
+    }
+    if constexpr (S::face(0, 1) != open_face) groups<true, true>(s, to, TimeBlock::far * 2, elements);
+  }
+};
+
+// The tile of block (x, y) over chunk z.
+template <class S, class E>
+WW_FN void time_block(const Pointers<S>& fields, const TimeBlock& block, const HeldValues& held,
+                      const E& elements) {
+  static_assert(S::shared_bytes == Slab<S>::edges + Slab<S>::ring * Slab<S>::slots,
+                "host and kernel disagree on shared memory");
+  extern __shared__ __align__(128) char shared_memory[];
+  constexpr int columns = 32 * S::vx, inner = columns - S::overlap_low - S::overlap_high;
+  constexpr int tall = S::warps * S::vy, inner_y = tall - S::overlap_above - S::overlap_below;
+  const int lane = threadIdx.x, warp = threadIdx.y;
+  Slab<S> slab{fields, block, held};
+  slab.shared = shared_memory + lane * 16;
+  slab.warp = warp;
+  slab.lane = lane;
+  slab.first = block.low[0] + int(blockIdx.z) * block.chunk;
+  slab.end = lower(slab.first + block.chunk, block.high[0]);
+  const int tile_x = block.origin[1] + int(blockIdx.x) * inner, x = tile_x + lane * S::vx;
+  const bool last_x = blockIdx.x == gridDim.x - 1, last_y = blockIdx.y == gridDim.y - 1;
+  // The last tile along y ends where the axis does.
+  int tile_y = block.origin[0] + int(blockIdx.y) * inner_y;
+  if (last_y) tile_y = lower(tile_y, block.last_tile);
+  const int y = tile_y + warp * S::vy;
+  slab.faces = {x == block.face_low[2], x + S::last == block.face_high[2]};
+  slab.face_above = y == block.face_low[1];
+  slab.face_below = y + S::vy == block.face_high[1];
+  // The outermost tiles have no overlap cells beyond a face.
+  const int from = blockIdx.x == 0 ? block.low[2] : tile_x + S::overlap_low;
+  const int to = last_x ? block.high[2] : tile_x + columns - S::overlap_high;
+  slab.whole = slab.part = slab.rows = 0;
+  slab.cells = block.high[2] - x;
+  for (int u = 0; u < S::vx / S::unit; u++) {
+    const int c = x + u * S::unit;
+    if (c < from || c >= to) continue;
+    (c + S::unit <= block.high[2] ? slab.whole : slab.part) |= 1u << u;
+  }
+  const int from_y = blockIdx.y == 0 ? block.low[1] : tile_y + S::overlap_above;
+  const int to_y = last_y ? block.high[1] : tile_y + tall - S::overlap_below;
+  for (int i = 0; i < S::vy; i++) slab.rows |= unsigned(y + i >= from_y && y + i < to_y) << i;
+  slab.slot = 0;
+  slab.next_plane = first_read<S>(block, slab.first);
+  const int plane_read = higher(block.room_low[0], lower(slab.next_plane, block.room_high[0] - 1));
+  const int x_read = higher(block.room_low[2], lower(x, block.room_high[2] - S::vx));
+  slab.at_in = plane_read * block.z + y * block.y + x_read;
+#pragma unroll
+  for (int n = 0; n < S::levels; n++) {
+#pragma unroll
+    for (int k = 0; k < S::kept; k++) {
+      each(typename S::Fields{}, [&](auto f) {
+        constexpr int F = decltype(f)::value;
+#pragma unroll
+        for (int i = 0; i < S::vy; i++) {
+#pragma unroll
+          for (int e = -S::margin; e < S::vx + S::margin; e++) {
+            slab.queue[n].planes[k].template of<F>().at(i, e) = 0;
+          }
+        }
+      });
+    }
+  }
+#pragma unroll
+  for (int k = 0; k < S::prefetch; k++) slab.request(k * Slab<S>::ring);
+  const bool edge = tile_x <= block.face_low[2] || tile_x + columns >= block.face_high[2] ||
+                    tile_x + columns > block.high[2] || tile_y <= block.face_low[1] ||
+                    tile_y + tall >= block.face_high[1];
+  slab.run(edge, y * block.y + x, elements);
+}
+
+}  // namespace ww::stencil
