@@ -31,7 +31,7 @@ fn help_tells_the_defaults() {
         let help = warpweft(&format!("run {line} --help")).fine();
         let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(help.contains(&format!("[default: {size}")), "{line}: {help}");
-        assert!(help.contains(&format!("Steps to do [default: {steps}]")), "{line}: {help}");
+        assert!(help.contains(&format!("Number of steps [default: {steps}]")), "{line}: {help}");
     }
     // What tuning lacks it does not speak of.
     for app in ["heat", "life", "seismic"] {
