@@ -3,11 +3,11 @@
 use std::time::Instant;
 
 use super::exchange::{BoundarySplit, Cells, Endpoint, Route, Routes, decline, single};
-use super::halo::Margin;
 use super::plan::{Region, Sweep};
-use super::points::{add_to, value_of};
-use super::residual::Residual;
-use super::total::Total;
+use crate::plan::halo::Margin;
+use crate::spec::points::{add_to, value_of};
+use crate::spec::residual::Residual;
+use crate::spec::total::Total;
 use warpweft_core::cluster::{Tag, Transport};
 use warpweft_core::element::CellType;
 use warpweft_core::error::{Error, Result};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::hashed::{Reader, damaged};
 use super::manifest::{Manifest, PartFile};
 use super::{Origin, State, region_of};
-use crate::points::Points;
+use crate::spec::points::Points;
 use crate::{Region, Span};
 use warpweft_core::element::CellType;
 use warpweft_core::error::{Error, Result};

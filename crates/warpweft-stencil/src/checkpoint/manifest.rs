@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::hashed::Sum;
 use super::probes::ProbesFile;
-use crate::identity::Part;
+use crate::spec::identity::Part;
 use warpweft_core::element::ScalarKind;
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::io::Stated;

@@ -18,9 +18,9 @@ pub(crate) use load::Saved;
 use manifest::Manifest;
 pub(crate) use save::Saver;
 
-use super::identity::Part;
 use super::plan::Region;
 use super::spec::Spec;
+use crate::spec::identity::Part;
 use warpweft_core::cluster::{Transport, agree_on};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::Axes;
@@ -56,7 +56,7 @@ pub(crate) struct Origin {
     pub of: String,
     /// What it is of, as [`Spec::parts`] tells it.
     pub parts: Vec<Part>,
-    /// The [fingerprint](super::fingerprint) of the initial state.
+    /// The [fingerprint](crate::spec::fingerprint) of the initial state.
     pub start: String,
 }
 

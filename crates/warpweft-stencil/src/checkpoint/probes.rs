@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::hashed::{Growing, Reader, Sum, damaged};
 use super::save::KEPT;
-use crate::points::{Points, RawProbe};
+use crate::spec::points::{Points, RawProbe};
 use warpweft_core::error::Result;
 use warpweft_core::report::Series;
 

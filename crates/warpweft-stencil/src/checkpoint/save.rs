@@ -12,7 +12,7 @@ use super::manifest::{FORMAT, Manifest, NAME, PartFile};
 use super::probes::{self, Records};
 use super::{Cut, Origin, State, folder_name, step_of, steps};
 use crate::Region;
-use crate::points::Points;
+use crate::spec::points::Points;
 use warpweft_core::cluster::{Transport, agree_on, gather_fine};
 use warpweft_core::element::{CellType, ScalarKind};
 use warpweft_core::error::{Error, Result};

@@ -6,7 +6,7 @@
 use super::arrays::Arrays;
 use super::ghosts::Box4;
 use super::layout::{Layout, canonical};
-use crate::functions::{FaceFunction, Times};
+use crate::spec::functions::{FaceFunction, Times};
 use crate::{Face, Source, Spec};
 use warpweft_core::cpu::{Pool, WorkerPanic};
 use warpweft_core::element::MAX_FIELDS;

@@ -18,15 +18,15 @@ mod traverse;
 
 use std::sync::Arc;
 
-use super::cone::Cones;
 use super::exchange::Cells;
 use super::executor::SweepExecutor;
 use super::plan::{Region, Sweep};
 use super::policy::CpuPolicy;
-use super::residual::Residual;
 use super::spec::Spec;
-use super::stage::StageList;
-use super::total::Total;
+use crate::plan::cone::Cones;
+use crate::spec::residual::Residual;
+use crate::spec::stage::StageList;
+use crate::spec::total::Total;
 use arrays::Arrays;
 use change::Change;
 use faces::Faces;

@@ -350,7 +350,7 @@ mod tests {
             let mut cell =
                 warpweft_core::grid::RawVolume::zeroed(stencil.cell, Axes::filled(dims, 1))
                     .unwrap();
-            let times = crate::functions::Times { never: 0, now: 0, next: u32::MAX };
+            let times = crate::spec::functions::Times { never: 0, now: 0, next: u32::MAX };
             stencil.hold((axis, face, told), (5, times), &mut cell, Axes::filled(dims, 0));
             let place = axes(dims).into_iter().zip(layout.strides);
             let index = place.map(|(axis, stride)| axis.map_or(0, |a| at[a] * stride as isize));

@@ -10,7 +10,7 @@ use super::layout::{Layout, axes};
 use super::sweeps::CudaSweeps;
 use super::text::{TripShape, single};
 use crate::exchange::BoundarySplit;
-use crate::halo::Margin;
+use crate::plan::halo::Margin;
 use crate::{CudaKernel, CudaPolicy, Region};
 use warpweft_core::cuda::Stream;
 use warpweft_core::error::Result;

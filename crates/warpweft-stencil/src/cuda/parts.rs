@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::arrays::STEP;
 use super::queue::Queued;
 use super::sweeps::CudaSweeps;
-use crate::cone::Cone;
+use crate::plan::cone::Cone;
 use crate::{Region, Sweep};
 use warpweft_core::error::Result;
 

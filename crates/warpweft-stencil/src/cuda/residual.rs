@@ -2,7 +2,7 @@
 
 use super::layout::Layout;
 use crate::Residual;
-use crate::total::Total;
+use crate::spec::total::Total;
 use warpweft_core::cuda::{Args, Buffer, Kernel, Launch, Module, Stream};
 use warpweft_core::element::ScalarKind;
 use warpweft_core::error::Result;

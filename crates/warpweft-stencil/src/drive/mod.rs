@@ -8,6 +8,7 @@ mod cut;
 mod depth;
 pub(crate) mod devices;
 mod hybrid;
+mod pace;
 mod plans;
 mod rank_report;
 mod ranks;

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use crate::drive::task::Distribution;
 use crate::exchange::{HaloMessage, halo_messages};
-use crate::halo::{Reach, footprints};
+use crate::plan::halo::{Reach, footprints};
 use crate::spec::Spec;
 
 /// Per phase of a halo exchange, the messages that this rank sends or receives.

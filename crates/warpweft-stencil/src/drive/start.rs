@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::checkpoint::Saved;
-use crate::halo::Span;
+use crate::plan::halo::Span;
 use warpweft_core::error::Result;
 use warpweft_core::grid::{Axes, RawVolume};
 

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
+use super::pace::Pace as SweepPace;
 use crate::checkpoint::State;
 use crate::drive::depth::pace::Pace;
 use crate::drive::depth::search::Search;
@@ -14,12 +15,11 @@ use crate::drive::stops::Stops;
 use crate::drive::subdomain::{Advanced, LocalSubdomain};
 use crate::drive::task::Distribution;
 use crate::exchange::HaloMessage;
-use crate::halo::footprints;
 use crate::model::Trip;
-use crate::pace::Pace as SweepPace;
-use crate::residual::Residual;
+use crate::plan::halo::footprints;
 use crate::spec::Spec;
-use crate::total::Total;
+use crate::spec::residual::Residual;
+use crate::spec::total::Total;
 use warpweft_core::cluster::{Transport, agree, broadcast, gather};
 use warpweft_core::error::Result;
 use warpweft_core::run::Stop;

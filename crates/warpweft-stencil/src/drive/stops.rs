@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use crate::pace::Pace;
+use super::pace::Pace;
 use warpweft_core::cluster::{Transport, broadcast};
 use warpweft_core::error::Result;
 use warpweft_core::run::Stop;

@@ -6,21 +6,21 @@
 
 use std::time::Instant;
 
-use crate::boundary::{Boundaries, Boundary, Face};
 use crate::drive::ranks::points::of_subdomain;
 use crate::drive::start::Start;
 use crate::exchange::{
     BoundarySplit, Cells, Endpoint, HaloMessage, Piece, Route, Routes, sent_depth,
 };
 use crate::executor::SweepExecutor;
-use crate::functions::Frame;
-use crate::halo::Span;
-use crate::partition::Partition;
+use crate::plan::halo::Span;
+use crate::plan::partition::Partition;
 use crate::plan::{Region, Sweep};
-use crate::points::Points;
-use crate::residual::Residual;
 use crate::spec::Spec;
-use crate::total::Total;
+use crate::spec::boundary::{Boundaries, Boundary, Face};
+use crate::spec::functions::Frame;
+use crate::spec::points::Points;
+use crate::spec::residual::Residual;
+use crate::spec::total::Total;
 use warpweft_core::cluster::Transport;
 use warpweft_core::element::CellType;
 use warpweft_core::error::Result;

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use super::pace::Pace;
 use crate::checkpoint::{Saver, State};
 use crate::cpu::CpuSweeps;
 use crate::drive::cut::feasible::check_depth;
@@ -16,11 +17,10 @@ use crate::exchange::Endpoint;
 use crate::exchange::Route;
 use crate::exchange::halo_messages;
 use crate::executor::SweepExecutor;
-use crate::halo::{Footprint, Reach, footprints};
 use crate::model::Trip;
-use crate::pace::Pace;
-use crate::partition::Partition;
 use crate::plan::Region;
+use crate::plan::halo::{Footprint, Reach, footprints};
+use crate::plan::partition::Partition;
 use crate::policy::CpuPolicy;
 use crate::spec::{Spec, Stencil};
 use warpweft_core::cluster::{Transport, in_process};

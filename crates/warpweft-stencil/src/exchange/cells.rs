@@ -1,7 +1,7 @@
 //! Boxes of cells and the bytes they come in.
 
-use crate::halo::Span;
 use crate::plan::Region;
+use crate::plan::halo::Span;
 use warpweft_core::element::{CellType, ScalarKind};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::Axes;

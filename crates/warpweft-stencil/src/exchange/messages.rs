@@ -6,9 +6,9 @@
 //! 3^D − 1 in all. Messages of one phase may travel in any order; a part must have received its
 //! messages of a phase before it packs those of the next.
 
-use crate::boundary::Face;
-use crate::halo::{Reach, Span};
-use crate::partition::Partition;
+use crate::plan::halo::{Reach, Span};
+use crate::plan::partition::Partition;
+use crate::spec::boundary::Face;
 use warpweft_core::cluster::Tag;
 use warpweft_core::element::FieldInfo;
 use warpweft_core::grid::Axes;

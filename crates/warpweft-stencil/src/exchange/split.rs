@@ -1,10 +1,10 @@
 //! The last launch before a swap in two parts: the boundary, whose cells are sent, and the interior, which is computed
 //! while they are on their way. Pure functions of boxes. Not: what suits a GPU's trips (`cuda/halves.rs`).
 
-use crate::boundary::Face;
 use crate::exchange::HaloMessage;
-use crate::halo::{Margin, Span};
 use crate::plan::Region;
+use crate::plan::halo::{Margin, Span};
+use crate::spec::boundary::Face;
 use warpweft_core::grid::Axes;
 
 /// The boxes of such a launch. None overlap, and together they are the cells that are computed.
@@ -87,8 +87,8 @@ pub(crate) fn sent_depth<'m>(
 mod tests {
     use super::*;
     use crate::exchange::halo_messages;
-    use crate::halo::{Footprint, Reach};
-    use crate::partition::Partition;
+    use crate::plan::halo::{Footprint, Reach};
+    use crate::plan::partition::Partition;
     use crate::{Boundaries, Boundary};
     use warpweft_core::element::{FieldInfo, ScalarKind};
 

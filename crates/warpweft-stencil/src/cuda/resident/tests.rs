@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::Resident;
-use crate::agreement::agrees;
 use crate::prelude::*;
+use crate::reference::agreement::agrees;
 use crate::{Boundary, CudaKernel, CudaPolicy, CudaSweeps, Region, Spec, Sweep, SweepExecutor};
 use warpweft_core::cuda::{Device, Stream, Watchdog, compiler};
 

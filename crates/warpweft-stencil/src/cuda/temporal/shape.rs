@@ -1,7 +1,7 @@
 //! The shape of a kernel that fuses several steps: what host and kernel agree on.
 
 use super::super::layout::axes;
-use crate::stage::RawTap;
+use crate::spec::stage::RawTap;
 use crate::{Boundary, CudaPolicy, Spec, Stage};
 use warpweft_core::element::Unit;
 use warpweft_core::grid::Axes;

@@ -1,9 +1,9 @@
 //! How many steps a partition can take between two swaps.
 
-use crate::boundary::{Boundaries, Boundary};
-use crate::halo::{Footprint, MOST_STEPS, Reach};
-use crate::partition::Partition;
+use crate::plan::halo::{Footprint, MOST_STEPS, Reach};
+use crate::plan::partition::Partition;
 use crate::spec::Spec;
+use crate::spec::boundary::{Boundaries, Boundary};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::axis_name;
 use warpweft_core::report::counted;

@@ -1,9 +1,9 @@
 //! Which axes to cut: the orientation that severs the fewest dependences.
 
-use crate::boundary::Boundaries;
 use crate::drive::cut::feasible::deepest_feasible;
-use crate::halo::{Footprint, Reach};
-use crate::partition::Partition;
+use crate::plan::halo::{Footprint, Reach};
+use crate::plan::partition::Partition;
+use crate::spec::boundary::Boundaries;
 use warpweft_core::element::FieldInfo;
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::{Axes, across};
@@ -113,7 +113,7 @@ fn best_grid(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::boundary::Boundary;
+    use crate::spec::boundary::Boundary;
     use warpweft_core::element::ScalarKind;
 
     const F32: [FieldInfo; 1] = [FieldInfo { name: "", kind: ScalarKind::F32 }];

@@ -107,11 +107,11 @@ fn grown(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::boundary::{Boundaries, Boundary};
     use crate::drive::{Simulation, deepest_feasible};
-    use crate::ghost_model::Linear;
-    use crate::halo::Footprint;
-    use crate::partition::Partition;
+    use crate::model::ghost::Linear;
+    use crate::plan::halo::Footprint;
+    use crate::plan::partition::Partition;
+    use crate::spec::boundary::{Boundaries, Boundary};
     use warpweft_core::cluster::{Tree, topology};
     use warpweft_core::element::{FieldInfo, ScalarKind};
 

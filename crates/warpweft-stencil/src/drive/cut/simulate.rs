@@ -1,13 +1,13 @@
 //! A distributed run on devices and networks that are not there: clocks, no data.
 //!
-//! Where the model of [`crate::ghost_model`] is one formula for the part that all wait for,
+//! Where the model of [`crate::model::ghost`] is one formula for the part that all wait for,
 //! this follows every part and message: links shared by what crosses them together, parts at the
 //! volume's faces, uneven cuts, noise that one part catches and its neighbours wait for.
 
 use crate::exchange::halo_messages;
-use crate::ghost_model::{Linear, core};
-use crate::halo::{Footprint, Reach};
-use crate::partition::Partition;
+use crate::model::ghost::{Linear, core};
+use crate::plan::halo::{Footprint, Reach};
+use crate::plan::partition::Partition;
 use warpweft_core::cluster::{Jitter, Transfer, Tree};
 use warpweft_core::element::FieldInfo;
 
@@ -145,8 +145,8 @@ impl Cycle {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::boundary::{Boundaries, Boundary};
-    use crate::ghost_model::{GhostModel, Kernel, Overlap, Staging, Subdomain};
+    use crate::model::ghost::{GhostModel, Kernel, Overlap, Staging, Subdomain};
+    use crate::spec::boundary::{Boundaries, Boundary};
     use warpweft_core::cluster::{Link, topology};
     use warpweft_core::element::ScalarKind;
 

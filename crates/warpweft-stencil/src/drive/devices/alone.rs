@@ -9,7 +9,7 @@ use crate::executor::SweepExecutor;
 use crate::policy::{CpuPolicy, CudaPolicy, Policy};
 use crate::run::Run;
 use crate::spec::Spec;
-use crate::tuning_cache::{key, on_gpus as tuned_on_gpus, usable};
+use crate::tune::tuning_cache::{key, on_gpus as tuned_on_gpus, usable};
 use warpweft_core::cpu::Pool;
 use warpweft_core::cuda;
 use warpweft_core::error::{Error, Result};

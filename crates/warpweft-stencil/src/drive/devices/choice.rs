@@ -4,7 +4,7 @@
 use crate::policy::{CudaKernel, CudaPolicy, Policy};
 use crate::run::Run;
 use crate::spec::Spec;
-use crate::tuning_cache::on_gpus;
+use crate::tune::tuning_cache::on_gpus;
 use warpweft_core::grid::{Axes, across};
 use warpweft_core::tune::TuningCache;
 
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
     use crate::Stencil;
     use crate::prelude::{Near, stencil};
-    use crate::tuning_cache::{key, on_a_gpu};
+    use crate::tune::tuning_cache::{key, on_a_gpu};
     use warpweft_core::machine::Machine;
     use warpweft_core::tune::{Entry, Measured};
 

@@ -10,7 +10,7 @@ use crate::drive::ranks::launch::Ranks;
 use crate::policy::{CudaPolicy, Policy};
 use crate::run::Run;
 use crate::spec::{Spec, Steps};
-use crate::tuning_cache::{key, label, on_gpus as tuned_on_gpus, usable};
+use crate::tune::tuning_cache::{key, label, on_gpus as tuned_on_gpus, usable};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::{Axes, RawVolume, across};
 use warpweft_core::machine::{Gpu, Machine};

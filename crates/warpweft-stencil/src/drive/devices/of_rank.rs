@@ -13,7 +13,7 @@ use crate::executor::SweepExecutor;
 use crate::policy::Policy;
 use crate::run::Run;
 use crate::spec::Spec;
-use crate::tuning_cache::on_a_gpu;
+use crate::tune::tuning_cache::on_a_gpu;
 use warpweft_core::cluster::{Placement, Transport, broadcast, gather};
 use warpweft_core::cpu::Pool;
 use warpweft_core::error::{Error, Result};

@@ -2,12 +2,12 @@
 //! between them were measured to do or, unmeasured, by the driver's ranks of links. Not: how subdomains are cut
 //! (`cut`).
 
-use crate::boundary::Face;
 use crate::drive::cut::select::{Selection, of_each_size};
 use crate::drive::ranks::launch::Ranks;
-use crate::ghost_model::{GhostModel, Kernel, Linear, Overlap, Staging, Subdomain};
-use crate::halo::{Reach, footprints};
+use crate::model::ghost::{GhostModel, Kernel, Linear, Overlap, Staging, Subdomain};
+use crate::plan::halo::{Reach, footprints};
 use crate::spec::Spec;
+use crate::spec::boundary::Face;
 use warpweft_core::grid::Axes;
 use warpweft_core::machine::{Gpu, Probe};
 

@@ -24,17 +24,17 @@ use crate::drive::subdomain::Build;
 use crate::drive::task::{Distribution, Task, on_cores, store_all};
 use crate::exchange::Route;
 use crate::executor::SweepExecutor;
-use crate::ghost_model::{
+use crate::model::Trip;
+use crate::model::ghost::{
     Balanced, Geometry, GhostModel, Kernel, Linear, Overlap, Split, Staging, Subdomain,
 };
-use crate::halo::{Margin, Reach, footprints};
-use crate::model::Trip;
-use crate::partition::Partition;
 use crate::plan::Region;
+use crate::plan::halo::{Margin, Reach, footprints};
+use crate::plan::partition::Partition;
 use crate::policy::{CpuPolicy, CudaPolicy, Policy};
 use crate::run::Run;
 use crate::spec::{Spec, Steps};
-use crate::tuning_cache::key;
+use crate::tune::tuning_cache::key;
 use warpweft_core::error::Result;
 use warpweft_core::grid::{Axes, RawVolume};
 use warpweft_core::machine::{Gpu, Machine};

@@ -10,7 +10,7 @@ use crate::executor::SweepExecutor;
 use crate::model::Trip;
 use crate::plan::Sweep;
 use crate::prelude::*;
-use crate::total::Total;
+use crate::spec::total::Total;
 use crate::{CpuSweeps, Residual, reference};
 use warpweft_core::cpu::{Pool, Simd};
 use warpweft_core::element::CellType;

@@ -12,10 +12,10 @@ use crate::drive::ranks::several::each_of;
 use crate::drive::start::Start;
 use crate::drive::task::{Distribution, Own, Task, Watch, store};
 use crate::exchange::Route;
-use crate::fingerprint::fingerprint;
-use crate::identity::short_hash;
-use crate::residual::Until;
 use crate::run::Run;
+use crate::spec::fingerprint::fingerprint;
+use crate::spec::identity::short_hash;
+use crate::spec::residual::Until;
 use crate::spec::{Spec, Steps};
 use warpweft_core::cluster::{
     Tag, Transport, agree, agree_on_each, broadcast, gather, in_process, placement, thread_group,

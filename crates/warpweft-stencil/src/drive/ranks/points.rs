@@ -6,9 +6,9 @@
 use std::mem::take;
 use std::sync::{Mutex, PoisonError};
 
-use crate::halo::Span;
-use crate::partition::Partition;
-use crate::points::{Points, RawPointSource, RawProbe};
+use crate::plan::halo::Span;
+use crate::plan::partition::Partition;
+use crate::spec::points::{Points, RawPointSource, RawProbe};
 use warpweft_core::cluster::{Transport, gather};
 use warpweft_core::error::Result;
 use warpweft_core::grid::Axes;

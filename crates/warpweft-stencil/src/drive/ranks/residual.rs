@@ -1,7 +1,7 @@
 //! A residual over parts: each rank's own total, some hundred bytes, merged on rank 0.
 
-use crate::residual::Residual;
-use crate::total::Total;
+use crate::spec::residual::Residual;
+use crate::spec::total::Total;
 use warpweft_core::cluster::{Transport, broadcast, gather};
 use warpweft_core::error::Result;
 

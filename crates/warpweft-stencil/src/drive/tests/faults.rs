@@ -14,7 +14,7 @@ use crate::executor::SweepExecutor;
 use crate::model::Trip;
 use crate::plan::{Region, Sweep};
 use crate::prelude::*;
-use crate::total::Total;
+use crate::spec::total::Total;
 use crate::{Checkpoint, CpuPolicy, CpuSweeps, Residual, Spec, reference};
 use warpweft_core::cluster::{Alone, in_process_all};
 use warpweft_core::cpu::{Pool, Simd};

@@ -3,7 +3,7 @@
 use crate::drive::start::Start;
 use crate::drive::subdomain::LocalSubdomain;
 use crate::drive::task::on_cores;
-use crate::partition::Partition;
+use crate::plan::partition::Partition;
 use crate::prelude::*;
 use crate::{Boundaries, CpuPolicy, Region};
 use warpweft_core::grid::Axes;

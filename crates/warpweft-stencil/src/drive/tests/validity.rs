@@ -3,10 +3,10 @@
 use proptest::prelude::*;
 use std::collections::HashMap;
 
-use crate::boundary::{Boundaries, Boundary, Source};
 use crate::drive::{check_depth, deepest_feasible, halo_messages};
-use crate::halo::{Footprint, Reach};
-use crate::partition::Partition;
+use crate::plan::halo::{Footprint, Reach};
+use crate::plan::partition::Partition;
+use crate::spec::boundary::{Boundaries, Boundary, Source};
 use warpweft_core::element::{FieldInfo, ScalarKind};
 use warpweft_core::grid::Axes;
 

@@ -11,7 +11,7 @@ use super::super::super::spec::{Spec, Steps};
 use super::super::ahead::{compile_ahead, fastest_alone_first};
 use super::Search;
 use super::trial::{Ran, Tried, steps_of_a_run};
-use crate::agreement::difference;
+use crate::reference::agreement::difference;
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::{Axes, RawVolume};
 use warpweft_core::machine::Machine;

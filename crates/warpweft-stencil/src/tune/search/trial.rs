@@ -6,7 +6,7 @@ use super::super::super::executor::SweepExecutor;
 use super::super::super::plan::{Region, Sweep};
 use super::super::super::spec::Spec;
 use super::Search;
-use crate::agreement::agrees;
+use crate::reference::agreement::agrees;
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::RawVolume;
 use warpweft_core::tune::{Budget, Measured, Repeats, measure};
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
     use crate::exchange::Cells;
     use crate::prelude::{Near, stencil};
-    use crate::total::Total;
+    use crate::spec::total::Total;
     use crate::{CpuPolicy, Policy, Residual, Stencil};
     use warpweft_core::element::CellType;
     use warpweft_core::grid::{RawVolumeMut, Volume};

@@ -7,7 +7,7 @@
 //! the best one before the search ends.
 
 use crate::drive::depth::search::{DepthSearch, Trial};
-use crate::ghost_model::{Geometry, GhostModel, Sample, refine};
+use crate::model::ghost::{Geometry, GhostModel, Sample, refine};
 
 /// Swaps of the first trial, and of any depth that may be the best.
 const SWAPS: usize = 4;

@@ -18,9 +18,9 @@ pub use hill::HillClimbing;
 use self::trips::{InTrips, Trips};
 
 use crate::drive::cut::simulate::Cycle;
-use crate::ghost_model::{GhostModel, Traced};
-use crate::halo::Footprint;
-use crate::partition::Partition;
+use crate::model::ghost::{GhostModel, Traced};
+use crate::plan::halo::Footprint;
+use crate::plan::partition::Partition;
 use warpweft_core::cluster::Jitter;
 use warpweft_core::element::FieldInfo;
 

@@ -1,8 +1,8 @@
 //! The guided search on curves that four H200s gave, which no rates of the model explain.
 
-use crate::boundary::{Boundaries, Boundary};
 use crate::drive::depth::search::*;
-use crate::ghost_model::{GhostModel, Kernel, Linear, Overlap, Sample, Staging, Traced, refine};
+use crate::model::ghost::{GhostModel, Kernel, Linear, Overlap, Sample, Staging, Traced, refine};
+use crate::spec::boundary::{Boundaries, Boundary};
 use warpweft_core::element::ScalarKind;
 use warpweft_core::grid::Axes;
 

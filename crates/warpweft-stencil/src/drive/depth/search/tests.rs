@@ -1,7 +1,7 @@
 //! Searches on curves whose optimum is known.
 
 use crate::drive::depth::search::*;
-use crate::ghost_model::{GhostModel, Kernel, Linear, Overlap, Staging, Subdomain};
+use crate::model::ghost::{GhostModel, Kernel, Linear, Overlap, Staging, Subdomain};
 
 /// Runs a search on a curve; returns what it came to, the depths it tried and the steps it took.
 fn run(search: &mut dyn DepthSearch, curve: impl Fn(usize) -> f64) -> (usize, Vec<usize>, usize) {

@@ -2,7 +2,7 @@
 //! so that no depth is tried which would leave part of a trip to single steps.
 
 use crate::drive::depth::search::{DepthSearch, Trial};
-use crate::ghost_model::Geometry;
+use crate::model::ghost::Geometry;
 
 /// A search whose depths are numbers of trips of so many steps.
 pub(crate) struct Trips {
@@ -56,11 +56,11 @@ impl<G: Geometry> Geometry for InTrips<G> {
 
 #[cfg(test)]
 mod tests {
-    use crate::boundary::{Boundaries, Boundary};
     use crate::drive::depth::search::Search;
-    use crate::ghost_model::{GhostModel, Kernel, Linear, Overlap, Staging};
-    use crate::halo::Footprint;
-    use crate::partition::Partition;
+    use crate::model::ghost::{GhostModel, Kernel, Linear, Overlap, Staging};
+    use crate::plan::halo::Footprint;
+    use crate::plan::partition::Partition;
+    use crate::spec::boundary::{Boundaries, Boundary};
     use warpweft_core::element::{FieldInfo, ScalarKind};
 
     /// Microseconds a step where a trip of three takes 100, a step by itself 70, and a swap 30 and 2 a step.

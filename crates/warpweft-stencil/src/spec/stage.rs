@@ -3,13 +3,13 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::cpu::rows;
-use super::cpu::slab::Slab;
 use super::stencil_element::StencilElement;
+use crate::cpu::rows;
+use crate::cpu::slab::Slab;
 use warpweft_core::element::{Bits, CellType, Fields, Unit};
 use warpweft_core::grid::{Axes, RawVolume};
 
-/// A [`super::Tap`] whose number of axes is known at run time only.
+/// A [`crate::Tap`] whose number of axes is known at run time only.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct RawTap {
     /// The field's number.
@@ -18,7 +18,7 @@ pub struct RawTap {
     pub offset: Axes<isize>,
 }
 
-/// As a [`super::Tap`]: what computations are told apart by holds this text.
+/// As a [`crate::Tap`]: what computations are told apart by holds this text.
 impl fmt::Debug for RawTap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tap").field("field", &self.field).field("offset", &self.offset).finish()
@@ -152,7 +152,7 @@ unsafe impl<E: StencilElement<D>, const D: usize> Stage for Typed<E, D> {
 /// The stages of one step, in order.
 pub type StageList = Vec<Arc<dyn Stage>>;
 
-/// One element function or a tuple of them: what [`super::Stencil::sequence`] takes.
+/// One element function or a tuple of them: what [`crate::Stencil::sequence`] takes.
 pub trait Stages<const D: usize> {
     /// What a cell holds, the same for all.
     type State: Fields;

@@ -9,7 +9,7 @@ const FIRST: f64 = 1.0 / 16.0;
 
 /// The length of sweeps, after those that were.
 #[derive(Debug)]
-pub(super) struct Pace {
+pub(crate) struct Pace {
     /// Seconds a step, as far as known.
     step: Cell<f64>,
     /// Seconds that the next sweep should take.

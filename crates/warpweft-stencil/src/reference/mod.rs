@@ -1,9 +1,11 @@
 //! The obviously right sequential loop: the oracle of every executor.
 
-use super::boundary::Ghost;
-use super::residual::Residual;
+pub mod agreement;
+
 use super::spec::{Spec, Stencil};
-use super::total::Total;
+use crate::spec::boundary::Ghost;
+use crate::spec::residual::Residual;
+use crate::spec::total::Total;
 use warpweft_core::element::Fields;
 use warpweft_core::error::Result;
 use warpweft_core::grid::{Axes, RawVolume, Volume};

@@ -1,7 +1,7 @@
 //! The largest of some numbers and their exact sum, in any order.
 //!
 //! The sum is a fixed-point number that holds every `f64` there is, in digits of 32 bits with room for
-//! carries above them (R. M. Neal, "Fast exact summation using small and large superaccumulators", 2015,
+//! carries above them (R. M. Neal, "Fast exact summation using small and large crateaccumulators", 2015,
 //! the small one). Numbers come in through a window of 128 bits, which moves where the next one does not
 //! fit. cuda/residual.cuh does the same on a GPU.
 

@@ -1,7 +1,7 @@
 //! What a user calls, with the type of the cells: each hands the volume on without it.
 
-use super::run::Run;
-use super::spec::{Stencil, Steps};
+use super::Run;
+use crate::spec::{Stencil, Steps};
 use warpweft_core::element::Fields;
 use warpweft_core::error::Result;
 use warpweft_core::grid::Volume;
@@ -13,7 +13,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
     /// device of `machine`.
     ///
     /// # Errors
-    /// As [`super::Spec::check`]; too little memory; a fault of the element function or of the device.
+    /// As [`crate::Spec::check`]; too little memory; a fault of the element function or of the device.
     /// `volume` is then as it was.
     pub fn run(
         &self,

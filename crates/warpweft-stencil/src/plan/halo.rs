@@ -6,12 +6,12 @@
 //! δ is not one number: the trace below follows each field through the stages, so that a field
 //! that is read close by needs a thinner zone than one read far away.
 
-use super::plan::Region;
-use super::stage::StageList;
+use super::Region;
+use crate::spec::stage::StageList;
 use warpweft_core::grid::Axes;
 
 /// Steps without communication at most: each takes memory to trace, and swaps once in so many cost nothing.
-pub(super) const MOST_STEPS: usize = 1 << 16;
+pub(crate) const MOST_STEPS: usize = 1 << 16;
 
 /// Cells beyond a box per axis: `[below, above]`.
 pub type Margin = Axes<[usize; 2]>;
@@ -98,7 +98,7 @@ pub struct Footprint {
 
 /// The footprints of a spec's stages, in order.
 pub fn footprints(stages: &StageList) -> Vec<Footprint> {
-    let of_stage = |stage: &std::sync::Arc<dyn super::stage::Stage>| {
+    let of_stage = |stage: &std::sync::Arc<dyn crate::spec::stage::Stage>| {
         let mut reads: Vec<(usize, Margin)> = Vec::new();
         for tap in stage.taps() {
             let known = reads.iter().position(|(field, _)| *field == tap.field);
@@ -171,7 +171,7 @@ impl Reach {
 }
 
 /// `to` grown to include `other`.
-pub(super) fn widen(to: &mut Margin, other: &Margin) {
+pub(crate) fn widen(to: &mut Margin, other: &Margin) {
     let dims = to.rank();
     for d in 0..dims {
         to[d] = [to[d][0].max(other[d][0]), to[d][1].max(other[d][1])];

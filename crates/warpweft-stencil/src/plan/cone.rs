@@ -4,16 +4,16 @@
 //! ([`Reach`]): the cone of B2R's equation (2). Nothing outside of it is computed, so that a sweep
 //! comes by no state that the run itself does not.
 
-use super::boundary::Boundary;
 use super::halo::{Footprint, MOST_STEPS, Reach, footprints};
-use super::plan::{Region, Sweep};
-use super::spec::Spec;
+use crate::plan::{Region, Sweep};
+use crate::spec::Spec;
+use crate::spec::boundary::Boundary;
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::Axes;
 
 /// What an executor must know of a stencil to work out what its sweeps compute.
 #[derive(Clone, Debug)]
-pub(super) struct Cones {
+pub(crate) struct Cones {
     stages: Vec<Footprint>,
     fields: usize,
     extents: Axes<usize>,
@@ -61,7 +61,7 @@ impl Cones {
 
 /// What each stage of each step of a sweep computes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Cone {
+pub(crate) struct Cone {
     region: Region,
     extents: Axes<usize>,
     /// Of the sweep's steps and those that follow it; none where the region is the whole volume.

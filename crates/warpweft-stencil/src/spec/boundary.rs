@@ -20,7 +20,7 @@ pub enum Boundary {
     Neumann,
     /// Mirrored in the first cell's centre: `u[-k] = u[k]`.
     Mirror,
-    /// `u[-k]` is what the face's function of position and time says, which [`super::Stencil::face_by`]
+    /// `u[-k]` is what the face's function of position and time says, which [`crate::Stencil::face_by`]
     /// names. Not for itself to give.
     Function,
 }
@@ -121,7 +121,7 @@ impl Boundaries {
 
     /// Where index `at` of `axis` (extent `n`, possibly outside `0..n`) takes its value from.
     ///
-    /// Exact for ghost cells at most `n` deep (`n - 1` for a mirror), which [`super::Stencil`]
+    /// Exact for ghost cells at most `n` deep (`n - 1` for a mirror), which [`crate::Stencil`]
     /// checks. An axis is resolved on its own; a corner's source is found axis by axis, slowest
     /// first, and the first axis that yields a value decides.
     pub fn source(&self, axis: usize, at: isize, n: usize) -> Source {

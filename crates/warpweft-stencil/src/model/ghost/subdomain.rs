@@ -1,8 +1,8 @@
 //! Cells of a subdomain and its ghost zones: the geometry in equations (2), (3), (5) and (6).
 
-use super::super::halo::{Margin, Reach};
-use super::super::partition::Partition;
 use super::Geometry;
+use crate::plan::halo::{Margin, Reach};
+use crate::plan::partition::Partition;
 use warpweft_core::grid::Axes;
 
 /// A part as the model sees it: B = (B_z, B_y, B_x), slowest axis first, and δ a step.

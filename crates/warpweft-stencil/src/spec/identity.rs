@@ -3,13 +3,13 @@
 
 use sha2::{Digest, Sha256};
 
-use super::spec::Spec;
+use super::Spec;
 use super::stage::Stage;
 use warpweft_core::element::Unit;
 use warpweft_core::grid::{Axes, across};
 
 /// Everything that a stage computes but for its parameters: code and footprint.
-pub(super) fn code(stage: &dyn Stage) -> String {
+pub(crate) fn code(stage: &dyn Stage) -> String {
     let mut unit = Unit::new();
     let functor = stage.cuda(&mut unit);
     format!("{functor}\n{:?}\n{:?}\n{}", stage.taps(), stage.writes(), unit.source())

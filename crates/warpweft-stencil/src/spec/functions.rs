@@ -9,8 +9,8 @@ use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use super::Spec;
 use super::boundary::{Boundary, Face};
-use super::spec::Spec;
 use warpweft_core::element::{Bits, Fields, MAX_FIELDS, Unit};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::{Axes, RawVolume, axis_name};

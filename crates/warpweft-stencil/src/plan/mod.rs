@@ -1,8 +1,12 @@
 //! A spec cut into sweeps: pure functions, testable with no hardware.
 
+pub(crate) mod cone;
+pub mod halo;
+pub mod partition;
+
 use std::ops::Range;
 
-use super::residual::Until;
+use crate::spec::residual::Until;
 use warpweft_core::grid::Axes;
 
 /// A box of cells: `[low, high)` per axis.

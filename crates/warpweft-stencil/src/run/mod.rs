@@ -1,5 +1,7 @@
 //! How a stencil is run, where the defaults will not do. Not: what runs it (`drive`).
 
+mod typed;
+
 use super::checkpoint::Checkpoint;
 use super::drive::Ranks;
 use super::exchange::Route;

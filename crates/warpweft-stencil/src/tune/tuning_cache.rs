@@ -3,17 +3,17 @@
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::boundary::Boundary;
-use super::identity::{code, short_hash};
-use super::policy::CudaPolicy;
-use super::spec::Spec;
+use crate::policy::CudaPolicy;
+use crate::spec::Spec;
+use crate::spec::boundary::Boundary;
+use crate::spec::identity::{code, short_hash};
 use warpweft_core::error::Result;
 use warpweft_core::grid::Axes;
 use warpweft_core::machine::{Gpu, Machine};
 use warpweft_core::tune::{Entry, TuningCache};
 
 /// The key of a problem on `device` of `machine`: everything that a policy's speed depends on.
-pub(super) fn key(stencil: &Spec, extents: Axes<usize>, machine: &Machine, device: &str) -> String {
+pub(crate) fn key(stencil: &Spec, extents: Axes<usize>, machine: &Machine, device: &str) -> String {
     let stages: Vec<_> = stencil
         .stages
         .iter()
@@ -38,7 +38,7 @@ pub(super) fn key(stencil: &Spec, extents: Axes<usize>, machine: &Machine, devic
 
 /// The policy on GPUs that `cache` has under `key`. One kept before phases were a tunable has as many
 /// as a search begins with now: all of them, as it had then, take three times as long to compile.
-pub(super) fn on_gpus<P: DeserializeOwned>(
+pub(crate) fn on_gpus<P: DeserializeOwned>(
     cache: &TuningCache,
     key: &str,
     stencil: &Spec,
@@ -49,7 +49,7 @@ pub(super) fn on_gpus<P: DeserializeOwned>(
 /// The policy of one GPU called `name` that `cache` has for volumes of these extents: of this machine, or
 /// of any. A machine is told by its cores and GPUs, and a launcher binds ranks to some of those and may hide
 /// others from them; what one GPU does best depends on neither.
-pub(super) fn on_a_gpu(
+pub(crate) fn on_a_gpu(
     cache: &TuningCache,
     stencil: &Spec,
     extents: Axes<usize>,
@@ -62,7 +62,7 @@ pub(super) fn on_a_gpu(
 }
 
 /// What tuning found, if `check` has nothing against it; else a note says what, and nothing was found.
-pub(super) fn usable<P>(
+pub(crate) fn usable<P>(
     found: Option<P>,
     notes: &mut Vec<String>,
     check: impl FnOnce(&P) -> Result<()>,
@@ -104,7 +104,7 @@ fn kind(boundary: Boundary) -> &'static str {
 }
 
 /// What the tuning cache for runs on all of `gpus` calls them.
-pub(super) fn label(gpus: &[&Gpu]) -> String {
+pub(crate) fn label(gpus: &[&Gpu]) -> String {
     gpus.iter().map(|gpu| gpu.label()).collect::<Vec<_>>().join(", ")
 }
 

@@ -4,10 +4,10 @@
 //! each stage is computed as far out as later ones need it, and each field's zone is as deep as it
 //! is read.
 
-use super::super::boundary::Face;
-use super::super::halo::{Footprint, Margin, Reach, Span};
-use super::super::partition::Partition;
 use super::Geometry;
+use crate::plan::halo::{Footprint, Margin, Reach, Span};
+use crate::plan::partition::Partition;
+use crate::spec::boundary::Face;
 use warpweft_core::element::FieldInfo;
 
 /// A part of a partition under given stages, up to some depth.
@@ -96,12 +96,7 @@ impl Geometry for Traced {
 
 /// The part's own cells, computed `margin` before a swap, that are not in what `sent` deep ghosts of
 /// neighbours are made of.
-pub(in super::super) fn core(
-    partition: &Partition,
-    part: usize,
-    sent: &Margin,
-    margin: &Margin,
-) -> Span {
+pub(crate) fn core(partition: &Partition, part: usize, sent: &Margin, margin: &Margin) -> Span {
     let dims = partition.rank();
     let mut core = Span::from(partition.region(part));
     for d in 0..dims {
@@ -118,9 +113,9 @@ pub(in super::super) fn core(
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::boundary::{Boundaries, Boundary};
     use super::super::Subdomain;
     use super::*;
+    use crate::spec::boundary::{Boundaries, Boundary};
     use warpweft_core::element::ScalarKind;
 
     #[test]

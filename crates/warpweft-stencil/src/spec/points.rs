@@ -7,10 +7,10 @@
 use std::fmt;
 use std::ops::Range;
 
-use super::executor::SweepExecutor;
-use super::model::Trip;
-use super::plan::Sweep;
-use super::spec::Spec;
+use super::Spec;
+use crate::executor::SweepExecutor;
+use crate::model::Trip;
+use crate::plan::Sweep;
 use warpweft_core::element::{CellType, Scalar, ScalarKind, bf16, f16};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::{Axes, RawVolume, across};
@@ -240,7 +240,7 @@ impl Spec {
     ///
     /// # Errors
     /// A source of another field.
-    pub(super) fn check_points_of_parts(&self) -> Result<()> {
+    pub(crate) fn check_points_of_parts(&self) -> Result<()> {
         let written = self.written_fields();
         match self.points.sources.iter().find(|source| !written.contains(&source.field)) {
             None => Ok(()),
@@ -289,7 +289,7 @@ impl AtCells for RawVolume {
 }
 
 /// The value of a scalar of `kind` in `bytes`, as many as it has.
-pub(super) fn value_of(kind: ScalarKind, bytes: &[u8]) -> f64 {
+pub(crate) fn value_of(kind: ScalarKind, bytes: &[u8]) -> f64 {
     macro_rules! value {
         ($t:ty) => {
             bytes.try_into().map_or(f64::NAN, |raw| Scalar::to_f64(<$t>::from_ne_bytes(raw)))
@@ -315,7 +315,7 @@ pub(super) fn value_of(kind: ScalarKind, bytes: &[u8]) -> f64 {
 }
 
 /// Adds `amount` to the scalar of `kind` in `bytes`, as many as it has.
-pub(super) fn add_to(kind: ScalarKind, bytes: &mut [u8], amount: f64) {
+pub(crate) fn add_to(kind: ScalarKind, bytes: &mut [u8], amount: f64) {
     let sum = value_of(kind, bytes) + amount;
     macro_rules! put {
         ($t:ty) => {

@@ -14,7 +14,7 @@ const MIX: [u64; 2] = [0xbf58_476d_1ce4_e5b9, 0x94d0_49bb_1331_11eb];
 /// partition.
 ///
 /// The mixer is that of SplitMix64 (Steele, Lea, Flood 2014). O(cells), one pass.
-pub(super) fn fingerprint(cells: &RawVolume, low: Axes<usize>, extents: Axes<usize>) -> u64 {
+pub(crate) fn fingerprint(cells: &RawVolume, low: Axes<usize>, extents: Axes<usize>) -> u64 {
     let dims = cells.rank();
     let held = cells.extents();
     let row = held[dims - 1];

@@ -4,10 +4,12 @@
 //! reads are of cells that were read before and can come from a cache. The bound is that of one step
 //! a trip to memory. A block of `depth` steps moves the bytes once for all of them and may pass it.
 
+pub mod ghost;
+
 use warpweft_core::element::CellType;
 
 use super::spec::Spec;
-use super::stage::RawTap;
+use crate::spec::stage::RawTap;
 
 /// What the model says of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,13 +1,23 @@
 //! What must be computed: stages, boundaries, when to stop.
 
+pub mod boundary;
+pub(crate) mod fingerprint;
+pub mod functions;
+pub(crate) mod identity;
+pub mod points;
+pub mod residual;
+pub mod stage;
+pub mod stencil_element;
+pub(crate) mod total;
+
 use std::marker::PhantomData;
 use std::ops::Deref;
 
-use super::boundary::{Boundaries, Boundary, Face};
-use super::functions::{BoundaryFunction, Functions, held};
-use super::points::{PointSource, Points, Probe};
-use super::residual::{Residual, Until};
-use super::stage::{StageList, Stages};
+use self::boundary::{Boundaries, Boundary, Face};
+use self::functions::{BoundaryFunction, Functions, held};
+use self::points::{PointSource, Points, Probe};
+use self::residual::{Residual, Until};
+use self::stage::{StageList, Stages};
 use warpweft_core::element::{CellType, FieldInfo, Fields};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::{Axes, RawVolume, across, axis_name};

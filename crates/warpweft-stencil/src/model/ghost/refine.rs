@@ -1,6 +1,7 @@
 //! Rates from a prior and a few samples: for searches that can afford only some runs.
 
-use super::{Fitted, Geometry, GhostModel, Sample, fit::judge};
+use super::fit::judge;
+use super::{Fitted, Geometry, GhostModel, Sample};
 
 /// The six rates of a model, as logarithms: always positive, and a factor either way costs alike.
 const RATES: usize = 6;

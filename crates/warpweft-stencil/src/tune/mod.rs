@@ -3,6 +3,7 @@
 
 mod ahead;
 mod search;
+pub(crate) mod tuning_cache;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,11 +11,11 @@ use std::time::Duration;
 use serde::Serialize;
 
 use self::search::{CHECKED, Search};
+use self::tuning_cache::{key, label};
 use super::drive::devices::gpus::Chosen;
 use super::policy::Policy;
 use super::run::Run;
 use super::spec::Spec;
-use super::tuning_cache::{key, label};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::RawVolume;
 use warpweft_core::machine::Machine;

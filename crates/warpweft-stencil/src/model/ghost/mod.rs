@@ -19,7 +19,7 @@ pub use geometry::Geometry;
 pub use refine::refine;
 pub use subdomain::Subdomain;
 pub use traced::Traced;
-pub(super) use traced::core;
+pub(crate) use traced::core;
 
 /// Equations (1) and (4): `seconds = per_unit · x + fixed`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -4,9 +4,9 @@
 //! are the volume's own, and its ghost cells come from the boundary. On a *cut* axis a part has
 //! neighbours, and ghost cells come from them; the ends of a periodic axis are neighbours too.
 
-use super::boundary::{Boundaries, Boundary, Face};
+use super::Region;
 use super::halo::{Margin, Span};
-use super::plan::Region;
+use crate::spec::boundary::{Boundaries, Boundary, Face};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::{Axes, across, axis_name};
 
