@@ -1,8 +1,8 @@
 //! What the driver asks of a GPU: sweeps, cells in and out, and halos. Not: how sweeps are queued (`queue`,
 //! `sweeps`), or how halos are packed (`halo`).
 
-use super::arrays::{STEP, store_unused};
 use super::halo::Halos;
+use super::memory::arrays::{STEP, store_unused};
 use super::peers::Peers;
 use super::sweeps::{CudaSweeps, Place};
 use crate::exchange::{BoundarySplit, Cells, Endpoint, Route, Routes, check_bytes};

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::arrays::STEP;
-use super::queue::Queued;
+use super::launch::queue::Queued;
+use super::memory::arrays::STEP;
 use super::sweeps::CudaSweeps;
 use crate::plan::cone::Cone;
 use crate::{Region, Sweep};

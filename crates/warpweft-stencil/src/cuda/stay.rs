@@ -1,6 +1,6 @@
 //! Steps on one GPU by tiles that stay on its multiprocessors.
 
-use super::arrays::STEP;
+use super::memory::arrays::STEP;
 use super::resident::Resident;
 use super::sweeps::CudaSweeps;
 use warpweft_core::error::Result;

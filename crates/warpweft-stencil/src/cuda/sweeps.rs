@@ -1,17 +1,17 @@
 //! The CUDA executor of sweeps.
 
-use super::arrays::{Arrays, STEP, Unused};
-use super::boxes::{self, placed};
-use super::faces::Faces;
-use super::ghosts;
 use super::halo::{self, Halos};
-use super::layout::axes;
+use super::launch::boxes::{self, placed};
+use super::launch::faces::Faces;
+use super::launch::ghosts;
+use super::launch::queue::Queue;
+use super::launch::residual::{self, Change};
+use super::launch::turn::Turn;
+use super::memory::arrays::{Arrays, STEP, Unused};
+use super::memory::layout::axes;
 use super::parts::Parts;
-use super::queue::Queue;
 use super::resident::Resident;
-use super::residual::{self, Change};
 use super::text::{StepText, grid, layout_of, step_text};
-use super::turn::Turn;
 use crate::plan::cone::Cones;
 use crate::spec::total::Total;
 use crate::{CudaKernel, CudaPolicy, Region, Residual, Spec};

@@ -5,9 +5,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::process::Command;
 
-use super::boxes::{TripBox, hold, step_box};
-use super::halves::of_trip;
-use super::layout::Layout;
+use super::halo::halves::of_trip;
+use super::launch::boxes::{TripBox, hold, step_box};
+use super::memory::layout::Layout;
 use super::temporal::TimeBlock;
 use super::text::{TripShape, layout_of, step_text};
 use crate::exchange::BoundarySplit;
@@ -106,7 +106,7 @@ int main(int, char** names) {{
 ",
         len = layout.len,
     );
-    let source = [include_str!("host.cuh"), &text.source, &main].concat();
+    let source = [include_str!("kernels/host.cuh"), &text.source, &main].concat();
     // A skeleton knows no boundary: one program is for several.
     let mut hasher = DefaultHasher::new();
     source.hash(&mut hasher);
@@ -186,7 +186,7 @@ fn padded<T: Scalar, const D: usize>(
 ) -> Vec<u8> {
     let size = T::KIND.size();
     let mut bytes = vec![0xff; layout.len * size];
-    let axes = super::layout::axes(D);
+    let axes = super::memory::layout::axes(D);
     let range = |d: usize| {
         let [low, high] = layout.ghosts[d].map(|n| n as isize);
         -low..layout.extents[d] as isize + high

@@ -3,7 +3,7 @@
 //! The sum is a fixed-point number that holds every `f64` there is, in digits of 32 bits with room for
 //! carries above them (R. M. Neal, "Fast exact summation using small and large crateaccumulators", 2015,
 //! the small one). Numbers come in through a window of 128 bits, which moves where the next one does not
-//! fit. cuda/residual.cuh does the same on a GPU.
+//! fit. cuda/kernels/residual.cuh does the same on a GPU.
 
 /// Digits of a sum: 2098 bits of an `f64`, 64 more for as many numbers as there can be, and two for
 /// carries.

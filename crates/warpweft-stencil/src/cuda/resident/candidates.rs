@@ -2,7 +2,7 @@
 //! model of their time.
 
 use super::shape::{ResidentShape, resides};
-use crate::cuda::layout::axes;
+use crate::cuda::memory::layout::axes;
 use crate::{CudaKernel, CudaPolicy, Spec};
 use warpweft_core::cuda::SharedMemory;
 use warpweft_core::grid::Axes;

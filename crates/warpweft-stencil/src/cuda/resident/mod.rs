@@ -11,9 +11,9 @@ use std::time::Duration;
 pub use candidates::for_volume;
 pub use shape::{ResidentShape, resides, write_resident};
 
-use super::boxes::hold;
-use super::layout::Layout;
-use super::queue::{Queue, Queued, element_argument};
+use super::launch::boxes::hold;
+use super::launch::queue::{Queue, Queued, element_argument};
+use super::memory::layout::Layout;
 use crate::{Boundary, CudaPolicy};
 use warpweft_core::cuda::{Args, Buffer, Kernel, Launch, Stream, Stuck, Watchdog};
 use warpweft_core::error::{Error, Result};
@@ -146,7 +146,7 @@ impl Queue<'_> {
         let (below, above) = (ghosts(0).map(|n| -n), ghosts(1));
         let above = [0, 1, 2].map(|axis| extents[axis] + above[axis]);
         let tiles = home.tiles.map(|n| n as i32);
-        let wraps = super::layout::axes(layout.dims).map(|axis| {
+        let wraps = super::memory::layout::axes(layout.dims).map(|axis| {
             let periodic = |d: usize| self.stencil.boundaries.0[d][0] == Boundary::Periodic;
             i32::from(axis.is_some_and(periodic))
         });

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::cuda::layout::{Layout, axes};
+use crate::cuda::memory::layout::{Layout, axes};
 use crate::cuda::text::goes_on_alone;
 use crate::cuda::text::reach::type_of;
 use crate::{Boundary, CudaPolicy, Spec, Stage};

@@ -1,9 +1,9 @@
 //! The region of one launch of fused steps: `struct TimeBlock` of levels.cuh and the blocks of the grid.
 
-use super::super::boxes::{FAR, placed};
-use super::super::layout::Layout;
 use super::super::sweeps::clamped;
 use super::shape::TemporalShape;
+use crate::cuda::launch::boxes::{FAR, placed};
+use crate::cuda::memory::layout::Layout;
 use crate::{CudaPolicy, Region};
 
 /// What a launch of fused steps covers.

@@ -3,11 +3,11 @@
 //! The rule rests on measurements on one H200: a block has four warps, each of which keeps the rows of as many
 //! levels as registers allow; fewer registers a thread leave room for more blocks on a multiprocessor.
 
-use super::super::chunks::chunks_of;
 use super::block::TimeBlock;
 use super::shape::{TemporalShape, fuses};
-use crate::cuda::boxes::whole;
-use crate::cuda::layout::Layout;
+use crate::cuda::launch::boxes::whole;
+use crate::cuda::memory::layout::Layout;
+use crate::cuda::policy::chunks::chunks_of;
 use crate::{CudaKernel, CudaPolicy, Spec};
 use warpweft_core::grid::Axes;
 

@@ -3,10 +3,10 @@
 
 use std::fmt::Write;
 
-use super::super::layout::axes;
-use super::super::queue::element_argument;
 use super::super::text::reach::type_of;
 use super::shape::TemporalShape;
+use crate::cuda::launch::queue::element_argument;
+use crate::cuda::memory::layout::axes;
 use crate::{Boundary, Spec};
 use warpweft_core::cuda::Args;
 use warpweft_core::element::MAX_FIELDS;

@@ -1,6 +1,6 @@
 //! The shape of a kernel that fuses several steps: what host and kernel agree on.
 
-use super::super::layout::axes;
+use crate::cuda::memory::layout::axes;
 use crate::spec::stage::RawTap;
 use crate::{Boundary, CudaPolicy, Spec, Stage};
 use warpweft_core::element::Unit;

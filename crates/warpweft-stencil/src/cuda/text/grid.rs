@@ -1,7 +1,7 @@
 //! Blocks over a layout, and the layout that a policy needs.
 
 use super::trip::{TripShape, pipelines};
-use crate::cuda::layout::Layout;
+use crate::cuda::memory::layout::Layout;
 use crate::cuda::resident::{ResidentShape, resides};
 use crate::cuda::temporal::{self, TemporalShape};
 use crate::{Boundary, CudaKernel, CudaPolicy, Spec};

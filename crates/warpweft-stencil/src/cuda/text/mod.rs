@@ -12,21 +12,22 @@ pub use self::grid::{grid, layout_of, single, trip_grid};
 pub use self::reach::{Role, role_of};
 use self::trip::write_trip;
 pub use self::trip::{TripShape, goes_on_alone};
+use super::launch::faces;
+use super::memory::arrays;
 use super::resident::{ResidentShape, write_resident};
 use super::temporal::{self, TemporalShape, write_temporal};
-use super::{arrays, faces};
 use crate::{CudaKernel, CudaPolicy, Spec};
 use warpweft_core::cuda::{Cache, Cubin, Options, compile_in};
 use warpweft_core::element::Unit;
 use warpweft_core::error::Result;
 use warpweft_core::grid::Axes;
 
-const CELLS: &str = include_str!("../cells.cuh");
-const DIRECT: &str = include_str!("../direct.cuh");
-const COLUMNS: &str = include_str!("../columns.cuh");
-const MARCH: &str = include_str!("../march.cuh");
-const PLANES: &str = include_str!("../planes.cuh");
-const PIPELINE: &str = include_str!("../pipeline.cuh");
+const CELLS: &str = include_str!("../kernels/cells.cuh");
+const DIRECT: &str = include_str!("../kernels/direct.cuh");
+const COLUMNS: &str = include_str!("../kernels/columns.cuh");
+const MARCH: &str = include_str!("../kernels/march.cuh");
+const PLANES: &str = include_str!("../kernels/planes.cuh");
+const PIPELINE: &str = include_str!("../kernels/pipeline.cuh");
 const STRIPS: &str =
     concat!(include_str!("../resident/resident.cuh"), include_str!("../resident/strips.cuh"));
 const PATCHES: &str = concat!(

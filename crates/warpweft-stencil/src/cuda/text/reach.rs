@@ -1,6 +1,6 @@
 //! How a stage uses each field, and how far it reads it.
 
-use crate::cuda::layout::axes;
+use crate::cuda::memory::layout::axes;
 use crate::{CudaPolicy, Stage};
 use warpweft_core::element::{CellType, ScalarKind};
 

@@ -1,10 +1,13 @@
 //! Ghost zones of a subdomain on a GPU: faces packed and unpacked on the device, in a stream of their own
 //! concurrently with the sweeps of the interior. Not: how they travel (`peers`, `staging`).
 
-use super::boxes::placed;
+pub(super) mod halves;
+pub(super) mod staging;
+
+use self::staging::Staging;
+use super::launch::boxes::placed;
+use super::launch::queue::Queued;
 use super::peers::Peers;
-use super::queue::Queued;
-use super::staging::Staging;
 use super::sweeps::CudaSweeps;
 use crate::exchange::Cells;
 use crate::{Region, Span};
@@ -12,7 +15,7 @@ use warpweft_core::cuda::{Args, Device, Event, Extents, Launch, Priority, Rows, 
 use warpweft_core::error::{Error, Result};
 
 /// The kernels' text; compiled with the ghosts', so that every stencil shares it.
-pub(super) const TEXT: &str = include_str!("halo.cuh");
+pub(super) const TEXT: &str = include_str!("../kernels/halo.cuh");
 
 /// Blocks of a copy at most: enough for every multiprocessor to be full a few times over.
 const BLOCKS: usize = 4096;

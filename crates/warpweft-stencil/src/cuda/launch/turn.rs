@@ -1,7 +1,7 @@
 //! Launches again and again: one turn after another from either state of the arrays, most of them replayed from graphs.
 
-use super::arrays::STATES;
 use super::queue::Queued;
+use crate::cuda::memory::arrays::STATES;
 use warpweft_core::cuda::{Graph, Stream};
 use warpweft_core::error::Result;
 
@@ -9,7 +9,7 @@ use warpweft_core::error::Result;
 const GRAPH_TURNS: u64 = 16;
 
 /// What is launched to advance by some steps, prepared for either state of the arrays.
-pub(super) struct Turn {
+pub(crate) struct Turn {
     /// What a turn changes of the state.
     change: usize,
     queued: [Vec<Queued>; STATES],

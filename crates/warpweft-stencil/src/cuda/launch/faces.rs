@@ -2,17 +2,18 @@
 
 use std::fmt::Write;
 
-use super::layout::{Layout, axes};
-use super::text::reach::type_of;
 use crate::Spec;
+use crate::cuda::memory::layout::{Layout, axes};
+use crate::cuda::text::reach::type_of;
 use warpweft_core::cuda::{Args, Buffer, Kernel, Launch, Module, Stream};
 use warpweft_core::element::{CellType, MAX_FIELDS, Unit};
 use warpweft_core::error::Result;
 
-const TEXT: &str = concat!(include_str!("copied.cuh"), include_str!("faces.cuh"));
+const TEXT: &str =
+    concat!(include_str!("../kernels/copied.cuh"), include_str!("../kernels/faces.cuh"));
 
 /// The kernel `ww_faces` of `stencil`'s functions; nothing if it has none.
-pub(super) fn write_text(stencil: &Spec, unit: &mut Unit) -> Option<String> {
+pub(crate) fn write_text(stencil: &Spec, unit: &mut Unit) -> Option<String> {
     if !stencil.has_functions() {
         return None;
     }
@@ -92,7 +93,7 @@ fn member(name: &str) -> String {
 
 /// What launches need on one device.
 #[derive(Debug)]
-pub(super) struct Faces {
+pub(crate) struct Faces {
     pub kernel: Kernel,
     /// `struct Clock`.
     pub clock: Buffer,
@@ -118,7 +119,7 @@ impl Faces {
 
 /// Of which steps a launch writes values.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct When {
+pub(crate) struct When {
     /// Steps done, where the clock is not asked.
     pub steps: Option<u64>,
     /// Fields, as bits, that get the value after so many steps, and after one more.
@@ -128,7 +129,7 @@ pub(super) struct When {
 }
 
 /// The launch for arrays at these addresses of cell (0, 0, 0, 0), by field.
-pub(super) fn launch(
+pub(crate) fn launch(
     stencil: &Spec,
     layout: &Layout,
     (clock, when): (u64, When),
@@ -317,7 +318,7 @@ mod tests {
             slabs = slabs.len().max(1),
             names = names.concat(),
         );
-        let source = [include_str!("host.cuh"), &unit.source(), &text, &main].concat();
+        let source = [include_str!("../kernels/host.cuh"), &unit.source(), &text, &main].concat();
         let source = source.replace("#pragma once\n", "");
         let (cpp, program) = (folder.path().join("faces.cpp"), folder.path().join("faces"));
         std::fs::write(&cpp, source).unwrap();

@@ -1,14 +1,14 @@
 //! Launches of the kernel that measures the change of a step (residual.cuh).
 
-use super::layout::Layout;
 use crate::Residual;
+use crate::cuda::memory::layout::Layout;
 use crate::spec::total::Total;
 use warpweft_core::cuda::{Args, Buffer, Kernel, Launch, Module, Stream};
 use warpweft_core::element::ScalarKind;
 use warpweft_core::error::Result;
 
 /// The kernel's text; compiled on its own, so that every stencil shares it.
-pub(super) const TEXT: &str = include_str!("residual.cuh");
+pub(crate) const TEXT: &str = include_str!("../kernels/residual.cuh");
 
 /// Cells of a row that a warp takes at a time, as in the kernel.
 const PIECE: usize = 1024;
@@ -18,7 +18,7 @@ const BLOCKS: usize = 1024;
 
 /// The kernel, and the total on the device.
 #[derive(Debug)]
-pub(super) struct Change {
+pub(crate) struct Change {
     kernel: Kernel,
     strides: [usize; 4],
     total: Buffer,

@@ -1,6 +1,6 @@
 //! How long chunks of marching kernels should be, by a small model of their time (docs/models.md).
 
-use super::text::TripShape;
+use crate::cuda::text::TripShape;
 use crate::{CudaPolicy, Spec};
 use warpweft_core::grid::Axes;
 
@@ -23,7 +23,7 @@ fn slots(sms: u32, cuda: &CudaPolicy) -> usize {
 }
 
 /// Planes that a chunk of `cuda`'s trips goes through beside those that it computes.
-pub(super) fn in_vain(cuda: &CudaPolicy) -> usize {
+pub(crate) fn in_vain(cuda: &CudaPolicy) -> usize {
     2 * cuda.temporal_depth as usize + START
 }
 
@@ -57,7 +57,7 @@ const LENGTHS: usize = 32;
 /// alike, and one more, of different numbers of turns.
 ///
 /// A last layer may be shorter than the others: short chunks fill up what long ones leave.
-pub(super) fn chunks_of(planes: usize, tiles: usize, slots: usize, vain: usize) -> Vec<u32> {
+pub(crate) fn chunks_of(planes: usize, tiles: usize, slots: usize, vain: usize) -> Vec<u32> {
     let slots = slots.max(1);
     let turns = |chunk: usize| (tiles * planes.div_ceil(chunk)).div_ceil(slots);
     let mut known: Vec<_> = (1..=planes.div_ceil(4).min(LAYERS))

@@ -1,16 +1,17 @@
 //! Launches of the kernel that gives ghost cells their values (ghosts.cuh).
 
-use super::layout::{Layout, axes};
+use crate::cuda::memory::layout::{Layout, axes};
 use crate::{Boundaries, Boundary};
 use warpweft_core::cuda::{Args, Launch};
 use warpweft_core::element::{CellType, MAX_FIELDS};
 
 /// The kernel's text; compiled on its own, so that every stencil shares it.
-pub(super) const TEXT: &str = concat!(include_str!("copied.cuh"), include_str!("ghosts.cuh"));
+pub(crate) const TEXT: &str =
+    concat!(include_str!("../kernels/copied.cuh"), include_str!("../kernels/ghosts.cuh"));
 
 /// Which ghost cells a launch writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Which {
+pub(crate) enum Which {
     /// Those beyond a Dirichlet face, which never change.
     Fixed,
     /// Those with a source, beyond one face only.
@@ -69,10 +70,10 @@ fn slabs(layout: &Layout, faces: &[[Boundary; 2]; 4], which: Which) -> Vec<Slab>
 }
 
 /// A field in the kernel's eyes: its number, and the address of its array.
-pub(super) type At = (usize, u64);
+pub(crate) type At = (usize, u64);
 
 /// The launch that writes `which` ghosts of `fields`, or `None` when there are none.
-pub(super) fn launch(
+pub(crate) fn launch(
     layout: &Layout,
     (cell, boundaries): (CellType, &Boundaries),
     which: Which,
@@ -126,7 +127,7 @@ pub(super) fn launch(
 }
 
 /// The kinds of all faces, `[axis][side]` of (w, z, y, x), as copied.cuh numbers them.
-pub(super) fn codes(layout: &Layout, boundaries: &Boundaries) -> [i32; 8] {
+pub(crate) fn codes(layout: &Layout, boundaries: &Boundaries) -> [i32; 8] {
     let faces = faces(boundaries);
     std::array::from_fn(|n| {
         if layout.shared[n / 2][n % 2] { SHARED } else { code(&faces[n / 2][n % 2]) }
@@ -137,7 +138,7 @@ pub(super) fn codes(layout: &Layout, boundaries: &Boundaries) -> [i32; 8] {
 const SHARED: i32 = 4;
 
 /// The kinds of boundary as copied.cuh numbers them.
-pub(super) fn code(boundary: &Boundary) -> i32 {
+pub(crate) fn code(boundary: &Boundary) -> i32 {
     match boundary {
         Boundary::Periodic => 0,
         Boundary::Dirichlet(_) => 1,

@@ -15,7 +15,7 @@ const VECTOR: usize = 16;
 const LINE: usize = 128;
 
 /// The axes of a volume of `dims` as (w, z, y, x): its own axis number, if it has it.
-pub(super) const fn axes(dims: usize) -> [Option<usize>; 4] {
+pub(crate) const fn axes(dims: usize) -> [Option<usize>; 4] {
     match dims {
         1 => [None, None, None, Some(0)],
         2 => [None, Some(0), None, Some(1)],
@@ -26,7 +26,7 @@ pub(super) const fn axes(dims: usize) -> [Option<usize>; 4] {
 
 /// Extents, ghosts and strides of every field's array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Layout {
+pub(crate) struct Layout {
     /// The volume's number of axes.
     pub dims: usize,
     /// Cells along w, z, y, x; 1 where the volume has no such axis.

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::peers::passed;
-use super::sweeps::CudaSweeps;
+use crate::cuda::peers::passed;
+use crate::cuda::sweeps::CudaSweeps;
 use crate::exchange::Cells;
 use warpweft_core::cluster::{Remote, Tag, Transport};
 use warpweft_core::cuda::{Buffer, Device, Event, Pinned, Stream};
@@ -16,7 +16,7 @@ const KEPT: usize = 8;
 
 /// The areas of one executor. The stream they are used in must be done before they are dropped.
 #[derive(Default)]
-pub(super) struct Staging {
+pub(crate) struct Staging {
     /// Whether the transport is given the device's memory.
     pub aware: bool,
     sent: Vec<Area<Arc<Pinned<u8>>>>,
@@ -83,7 +83,7 @@ impl Staging {
     ///
     /// # Errors
     /// The driver's; as [`Transport::send`].
-    pub(super) fn send(
+    pub(crate) fn send(
         &mut self,
         sweeps: &CudaSweeps,
         boxes: &[Cells],
@@ -115,7 +115,7 @@ impl Staging {
     ///
     /// # Errors
     /// The driver's; as [`Transport::receive`].
-    pub(super) fn receive(
+    pub(crate) fn receive(
         &mut self,
         sweeps: &CudaSweeps,
         boxes: &[Cells],

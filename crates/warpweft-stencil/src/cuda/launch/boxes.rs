@@ -1,19 +1,20 @@
 //! The boxes that launches cover: what kernels are told of a region, and how many blocks they take.
 
-use super::layout::{Layout, axes};
-use super::sweeps::clamped;
-use super::text::{TripShape, grid, trip_grid};
+use crate::cuda::memory::layout::{Layout, axes};
+use crate::cuda::sweeps::clamped;
+use crate::cuda::text::grid;
+use crate::cuda::text::{TripShape, trip_grid};
 use crate::{Boundary, CudaPolicy, Region, Spec};
 use warpweft_core::grid::Axes;
 
 /// Half the range, so that sums with it do not overflow: where no face holds cells.
-pub(super) const FAR: i32 = i32::MAX / 2;
+pub(crate) const FAR: i32 = i32::MAX / 2;
 
 /// Bytes of a sector of memory: `sector` in pipeline.cuh.
-pub(super) const SECTOR: usize = 32;
+pub(crate) const SECTOR: usize = 32;
 
 /// The box as (w, z, y, x): first cell and extents.
-pub(super) fn placed(region: &Region) -> ([usize; 4], [usize; 4]) {
+pub(crate) fn placed(region: &Region) -> ([usize; 4], [usize; 4]) {
     let mut low = [0; 4];
     let mut size = [1; 4];
     for (to, axis) in axes(region.rank()).into_iter().enumerate() {
@@ -25,7 +26,7 @@ pub(super) fn placed(region: &Region) -> ([usize; 4], [usize; 4]) {
 }
 
 /// All cells of a layout.
-pub(super) fn whole(layout: &Layout) -> Region {
+pub(crate) fn whole(layout: &Layout) -> Region {
     let mut high = Axes::filled(layout.dims, 0);
     for (axis, n) in axes(layout.dims).into_iter().zip(layout.extents) {
         if let Some(axis) = axis {
@@ -37,7 +38,7 @@ pub(super) fn whole(layout: &Layout) -> Region {
 
 /// Blocks of a single step over `region`, and the first cell and the end (w, z, y, x) of it. Tiles begin at
 /// multiples of `start` cells along x.
-pub(super) fn step_box(
+pub(crate) fn step_box(
     layout: &Layout,
     (policy, start): (&CudaPolicy, usize),
     region: &Region,
@@ -52,7 +53,7 @@ pub(super) fn step_box(
 
 /// What a trip of several steps covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct TripBox {
+pub(crate) struct TripBox {
     /// The first cell (w, z, y, x).
     pub begin: [usize; 4],
     /// Blocks.
@@ -99,7 +100,7 @@ impl TripBox {
 }
 
 /// Along z, y and x, the first cell that is not held by a Dirichlet face, and the first that is again.
-pub(super) fn hold(stencil: &Spec, layout: &Layout) -> [[i32; 3]; 2] {
+pub(crate) fn hold(stencil: &Spec, layout: &Layout) -> [[i32; 3]; 2] {
     let fixed = |axis: usize, side: usize| {
         let own = axes(stencil.rank())[axis + 1]?;
         // Another device's cells beyond a shared face change as any others do.

@@ -1,8 +1,8 @@
 //! The arrays that hold a volume's fields on a device, and which of them is current.
 
 use super::layout::Layout;
-use super::text::{Role, role_of};
 use crate::Spec;
+use crate::cuda::text::{Role, role_of};
 use warpweft_core::cuda::{Buffer, Element, Rows, Stream, Swizzle, TensorMap, Tiled};
 use warpweft_core::element::ScalarKind;
 use warpweft_core::error::{Error, Result};
@@ -15,7 +15,7 @@ use warpweft_core::grid::RawVolume;
 /// step, which leaves some fields in their other array, and [`FUSED`] by fused steps, which leave all that are
 /// written there.
 #[derive(Debug)]
-pub(super) struct Arrays {
+pub(crate) struct Arrays {
     pub layout: Layout,
     kinds: Vec<ScalarKind>,
     buffers: Vec<Vec<Buffer>>,
@@ -26,10 +26,10 @@ pub(super) struct Arrays {
 }
 
 /// The fields that no stage uses, which never change and of which no device has an array.
-pub(super) type Unused = Vec<(usize, Vec<u8>)>;
+pub(crate) type Unused = Vec<(usize, Vec<u8>)>;
 
 /// Gives `volume` the fields that no stage uses.
-pub(super) fn store_unused(unused: &Unused, volume: &mut RawVolume) {
+pub(crate) fn store_unused(unused: &Unused, volume: &mut RawVolume) {
     for (f, bytes) in unused {
         volume.field_bytes_mut(*f).copy_from_slice(bytes);
     }
@@ -40,11 +40,11 @@ fn roles(stencil: &Spec, f: usize) -> impl Iterator<Item = Role> {
 }
 
 /// What a step changes of a state.
-pub(super) const STEP: usize = 1;
+pub(crate) const STEP: usize = 1;
 /// What several fused steps change of it.
-pub(super) const FUSED: usize = 2;
+pub(crate) const FUSED: usize = 2;
 /// States that there are.
-pub(super) const STATES: usize = 4;
+pub(crate) const STATES: usize = 4;
 
 /// Arrays that field `f` needs, if steps are `fused`.
 fn count(stencil: &Spec, f: usize, fused: bool) -> usize {
@@ -65,13 +65,13 @@ fn flips(stencil: &Spec, f: usize) -> bool {
 }
 
 /// The fields of whose state before a step nothing is left after it: residuals are of a copy.
-pub(super) fn overwritten(stencil: &Spec) -> impl Iterator<Item = usize> {
+pub(crate) fn overwritten(stencil: &Spec) -> impl Iterator<Item = usize> {
     let stages = |f: usize| stencil.stages.iter().filter(move |s| s.writes().contains(&f)).count();
     stencil.written_fields().into_iter().filter(move |&f| stages(f) > 1 || !flips(stencil, f))
 }
 
 /// Bytes of all arrays of this layout, with the copies that residuals need.
-pub(super) fn bytes_of(stencil: &Spec, layout: &Layout, fused: bool) -> u64 {
+pub(crate) fn bytes_of(stencil: &Spec, layout: &Layout, fused: bool) -> u64 {
     let copies = stencil.until.map(|_| overwritten(stencil)).into_iter().flatten();
     let arrays = (0..stencil.cell.len()).map(|f| (f, count(stencil, f, fused)));
     let bytes = |(f, arrays)| (arrays * layout.len * stencil.cell.size(f)) as u64;

@@ -4,11 +4,11 @@
 //! A trip's boundary is a thin slab along the axis that tiles march, whose cost is what fills and drains them, and
 //! whole tiles along the others, which cost nothing beside what the interior is spared.
 
-use super::boxes::{SECTOR, placed, whole};
-use super::chunks::in_vain;
-use super::layout::{Layout, axes};
-use super::sweeps::CudaSweeps;
-use super::text::{TripShape, single};
+use crate::cuda::launch::boxes::{SECTOR, placed, whole};
+use crate::cuda::memory::layout::{Layout, axes};
+use crate::cuda::policy::chunks::in_vain;
+use crate::cuda::sweeps::CudaSweeps;
+use crate::cuda::text::{TripShape, single};
 use crate::exchange::BoundarySplit;
 use crate::plan::halo::Margin;
 use crate::{CudaKernel, CudaPolicy, Region};
@@ -18,7 +18,7 @@ use warpweft_core::grid::Axes;
 
 /// The two parts of a trip over `own`, of whose cells those up to `sent` deep are sent: none where they would write
 /// one another's cells.
-pub(super) fn of_trip(
+pub(crate) fn of_trip(
     own: &Region,
     sent: &Margin,
     (layout, size): (&Layout, usize),
@@ -75,7 +75,7 @@ fn work(region: &Region, (policy, shape, size): (&CudaPolicy, &TripShape, usize)
 
 impl CudaSweeps {
     /// As [`crate::SweepExecutor::split`].
-    pub(super) fn boundary_split(
+    pub(crate) fn boundary_split(
         &self,
         own: &Region,
         sent: &Margin,
@@ -108,7 +108,7 @@ impl CudaSweeps {
     }
 
     /// Queues the kernel of `steps` steps over `region` alone; ghosts are not renewed.
-    pub(super) fn launch_part(&self, region: &Region, steps: u64, stream: &Stream) -> Result<()> {
+    pub(crate) fn launch_part(&self, region: &Region, steps: u64, stream: &Stream) -> Result<()> {
         if placed(region).1.contains(&0) {
             return Ok(());
         }
@@ -142,7 +142,7 @@ fn tile(dims: usize, policy: &CudaPolicy) -> Axes<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cuda::boxes::{TripBox, hold};
+    use crate::cuda::launch::boxes::{TripBox, hold};
     use crate::cuda::text::layout_of;
     use crate::prelude::{Near, stencil};
     use crate::{Boundary, Face, Span, Spec, Stencil};

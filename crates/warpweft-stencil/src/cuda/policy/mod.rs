@@ -5,8 +5,10 @@
 //! Pipelines of several steps are faster still but take a second to compile, so they are left to
 //! tuning and to callers that ask for them.
 
-use super::chunks::{chunks_of_planes, chunks_of_trips};
-use super::layout::axes;
+pub(super) mod chunks;
+
+use self::chunks::{chunks_of_planes, chunks_of_trips};
+use super::memory::layout::axes;
 use super::resident::for_volume;
 use super::temporal::temporal_shapes;
 use super::text::{grid, layout_of, step_text};

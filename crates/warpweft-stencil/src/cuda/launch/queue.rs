@@ -1,19 +1,19 @@
 //! What a step (or a trip of several) puts into a stream: kernels with their arguments.
 
-use super::arrays::{Arrays, FUSED, STEP};
 use super::boxes::{TripBox, hold, step_box, whole};
 use super::faces::{self, Faces, When};
 use super::ghosts::{self, At, Which};
-use super::layout::Layout;
-use super::temporal::{self, TemporalShape, TimeBlock};
-use super::text::{Role, StageShape, StepText, TripShape, trip_grid};
+use crate::cuda::memory::arrays::{Arrays, FUSED, STEP};
+use crate::cuda::memory::layout::Layout;
+use crate::cuda::temporal::{self, TemporalShape, TimeBlock};
+use crate::cuda::text::{Role, StageShape, StepText, TripShape, trip_grid};
 use crate::{CudaKernel, CudaPolicy, Region, Spec, Stage};
 use warpweft_core::cuda::{Args, Kernel, Launch, Module, Stream};
 use warpweft_core::error::Result;
 
 /// A launch and its arguments.
 #[derive(Debug)]
-pub(super) struct Queued {
+pub(crate) struct Queued {
     pub kernel: Kernel,
     pub launch: Launch,
     pub args: Args,
@@ -32,7 +32,7 @@ impl Queued {
 }
 
 /// What launches are made of.
-pub(super) struct Queue<'a> {
+pub(crate) struct Queue<'a> {
     pub stencil: &'a Spec,
     pub policy: &'a CudaPolicy,
     pub text: &'a StepText,
@@ -307,7 +307,7 @@ impl Queue<'_> {
 }
 
 /// Adds the stage's parameters, if it has any, as the kernel's last argument.
-pub(super) fn element_argument(args: &mut Args, stage: &dyn Stage) {
+pub(crate) fn element_argument(args: &mut Args, stage: &dyn Stage) {
     let size = stage.parameters_size();
     if size > 0 {
         // SAFETY: a stage promises that so many bytes are there.
