@@ -135,7 +135,10 @@ pub fn tune(
         ([gpu], Target::Auto | Target::AnyGpu | Target::Gpu(_)) => {
             let mut search = Search::new(stencil, volume, (CHECKED, &[]))?;
             gpus.push(gpu.ordinal);
-            let tuned = search.on_gpu(gpu, budget, 1)?;
+            // Half of the time goes to compiling candidates side by side.
+            let threads = machine.cpu.threads();
+            let share = if threads > 1 { budget / 2 } else { budget };
+            let tuned = search.on_gpu(gpu, share, threads)?;
             (gpu.name.clone(), search, tuned)
         }
         (all, Target::Gpus(_) | Target::AllGpus) => {

@@ -3,6 +3,7 @@
 mod apps;
 mod channels;
 mod farm;
+mod kernels;
 mod multi;
 mod peers;
 mod ranks;
@@ -32,6 +33,12 @@ enum Pattern {
   warpweft bench stencil --save             also into bench/results/
   warpweft bench stencil --only cpu --repeats 9 --json")]
     Stencil(stencil::Stencils),
+    /// Stencils of every kind on the first GPU: what runs untuned, what tuning finds, and the best of each
+    /// kernel.
+    #[command(after_help = "Examples:
+  warpweft-lab bench kernels --save
+  warpweft-lab bench kernels --only star5-f32,life --budget 20")]
+    Kernels(kernels::Kernels),
     /// Alignment and warping by register strips at sizes that others publish, and PeerWave's five
     /// methods on its six applications.
     #[command(after_help = "Examples:
@@ -119,6 +126,7 @@ impl Bench {
     pub fn execute(&self) -> ExitCode {
         match &self.pattern {
             Pattern::Stencil(stencil) => stencil.execute(),
+            Pattern::Kernels(kernels) => kernels.execute(),
             Pattern::Wavefront(wavefront) => wavefront.execute(),
             Pattern::Multi(several) => several.execute(),
             Pattern::Apps(apps) => apps.execute(),
