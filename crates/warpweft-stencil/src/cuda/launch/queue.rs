@@ -200,9 +200,9 @@ impl Queue<'_> {
         let first: usize = (0..4).map(|d| part.begin[d] * layout.strides[d]).sum();
         let mut args = Args::new();
         let array =
-            |which: usize| self.arrays.cell(0, &self.arrays.of(0)[which]) + (first * size) as u64;
+            |state: usize| self.arrays.cell(0, self.arrays.now(0, state)) + (first * size) as u64;
         args.value(array(state));
-        args.value(array(1 - state));
+        args.value(array(state ^ STEP));
         let mut trip: Vec<u8> =
             part.numbers.as_flattened().iter().flat_map(|n| n.to_ne_bytes()).collect();
         trip.extend((self.policy.chunk as i32).to_ne_bytes());
