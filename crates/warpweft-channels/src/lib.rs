@@ -9,6 +9,7 @@ mod combine;
 pub mod cpu;
 pub mod cuda;
 mod executor;
+pub mod flow;
 mod policy;
 mod reference;
 mod report;

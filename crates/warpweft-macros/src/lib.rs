@@ -117,6 +117,20 @@ pub fn spawning(attribute: TokenStream, item: TokenStream) -> TokenStream {
     tokens.into()
 }
 
+/// Makes a function a kernel of a channel-flow graph: it consumes the items of one channel, one a call.
+///
+/// Its first parameter is the item. After that come outputs, `calls: &mut Out<T, N>`, into which one call emits at most
+/// `N` items (`calls.emit(item)`); buffers, `result: &Shared<u64>`, whose words all firings share (`load(i)`, `store(i, x)`,
+/// `add(i, x)`, `min`, `max`, `exchange`, `compare_exchange(i, expected, x)`, `len()`); and constants by value, in any
+/// order. `#[channel_kernel(total = N)]` says that one call emits at most `N` items into all outputs together, where that is
+/// less than their sum. `name(channels, buffers, constants)` makes what `FlowGraph::connect` takes, and `name::fire(item, ..)` calls the
+/// function itself.
+#[proc_macro_attribute]
+pub fn channel_kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    let function = parse_macro_input!(item as syn::ItemFn);
+    finish(expand::channel_kernel::expand(attribute.into(), function))
+}
+
 /// Makes a struct the cell of a wavefront: `#[score]` marks the member that cells are compared by,
 /// the first if there is none.
 #[proc_macro_derive(Ranked, attributes(score))]

@@ -3,6 +3,7 @@
 mod by_hand;
 mod cores;
 mod cuda;
+mod flow;
 mod pieces;
 mod run_with;
 #[path = "../../../warpweft/tests/translation_support/mod.rs"]

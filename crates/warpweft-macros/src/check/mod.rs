@@ -46,12 +46,26 @@ impl Lowered {
 pub trait Inputs {
     /// The meaning of `expr` if it is one of the pattern's inputs, such as `u[[0, 1]]`.
     fn input(&mut self, expr: &syn::Expr, lower: &mut Lower) -> syn::Result<Option<Lowered>>;
+    /// The operation that a method call is, if its receiver is something that the pattern provides.
+    fn operation(&self, _: &syn::ExprMethodCall) -> Option<syn::Result<Operation>> {
+        None
+    }
     /// The error for a bare use of `name`, if it is reserved.
     fn bare(&self, name: &Ident) -> Option<syn::Error>;
     /// What a function that calls itself is told to do.
     fn again(&self) -> &'static str {
         AGAIN
     }
+}
+
+/// A method call as a call of a C++ function, whose first argument is what the pattern provides.
+pub struct Operation {
+    /// The function in C++.
+    pub function: String,
+    /// The first argument in C++: a place.
+    pub receiver: String,
+    /// The fault that it may raise, whose number is then its last argument.
+    pub fault: Option<&'static str>,
 }
 
 /// What a function that calls itself is told to do where nothing else is known.
@@ -146,10 +160,28 @@ impl<'a> Lower<'a> {
 
     /// Asks the pattern about `expr`.
     fn input(&mut self, expr: &syn::Expr) -> syn::Result<Option<Lowered>> {
+        if let syn::Expr::MethodCall(call) = expr
+            && let Some(found) = self.inputs.as_ref().and_then(|inputs| inputs.operation(call))
+        {
+            return self.operation(call, found?).map(Some);
+        }
         let Some(inputs) = self.inputs.take() else { return Ok(None) };
         let answer = inputs.input(expr, self);
         self.inputs = Some(inputs);
         answer
+    }
+
+    /// An operation of the pattern, with its arguments lowered as all others.
+    fn operation(&mut self, call: &syn::ExprMethodCall, found: Operation) -> syn::Result<Lowered> {
+        let (rust, values) = self.list(&call.args)?;
+        let (receiver, method, span) = (&call.receiver, &call.method, call.span());
+        let rust = quote_spanned!(span=> #receiver.#method(#(#rust),*));
+        let Operation { function, receiver, fault } = found;
+        let function = self.hole(quote!(#function.to_string()));
+        let mut arguments = vec![Expr::Reference(Box::new(Expr::Local(receiver)))];
+        arguments.extend(values);
+        arguments.extend(fault.map(|what| Expr::Value(self.site(method, what))));
+        Ok(Lowered::new(rust, Expr::Call { function, arguments, effects: true }))
     }
 
     /// A new slot for a type found at `span`.

@@ -1,0 +1,179 @@
+//! Runs a graph on the cores: each worker fires the deepest channel that it can, in batches.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use super::consumer::{Source, Step};
+use super::flow::Flow;
+use crate::flow::graph::FlowGraph;
+use crate::flow::policy::{FlowCpuPolicy, FlowPolicy};
+use crate::flow::report::report;
+use crate::flow::results::{ChannelCounts, Results};
+use warpweft_core::cpu::Pool;
+use warpweft_core::error::{Error, Result};
+use warpweft_core::machine::Machine;
+use warpweft_core::report::Report;
+use warpweft_core::run::Watch;
+use warpweft_core::trace::Trace;
+
+/// Graphs on the cores of this process.
+pub struct FlowCpuExecutor {
+    pool: Pool,
+    policy: FlowCpuPolicy,
+    label: String,
+    setup_seconds: f64,
+}
+
+impl FlowCpuExecutor {
+    /// On the cores of `machine`.
+    ///
+    /// # Errors
+    /// As [`FlowCpuPolicy::check`]; no threads to be had.
+    pub fn new(machine: &Machine, policy: FlowCpuPolicy) -> Result<Self> {
+        let begin = Instant::now();
+        policy.check()?;
+        let pool = Pool::over(&machine.cpu.cores, policy.threads)?;
+        let label = machine.cpu.label(policy.threads);
+        Ok(Self { pool, policy, label, setup_seconds: begin.elapsed().as_secs_f64() })
+    }
+
+    /// Runs `graph` until all items are consumed.
+    ///
+    /// # Errors
+    /// As [`FlowGraph::check`]; more items than a kernel declares; items deeper than the levels; what a kernel panics
+    /// for; channels in which nothing can fire.
+    pub fn run(&mut self, graph: &FlowGraph) -> Result<(Results, Report)> {
+        self.run_watched(graph, &Watch::default(), None)
+    }
+
+    /// As [`FlowCpuExecutor::run`], until `watch` says to end: workers see that between two firings.
+    pub(in crate::flow) fn run_watched(
+        &mut self,
+        graph: &FlowGraph,
+        watch: &Watch<'_>,
+        trace: Option<&Trace>,
+    ) -> Result<(Results, Report)> {
+        let begin = Instant::now();
+        let plan = graph.plan()?;
+        let FlowCpuPolicy { threads, batch } = self.policy;
+        let flow = Flow::new(graph, &plan, (threads, batch), watch.done());
+        let counts = Mutex::new(vec![ChannelCounts::default(); graph.channels.len()]);
+        let setup = self.setup_seconds + begin.elapsed().as_secs_f64();
+        let start = Instant::now();
+        let each = |thread: &warpweft_core::cpu::Worker<'_>| {
+            let mut worker = Worker::new(&flow, thread.index, trace);
+            worker.work();
+            worker.add_counts(&mut counts.lock().unwrap_or_else(PoisonError::into_inner));
+            Ok(())
+        };
+        let look = || {
+            if watch.look() {
+                flow.fail(watch.interrupted());
+            }
+            false
+        };
+        let run = match watch.is_needed() {
+            true => self.pool.run_watched(Watch::EVERY, &look, each),
+            false => self.pool.run(each),
+        };
+        run.map_err(|panic| bug(&panic.message))?;
+        let seconds = start.elapsed().as_secs_f64();
+        flow.outcome()?;
+        let counts = counts.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let Flow { channels, buffers, .. } = flow;
+        let (mut sinks, mut all) = (Vec::new(), Vec::new());
+        for ((node, queues), mut count) in graph.channels.iter().zip(channels).zip(counts) {
+            let sink = node.consumer.is_none().then(|| node.first.sink(queues));
+            count.name = node.name.clone();
+            sinks.push(sink);
+            all.push(count);
+        }
+        let report = report(
+            &all,
+            vec![self.label.clone()],
+            [seconds, setup],
+            FlowPolicy::Cpu(self.policy).to_json(),
+        );
+        Ok((Results::new(graph, sinks, buffers, &[]).counted(all), report))
+    }
+}
+
+/// One thread.
+struct Worker<'f> {
+    flow: &'f Flow<'f>,
+    me: usize,
+    /// Of each channel that a kernel consumes, in the order in which they are served: its number, levels and kernel.
+    steps: Vec<(usize, usize, Box<dyn Step + 'f>)>,
+    trace: Option<(&'f Trace, String)>,
+}
+
+impl<'f> Worker<'f> {
+    fn new(flow: &'f Flow<'f>, me: usize, trace: Option<&'f Trace>) -> Self {
+        let steps = flow.plan.order.iter().filter_map(|&channel| {
+            let kernel = flow.graph.channels[channel].consumer?;
+            let group = flow.plan.group_of[channel]?;
+            let step = flow.graph.kernels[kernel].node.consumer(flow, kernel);
+            Some((channel, flow.plan.groups[group].levels, step))
+        });
+        let trace = trace.map(|trace| (trace, format!("worker {me}")));
+        Self { flow, me, steps: steps.collect(), trace }
+    }
+
+    fn work(&mut self) {
+        let mut alone = false;
+        while !self.flow.ended() {
+            let seen = self.flow.activity();
+            match self.step() {
+                true => alone = false,
+                false => self.flow.wait(self.me, seen, &mut alone),
+            }
+        }
+    }
+
+    /// Fires once, if anything can: whole batches first, then any; the deepest first, and what the host holds last.
+    fn step(&mut self) -> bool {
+        let begin = self.trace.is_some().then(Instant::now);
+        for least in [self.flow.batch, 1] {
+            for (channel, levels, step) in &mut self.steps {
+                if (0..*levels).rev().any(|level| step.fire(Source::Level(level), least)) {
+                    return traced(&self.trace, self.flow, *channel, begin);
+                }
+            }
+            for (channel, _, step) in &mut self.steps {
+                if step.fire(Source::Host, least) {
+                    return traced(&self.trace, self.flow, *channel, begin);
+                }
+            }
+        }
+        false
+    }
+
+    fn add_counts(&self, counts: &mut [ChannelCounts]) {
+        for (channel, _, step) in &self.steps {
+            counts[*channel].add(&step.counts());
+        }
+    }
+}
+
+/// Records the firing of a channel.
+fn traced(
+    trace: &Option<(&Trace, String)>,
+    flow: &Flow<'_>,
+    channel: usize,
+    begin: Option<Instant>,
+) -> bool {
+    if let (Some((trace, lane)), Some(begin)) = (trace, begin) {
+        trace.add(lane.clone(), flow.graph.channels[channel].name.clone(), begin);
+    }
+    true
+}
+
+/// Panics of kernels are caught; any other is a defect of this crate.
+fn bug(message: &str) -> Error {
+    Error::Device {
+        stage: "running a channel-flow graph".into(),
+        device: "the cores".into(),
+        what: format!("a worker panicked: {message}"),
+        hint: "please report this".into(),
+    }
+}

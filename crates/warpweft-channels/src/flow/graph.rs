@@ -1,0 +1,276 @@
+//! What is to be computed: channels, kernels, edges, and the first items.
+
+use std::any::{Any, TypeId, type_name};
+
+use super::buffer::{AnyBuffer, Initial, Word};
+use super::cpu::Queues;
+use super::handle::{BufferId, ChannelId, Item};
+use super::kernel::ChannelKernel;
+use super::node::{Node, NodeOf};
+use super::plan::Plan;
+use super::reference::Leveled;
+use warpweft_core::error::{Error, Result};
+
+/// The largest item, in bytes.
+pub const MAX_ITEM_BYTES: usize = 1024;
+/// The largest capacity of a channel.
+pub const MAX_CAPACITY: usize = 1 << 28;
+/// The most levels of a stack of channels.
+pub const MAX_LEVELS: usize = 4096;
+
+/// A channel-flow graph (Orr et al., section 4.2): kernels that consume the items of one channel each and emit items
+/// into channels.
+///
+/// The host puts the first items in and gets those of channels that no kernel consumes. Cycles are allowed.
+///
+/// ```
+/// use warpweft::channels::flow::{FlowGraph, Out, Shared, channel_kernel};
+/// use warpweft::prelude::*;
+///
+/// #[channel_kernel]
+/// fn fib(n: u32, calls: &mut Out<u32, 2>, result: &Shared<u64>) {
+///     if n <= 2 {
+///         result.add(0, 1);
+///     } else {
+///         calls.emit(n - 1);
+///         calls.emit(n - 2);
+///     }
+/// }
+///
+/// # fn main() -> Result<()> {
+/// let mut graph = FlowGraph::new();
+/// let calls = graph.channel_stack("calls", 4096, 24);
+/// let result = graph.buffer([0u64]);
+/// graph.connect(calls, fib(calls, result));
+/// graph.put(calls, [24]);
+/// let (results, report) = graph.run(&Machine::detect()?)?;
+/// assert_eq!(results.buffer(result), [46_368]);
+/// assert_eq!(report.done, 2 * 46_368 - 1);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Default)]
+pub struct FlowGraph {
+    pub(super) channels: Vec<ChannelNode>,
+    pub(super) kernels: Vec<KernelNode>,
+    pub(super) buffers: Vec<Box<dyn AnyBuffer>>,
+    /// The first thing that was wrong while it was built.
+    refused: Option<(String, String)>,
+}
+
+/// A channel, or a stack of channels.
+pub(super) struct ChannelNode {
+    pub name: String,
+    pub capacity: usize,
+    /// Levels of a stack; 1 for a channel.
+    pub levels: usize,
+    pub item: (TypeId, &'static str),
+    /// The kernel that consumes its items; the host if there is none.
+    pub consumer: Option<usize>,
+    pub first: Box<dyn AnyItems>,
+}
+
+/// A kernel and the channel that it consumes.
+pub(super) struct KernelNode {
+    pub input: usize,
+    pub node: Box<dyn Node>,
+}
+
+/// Items of a channel, whatever their type.
+pub(super) trait AnyItems: Send + Sync {
+    /// How many.
+    fn len(&self) -> usize;
+    /// The vector.
+    fn any_mut(&mut self) -> &mut dyn Any;
+    /// The channel's state on cores: so many levels of so many elements, and these as its first items.
+    fn queues(&self, capacity: usize, levels: usize) -> Box<dyn Any + Send + Sync>;
+    /// The items that came to the host, from the channel's state.
+    fn sink(&self, queues: Box<dyn Any + Send + Sync>) -> Box<dyn Any + Send>;
+    /// For the reference: a vector of these at level 0.
+    fn leveled(&self) -> Box<dyn Any>;
+    /// The items of such a vector.
+    fn without_levels(&self, leveled: &dyn Any) -> Box<dyn Any + Send>;
+}
+
+pub(super) struct First<T>(pub Vec<T>);
+
+impl<T: Item> AnyItems for First<T> {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn any_mut(&mut self) -> &mut dyn Any {
+        &mut self.0
+    }
+
+    fn queues(&self, capacity: usize, levels: usize) -> Box<dyn Any + Send + Sync> {
+        Box::new(Queues::new(capacity, levels, self.0.clone()))
+    }
+
+    fn sink(&self, queues: Box<dyn Any + Send + Sync>) -> Box<dyn Any + Send> {
+        let queues = queues.downcast::<Queues<T>>();
+        Box::new(queues.map_or_else(|_| Vec::new(), |queues| queues.into_sink()))
+    }
+
+    fn leveled(&self) -> Box<dyn Any> {
+        let leveled: Leveled<T> = self.0.iter().map(|&item| (item, 0)).collect();
+        Box::new(leveled)
+    }
+
+    fn without_levels(&self, leveled: &dyn Any) -> Box<dyn Any + Send> {
+        let items = leveled.downcast_ref::<Leveled<T>>();
+        let items = items.into_iter().flatten().map(|&(item, _)| item);
+        Box::new(items.collect::<Vec<T>>())
+    }
+}
+
+impl FlowGraph {
+    /// A graph without nodes.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A channel for at most `capacity` items at once. `name` is what errors and reports call it.
+    pub fn channel<T: Item>(&mut self, name: &str, capacity: usize) -> ChannelId<T> {
+        self.add(name, capacity, 1)
+    }
+
+    /// A stack of `levels` channels of `capacity` items each (section 5.3): a firing at a level emits into the next one,
+    /// and the deepest level is served first. Use it where a kernel emits more than one item into its own cycle, as a
+    /// recursion does: then the run always makes progress. All channels of a cycle have the same number of levels.
+    pub fn channel_stack<T: Item>(
+        &mut self,
+        name: &str,
+        capacity: usize,
+        levels: usize,
+    ) -> ChannelId<T> {
+        if !(2..=MAX_LEVELS).contains(&levels) {
+            self.refuse(
+                format!("channel stack `{name}` of {levels} levels"),
+                format!("take 2 to {MAX_LEVELS} levels, or a `channel`"),
+            );
+        }
+        self.add(name, capacity, levels)
+    }
+
+    fn add<T: Item>(&mut self, name: &str, capacity: usize, levels: usize) -> ChannelId<T> {
+        const {
+            assert!(
+                T::ALIKE,
+                "an item holds a tuple whose members Rust and C++ order differently; make it a struct with \
+                 #[derive(Device)]"
+            )
+        };
+        let bytes = size_of::<T>();
+        if bytes > MAX_ITEM_BYTES {
+            self.refuse(
+                format!("items of channel `{name}` have {bytes} bytes, more than {MAX_ITEM_BYTES}"),
+                "put an index into the item, and the data into a buffer",
+            );
+        }
+        if !(1..=MAX_CAPACITY).contains(&capacity) {
+            self.refuse(
+                format!("channel `{name}` for {capacity} items"),
+                format!("take a capacity of 1 to {MAX_CAPACITY}"),
+            );
+        }
+        self.channels.push(ChannelNode {
+            name: name.into(),
+            capacity,
+            levels,
+            item: (TypeId::of::<T>(), type_name::<T>()),
+            consumer: None,
+            first: Box::new(First(Vec::<T>::new())),
+        });
+        ChannelId::new(self.channels.len() - 1)
+    }
+
+    /// A buffer that all firings share, with its words before each run.
+    pub fn buffer<T: Word>(&mut self, words: impl IntoIterator<Item = T>) -> BufferId<T> {
+        self.buffers.push(Box::new(Initial(words.into_iter().collect())));
+        BufferId::new(self.buffers.len() - 1)
+    }
+
+    /// Lets `kernel` consume the items of `channel`. A channel has one consumer.
+    pub fn connect<K: ChannelKernel>(&mut self, channel: ChannelId<K::Item>, kernel: K) {
+        let index = self.kernels.len();
+        let item = (TypeId::of::<K::Item>(), type_name::<K::Item>());
+        match self.channels.get_mut(channel.index()).filter(|node| node.item == item) {
+            None => self.foreign(K::NAME, "channel", channel.index()),
+            Some(node) => match node.consumer.replace(index) {
+                None => self
+                    .kernels
+                    .push(KernelNode { input: channel.index(), node: Box::new(NodeOf(kernel)) }),
+                Some(_) => {
+                    let what = format!("channel `{}` is connected to two kernels", node.name);
+                    self.refuse(what, "connect each channel to one kernel; emit into two channels");
+                }
+            },
+        }
+    }
+
+    /// Adds to the first items of `channel`, which the host holds until kernels consume them: they do not count against
+    /// the channel's capacity.
+    pub fn put<T: Item>(&mut self, channel: ChannelId<T>, items: impl IntoIterator<Item = T>) {
+        let node = self.channels.get_mut(channel.index());
+        match node.and_then(|node| node.first.any_mut().downcast_mut::<Vec<T>>()) {
+            Some(first) => first.extend(items),
+            None => self.foreign("put", "channel", channel.index()),
+        }
+    }
+
+    fn foreign(&mut self, whose: &str, what: &str, index: usize) {
+        self.refuse(
+            format!("`{whose}` got {what} {index} of another graph"),
+            format!("use the {what}s that this graph returned"),
+        );
+    }
+
+    fn refuse(&mut self, what: impl Into<String>, hint: impl Into<String>) {
+        self.refused.get_or_insert((what.into(), hint.into()));
+    }
+
+    /// Whether it can be run.
+    ///
+    /// # Errors
+    /// Channels or buffers of another graph; a channel with two kernels; capacities, levels or items out of range; no
+    /// kernels; no first items; a channel too small for what one firing may emit: the error names the smallest legal
+    /// capacity.
+    pub fn check(&self) -> Result<()> {
+        self.plan().map(|_| ())
+    }
+
+    pub(super) fn plan(&self) -> Result<Plan> {
+        if let Some((what, hint)) = &self.refused {
+            return Err(Error::spec(what, hint));
+        }
+        if self.kernels.is_empty() {
+            return Err(Error::spec("a graph without kernels", "connect a kernel to a channel"));
+        }
+        for KernelNode { node, .. } in &self.kernels {
+            for edge in node.edges() {
+                let target = self.channels.get(edge.channel);
+                if target.is_none_or(|channel| channel.item != edge.item) {
+                    return Err(foreign(node.name(), "channel", edge.channel));
+                }
+            }
+            for used in node.uses() {
+                let buffer = self.buffers.get(used.buffer);
+                if buffer.is_none_or(|buffer| buffer.word() != used.word) {
+                    return Err(foreign(node.name(), "buffer", used.buffer));
+                }
+            }
+        }
+        if self.channels.iter().all(|channel| channel.first.len() == 0) {
+            return Err(Error::spec("no first items", "put at least one into a channel"));
+        }
+        Plan::of(self)
+    }
+}
+
+fn foreign(whose: &str, what: &str, index: usize) -> Error {
+    Error::spec(
+        format!("`{whose}` uses {what} {index} of another graph"),
+        format!("use the {what}s that this graph returned"),
+    )
+}

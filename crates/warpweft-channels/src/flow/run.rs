@@ -1,0 +1,83 @@
+//! A channel-flow graph on whatever the machine has. Not here: how it runs there (`cpu`).
+
+use std::convert::Infallible;
+
+use super::cpu::FlowCpuExecutor;
+use super::graph::FlowGraph;
+use super::policy::{FlowCpuPolicy, FlowPolicy};
+use super::results::Results;
+use warpweft_core::error::{Error, Result};
+use warpweft_core::machine::Machine;
+use warpweft_core::report::Report;
+use warpweft_core::run::{Auto, Pattern, Suits};
+
+/// How to run a graph, where the defaults will not do: [`warpweft_core::run::Run`] of graphs. They run on one device and
+/// in one process; there is no checkpoint.
+pub type Run<'a> = warpweft_core::run::Run<'a, FlowPattern>;
+
+/// Channel-flow graphs, to [`Run`].
+#[derive(Clone, Copy, Debug)]
+pub enum FlowPattern {}
+
+impl Pattern for FlowPattern {
+    type Policy = FlowPolicy;
+    type Checkpoint = Infallible;
+    type Settings<'a> = ();
+    const AUTO: Auto = Auto::FirstGpu;
+    fn suits(policy: &FlowPolicy) -> Suits {
+        match policy {
+            FlowPolicy::Cpu(_) => Suits::Cores,
+        }
+    }
+}
+
+impl FlowGraph {
+    /// Consumes all items, those that kernels emit included.
+    ///
+    /// # Errors
+    /// As [`FlowGraph::run_with`].
+    pub fn run(&self, machine: &Machine) -> Result<(Results, Report)> {
+        self.run_with(machine, &Run::default())
+    }
+
+    /// The same, run as `run` says.
+    ///
+    /// An interrupt or a deadline ends a run with [`Error::Interrupted`]: nothing is kept. Progress is reported in items
+    /// that the host put into channels.
+    ///
+    /// # Errors
+    /// As [`FlowGraph::check`]; more items than a kernel declares; items deeper than the levels; what a kernel panics
+    /// for; channels in which nothing can fire; several devices or ranks; [`Error::Interrupted`].
+    pub fn run_with(&self, machine: &Machine, run: &Run<'_>) -> Result<(Results, Report)> {
+        if run.others().is_some() {
+            let help = "run it in one process: graphs run on one device so far";
+            return Err(Error::spec("a channel-flow graph over ranks", help));
+        }
+        let devices = run.devices(machine)?;
+        let first: usize = self.channels.iter().map(|channel| channel.first.len()).sum();
+        let watch = run.watch(first as u64, "first items");
+        watch.check()?;
+        let threads = match (devices.threads, &devices.gpus[..]) {
+            (Some(threads), []) => threads,
+            // Nobody has named the GPU.
+            (None, [_]) if devices.automatic => {
+                run.threads.unwrap_or_else(|| machine.cpu.threads())
+            }
+            _ => {
+                let help = "name the cores (`Target::Cpu`): graphs do not run on GPUs yet";
+                return Err(Error::spec(format!("a channel-flow graph on {}", run.target), help));
+            }
+        };
+        let policy = match run.policy {
+            Some(FlowPolicy::Cpu(policy)) => {
+                FlowCpuPolicy { threads: run.threads.unwrap_or(policy.threads), ..policy }
+            }
+            None => FlowCpuPolicy::of(threads),
+        };
+        let mut executor = FlowCpuExecutor::new(machine, policy)?;
+        let (results, mut report) = executor.run_watched(self, &watch, run.trace.as_deref())?;
+        watch.ended()?;
+        report.notes.extend(devices.notes);
+        Ok((results, report))
+    }
+}
