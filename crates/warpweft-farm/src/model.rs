@@ -30,7 +30,7 @@ impl Simulated {
 }
 
 /// Plays `tasks` tasks on `workers`, each of which likes chunks of its `grain`, by `policy`, where a chunk on a worker takes
-/// the seconds that `time` says. Asking and handing over take none. O(p · (log u + u)) for p chunks and u workers.
+/// the seconds that `time` says. Asking and handing over take none. O(p · log u) for p requests of u workers.
 ///
 /// # Errors
 /// As [`Policy::check`].
@@ -42,40 +42,118 @@ pub fn simulate(
     time: &dyn Fn(usize, Range<u64>) -> f64,
 ) -> Result<Simulated> {
     policy.check()?;
-    let mut dispatcher = Dispatcher::new(tasks, workers, schedule::of(policy));
-    let mut shares: Vec<_> = workers.iter().copied().map(Share::new).collect();
-    let mut chunks = Vec::new();
-    let mut seconds = 0.0f64;
-    // Times are positive, so their bits are in their order.
-    let mut busy: BinaryHeap<Reverse<(u64, usize, u64, u64)>> = BinaryHeap::new();
-    let mut took = vec![None; workers.len()];
-    let mut idle: Vec<usize> = (0..workers.len()).collect();
-    loop {
-        for worker in std::mem::take(&mut idle) {
-            match dispatcher.request(worker, grain(worker), took[worker].take()) {
-                Reply::Chunk(range) => {
-                    let lasts = time(worker, range.clone()).max(0.0);
-                    let share = &mut shares[worker];
-                    share.chunks += 1;
-                    share.tasks += range.end - range.start;
-                    share.busy += lasts;
-                    took[worker] = Some((range.end - range.start, lasts));
-                    let end = (seconds + lasts).to_bits();
-                    busy.push(Reverse((end, worker, range.start, range.end)));
-                    chunks.push((worker, range));
-                }
-                Reply::Wait => idle.push(worker),
-                Reply::End => {}
+    let mut played = Played {
+        dispatcher: Dispatcher::new(tasks, workers, schedule::of(policy)),
+        shares: workers.iter().copied().map(Share::new).collect(),
+        chunks: Vec::new(),
+        doing: vec![Doing::Nothing; workers.len()],
+        events: BinaryHeap::new(),
+        numbers: vec![0; workers.len()],
+        now: 0.0,
+        grain,
+        time,
+    };
+    (0..workers.len()).for_each(|worker| played.request(worker, None));
+    while !played.dispatcher.ledger().is_settled() {
+        let Some(Reverse((at, worker, number))) = played.events.pop() else { break };
+        if number == played.numbers[worker] {
+            played.now = f64::from_bits(at);
+            played.next(worker)?;
+        }
+    }
+    played.end()
+}
+
+/// What a simulated worker does.
+#[derive(Clone, Debug)]
+enum Doing {
+    /// It has ended.
+    Nothing,
+    /// It waits for another reply.
+    Waits,
+    /// It has run this chunk since then.
+    Runs(Range<u64>, f64),
+}
+
+/// A farm at some time.
+struct Played<'a> {
+    dispatcher: Dispatcher,
+    shares: Vec<Share>,
+    chunks: Vec<(usize, Range<u64>)>,
+    doing: Vec<Doing>,
+    /// The bits of a time, which are in its order; a worker; which of its events it is.
+    events: BinaryHeap<Reverse<(u64, usize, u64)>>,
+    /// Of each worker's last event: those before are void.
+    numbers: Vec<u64>,
+    now: f64,
+    grain: &'a dyn Fn(usize) -> Grain,
+    time: &'a dyn Fn(usize, Range<u64>) -> f64,
+}
+
+impl Played<'_> {
+    /// `worker` has come to the end of its chunk or of its wait.
+    fn next(&mut self, worker: usize) -> Result<()> {
+        let mut took = None;
+        if let Doing::Runs(range, begun) =
+            std::mem::replace(&mut self.doing[worker], Doing::Nothing)
+        {
+            let seen = self.dispatcher.generation();
+            let (tasks, lasted) = (range.end - range.start, self.now - begun);
+            let settled = self.dispatcher.settle(worker, range, std::iter::empty())?;
+            self.shares[worker].ran(tasks, settled, lasted);
+            took = Some((tasks, lasted));
+            self.wake(seen);
+        }
+        self.request(worker, took);
+        Ok(())
+    }
+
+    fn request(&mut self, worker: usize, took: Option<(u64, f64)>) {
+        let seen = self.dispatcher.generation();
+        self.numbers[worker] += 1;
+        let reply = self.dispatcher.request(worker, (self.grain)(worker), took, self.now);
+        let next = match reply {
+            Reply::Chunk(range) => {
+                self.chunks.push((worker, range.clone()));
+                let lasts = (self.time)(worker, range.clone()).max(0.0);
+                self.doing[worker] = Doing::Runs(range, self.now);
+                self.now + lasts
+            }
+            Reply::Wait(until) => {
+                self.doing[worker] = Doing::Waits;
+                until.max(self.now)
+            }
+            Reply::End => f64::INFINITY,
+        };
+        if next.is_finite() {
+            self.events.push(Reverse((next.to_bits(), worker, self.numbers[worker])));
+        }
+        self.wake(seen);
+    }
+
+    /// All that wait ask again, now, if they may get another reply than in the generation that was `seen`.
+    fn wake(&mut self, seen: u64) {
+        if self.dispatcher.generation() == seen {
+            return;
+        }
+        for worker in 0..self.doing.len() {
+            if let Doing::Waits = self.doing[worker] {
+                self.numbers[worker] += 1;
+                self.events.push(Reverse((self.now.to_bits(), worker, self.numbers[worker])));
             }
         }
-        let Some(Reverse((end, worker, first, last))) = busy.pop() else { break };
-        seconds = f64::from_bits(end);
-        dispatcher.settle(worker, first..last, std::iter::empty())?;
-        idle.push(worker);
     }
-    match dispatcher.fault() {
-        Some(fault) => Err(fault),
-        None => Ok(Simulated { seconds, shares, chunks }),
+
+    fn end(mut self) -> Result<Simulated> {
+        for (doing, share) in self.doing.into_iter().zip(&mut self.shares) {
+            if let Doing::Runs(range, begun) = doing {
+                share.ran(range.end - range.start, 0, self.now - begun);
+            }
+        }
+        match self.dispatcher.fault() {
+            Some(fault) => Err(fault),
+            None => Ok(Simulated { seconds: self.now, shares: self.shares, chunks: self.chunks }),
+        }
     }
 }
 
@@ -165,5 +243,60 @@ mod tests {
             assert!(played.seconds < 10.0 + 0.5, "{}", played.seconds);
             assert_eq!(played.shares.iter().map(|share| share.tasks).sum::<u64>(), 1000);
         }
+    }
+
+    /// A lane of 1 ms a task and two cores of 100 s: neither's first task, begun when nothing was known of its speed,
+    /// sets the end.
+    #[test]
+    fn first_tasks_on_workers_of_unknown_speed_do_not_set_the_end() {
+        let place = Place::Lane { gpu: 0, lane: 0 };
+        let workers: Vec<_> = Worker::cores(0, 2).chain([Worker { node: 0, place }]).collect();
+        let time = |worker: usize, range: Range<u64>| {
+            (range.end - range.start) as f64 * [100.0, 100.0, 1e-3][worker]
+        };
+        let run = |backups: bool| {
+            let policy = Policy { backups, ..Policy::default() };
+            simulate(1000, &workers, &|_| Grain::ANY, &policy, &time).unwrap()
+        };
+        let played = run(true);
+        assert!(played.seconds <= 1.1, "{}", played.seconds);
+        assert_eq!(played.shares.iter().map(|share| share.tasks).sum::<u64>(), 1000);
+        assert_eq!(run(false).seconds, 100.0);
+    }
+
+    /// Equal workers copy nothing of one another, whatever the number of tasks.
+    #[test]
+    fn equal_workers_run_no_task_twice() {
+        let workers: Vec<_> = Worker::cores(0, 7).collect();
+        let time = |_: usize, range: Range<u64>| (range.end - range.start) as f64 * 0.01;
+        for schedule in [Schedule::MasterWorker, Schedule::Single] {
+            for tasks in [1, 6, 8, 100, 1001, 12_345] {
+                let policy = Policy { schedule, ..Policy::default() };
+                let played = simulate(tasks, &workers, &|_| Grain::ANY, &policy, &time).unwrap();
+                let ran: u64 = played.chunks.iter().map(|(_, range)| range.end - range.start).sum();
+                assert_eq!(ran, tasks, "{schedule:?}");
+                let even = tasks.div_ceil(7) as f64 * 0.01;
+                assert!(played.seconds < 1.02 * even + 0.011, "{tasks}: {}", played.seconds);
+            }
+        }
+    }
+
+    /// Ten thousand workers of two speeds: the end is even, and one that is slower than its first chunks were does not
+    /// set it.
+    #[test]
+    fn many_workers_end_together() {
+        let workers: Vec<_> = Worker::cores(0, 10_000).collect();
+        let time = |worker: usize, range: Range<u64>| {
+            let tasks = (range.end - range.start) as f64;
+            match (worker, range.start > 1_500_000) {
+                (17, true) => 1e3 * tasks,
+                _ => tasks * [0.01, 0.03][worker % 2],
+            }
+        };
+        let tasks = 2_000_000;
+        let played = simulate(tasks, &workers, &|_| Grain::ANY, &Policy::default(), &time).unwrap();
+        let ideal = tasks as f64 / (5000.0 * (100.0 + 100.0 / 3.0));
+        assert!(played.seconds < ideal + Policy::default().seconds, "{} {ideal}", played.seconds);
+        assert_eq!(played.shares.iter().map(|share| share.tasks).sum::<u64>(), tasks);
     }
 }

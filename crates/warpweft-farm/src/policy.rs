@@ -20,6 +20,15 @@ pub struct Policy {
     /// Threads of a block of a lane's kernels, as far as its executor leaves that open; 0 for its own choice.
     #[serde(default)]
     pub block: u32,
+    /// Whether idle workers run the last tasks of slower ones once more, so that nobody waits for a worker that is
+    /// slower than it seemed: the first result counts. Not with even shares.
+    #[serde(default = "yes")]
+    pub backups: bool,
+}
+
+/// Policies that were kept before there was a choice.
+fn yes() -> bool {
+    true
 }
 
 /// Which worker gets which tasks (TuCCompi, section 3.4).
@@ -55,6 +64,7 @@ impl Default for Policy {
             seconds: 0.25,
             lanes: 2,
             block: 0,
+            backups: true,
         }
     }
 }

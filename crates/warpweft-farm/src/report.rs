@@ -11,8 +11,11 @@ use warpweft_core::report::{Quantity, Report};
 pub struct Share {
     /// Which.
     pub worker: Worker,
-    /// Tasks that it handed over, failed ones included.
+    /// Tasks that it handed over before all others, failed ones included.
     pub tasks: u64,
+    /// Tasks that it ran, and that another worker handed over before.
+    #[serde(default)]
+    pub superseded: u64,
     /// Chunks that they came in, or parts of chunks where outputs are large.
     pub chunks: u64,
     /// Seconds that they took.
@@ -24,7 +27,15 @@ pub struct Share {
 impl Share {
     /// Of a worker that has done nothing.
     pub fn new(worker: Worker) -> Self {
-        Self { worker, tasks: 0, chunks: 0, busy: 0.0, lost: None }
+        Self { worker, tasks: 0, superseded: 0, chunks: 0, busy: 0.0, lost: None }
+    }
+
+    /// It ran so many `tasks` in so many `seconds`, of which some count.
+    pub fn ran(&mut self, tasks: u64, count: u64, seconds: f64) {
+        self.chunks += 1;
+        self.tasks += count;
+        self.superseded += tasks - count;
+        self.busy += seconds;
     }
 }
 

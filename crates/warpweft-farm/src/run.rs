@@ -128,7 +128,7 @@ impl<T: Task> Farm<T> {
                 let local = LocalWorkers::new(on_gpu, machine, run)?;
                 let coordinator =
                     Coordinator::new(tasks, kept, &local, &local.table, self.on_failure, run);
-                coordinator.run(begin, run, &mut unpack, &work)?
+                coordinator.run(begin, run, (&mut unpack, skipped::<T::Output>), &work)?
             }
             Some(net) => {
                 let form = T::Output::form();
@@ -150,7 +150,8 @@ impl<T: Task> Farm<T> {
                     agree_on(net, fine)?;
                     let coordinator =
                         Coordinator::new(tasks, kept, &local, &table, self.on_failure, run);
-                    let ended = coordinator.run(begin, run, &mut unpack, &work);
+                    let sink: &mut Sink<'_> = &mut unpack;
+                    let ended = coordinator.run(begin, run, (sink, skipped::<T::Output>), &work);
                     ranks::close(net, &ended);
                     ended?
                 }
@@ -179,6 +180,15 @@ fn unpacked<O: Packed>(
         true => Ok(()),
         false => Err(unlike::<O>(range.end - 1)),
     }
+}
+
+/// The bytes of the first `count` outputs, the last of which is of the task before `end`.
+fn skipped<O: Packed>(outputs: &[u8], count: u64, end: u64) -> Result<usize> {
+    let mut left = outputs;
+    for k in 0..count {
+        O::unpack(&mut left).ok_or_else(|| unlike::<O>(end - count + k))?;
+    }
+    Ok(outputs.len() - left.len())
 }
 
 /// A type that does not read what it wrote.

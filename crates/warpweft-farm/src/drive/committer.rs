@@ -12,7 +12,7 @@ use crate::journal::Writer;
 use crate::report::{Failed, Share};
 use crate::schedule::master::Master;
 use crate::spec::OnFailure;
-use crate::spec::chunk::{Collected, Sink};
+use crate::spec::chunk::{Collected, Sink, Skip};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::run::{Reporter, Stop};
 
@@ -27,6 +27,8 @@ pub struct Committer<'a> {
     pub journal: Option<&'a mut Writer>,
     /// Takes what is committed.
     pub sink: &'a mut Sink<'a>,
+    /// Tells outputs apart.
+    pub skip: Skip,
     /// What is done about tasks that fail.
     pub on_failure: OnFailure,
     /// Told how many tasks are done, those of an earlier run among them.
@@ -102,7 +104,7 @@ impl Committer<'_> {
 
     fn interrupted(&self, served: &mut Served) {
         served.interrupted = true;
-        self.master.stop();
+        self.master.cut();
     }
 
     fn hand_over(
@@ -113,32 +115,50 @@ impl Committer<'_> {
         seconds: f64,
         served: &mut Served,
     ) -> Result<()> {
-        // A worker thought lost may come late: its tasks are another's by now.
-        if !self.master.has(worker, &range) {
-            return Ok(());
+        // Of a worker thought lost nothing is, and of a copy what the other has handed over is not.
+        let wanted = self.master.wanted(worker, &range);
+        for part in &wanted {
+            self.commit(part, range.start, collected)?;
         }
-        for piece in &collected.pieces {
-            let at = |k: usize| range.start + k as u64;
-            let tasks = at(piece.tasks.start)..at(piece.tasks.end);
-            let outputs = &collected.bytes[piece.bytes.clone()];
-            if let Some(journal) = &mut self.journal {
-                journal.append(&tasks, outputs)?;
-            }
-            (self.sink)(tasks, outputs)?;
+        let counts = |task: &u64| wanted.iter().any(|part| part.contains(task));
+        let all = collected.failed.iter().map(|(k, what)| (range.start + *k as u64, what));
+        let failed: Vec<_> = all.filter(|(task, _)| counts(task)).collect();
+        if self.shares[worker].lost.is_none() {
+            let tasks = failed.iter().map(|(task, _)| *task);
+            let settled = self.master.settle(worker, range.clone(), tasks)?;
+            self.shares[worker].ran(range.end - range.start, settled, seconds);
+            served.committed += settled - failed.len() as u64;
         }
-        let failed = || collected.failed.iter().map(|(k, _)| range.start + *k as u64);
-        self.master.settle(worker, range.clone(), failed())?;
-        let share = &mut self.shares[worker];
-        share.chunks += 1;
-        share.tasks += range.end - range.start;
-        share.busy += seconds;
-        served.committed += range.end - range.start - collected.failed.len() as u64;
-        for (task, (_, what)) in failed().zip(&collected.failed) {
+        for (task, what) in failed {
             let worker = self.shares[worker].worker;
             self.failed.push(Failed { task, worker, what: what.clone() });
         }
         if !self.failed.is_empty() && self.on_failure == OnFailure::Stop {
             self.master.stop();
+        }
+        Ok(())
+    }
+
+    /// Hands over the outputs of the tasks of `part`, of a chunk that begins with task `first`.
+    fn commit(&mut self, part: &Range<u64>, first: u64, collected: &Collected) -> Result<()> {
+        for piece in &collected.pieces {
+            let at = |k: usize| first + k as u64;
+            let tasks = at(piece.tasks.start).max(part.start)..at(piece.tasks.end).min(part.end);
+            if tasks.is_empty() {
+                continue;
+            }
+            let mut outputs = &collected.bytes[piece.bytes.clone()];
+            // Those of tasks before and after, if others handed them over.
+            let before = tasks.start - at(piece.tasks.start);
+            outputs = &outputs[(self.skip)(outputs, before, tasks.start)?..];
+            if tasks.end < at(piece.tasks.end) {
+                let count = tasks.end - tasks.start;
+                outputs = &outputs[..(self.skip)(outputs, count, tasks.end)?];
+            }
+            if let Some(journal) = &mut self.journal {
+                journal.append(&tasks, outputs)?;
+            }
+            (self.sink)(tasks, outputs)?;
         }
         Ok(())
     }
@@ -223,6 +243,7 @@ mod tests {
             master: &master,
             journal: Some(&mut journal),
             sink: &mut sink,
+            skip: |_, count, _| Ok(count as usize),
             on_failure: OnFailure::Stop,
             reporter: Reporter::default(),
             first: 0,

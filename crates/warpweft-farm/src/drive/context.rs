@@ -72,7 +72,10 @@ impl WorkerContext<'_> {
             while !left.is_empty() {
                 let from = Instant::now();
                 let outcome = match &mut executor {
-                    None => one_by_one(task, inputs, &left, &mut results),
+                    None => {
+                        let over = || self.endpoint.is_over();
+                        one_by_one(task, inputs, &left, &mut results, &over)
+                    }
                     Some(executor) => {
                         left.end = chunk.end.min(left.start.saturating_add(part(grain, output)));
                         together(self.worker, &mut **executor, inputs, &left, &mut results)
@@ -98,6 +101,9 @@ impl WorkerContext<'_> {
                 if !self.endpoint.send(message) || lost {
                     return;
                 }
+                if self.endpoint.is_over() {
+                    break;
+                }
             }
             took = Some((chunk.end - chunk.start, busy));
         }
@@ -110,12 +116,13 @@ fn part(grain: Grain, output: u64) -> u64 {
     (PIECE as u64 / output.max(1) / of).max(1).saturating_mul(of)
 }
 
-/// The first of the tasks of `range`, until their outputs are a piece.
+/// The first of the tasks of `range`, until their outputs are a piece or the farm is over.
 fn one_by_one<T: Task>(
     task: &T,
     inputs: &Inputs<'_, T::Input>,
     range: &Range<u64>,
     results: &mut Results,
+    over: &dyn Fn() -> bool,
 ) -> Result<Collected> {
     let mut through = 0;
     for (k, number) in range.clone().enumerate() {
@@ -126,7 +133,7 @@ fn one_by_one<T: Task>(
             results.fail(k, why);
         }
         through = k + 1;
-        if results.mark().0 >= PIECE {
+        if results.mark().0 >= PIECE || over() {
             break;
         }
     }

@@ -45,6 +45,9 @@ pub trait Endpoint: Send + Sync {
     /// Sends results of tasks or the loss of the worker; waits while too many are on their way. `false` once the
     /// farm is over.
     fn send(&self, message: Message) -> bool;
+
+    /// Whether no result is wanted any more: the rest of a chunk need not be run.
+    fn is_over(&self) -> bool;
 }
 
 /// Of a worker in the process of its master and its committer.
@@ -62,5 +65,9 @@ impl Endpoint for LocalEndpoint<'_> {
 
     fn send(&self, message: Message) -> bool {
         self.committer.send(message).is_ok()
+    }
+
+    fn is_over(&self) -> bool {
+        self.master.is_over()
     }
 }

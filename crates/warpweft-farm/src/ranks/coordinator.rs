@@ -20,7 +20,7 @@ use crate::schedule::dispatcher::Dispatcher;
 use crate::schedule::master::Master;
 use crate::schedule::ranges::Ranges;
 use crate::spec::OnFailure;
-use crate::spec::chunk::Sink;
+use crate::spec::chunk::{Sink, Skip};
 use warpweft_core::cluster::Launched;
 use warpweft_core::cpu::panic_text;
 use warpweft_core::error::{Error, Result};
@@ -70,7 +70,7 @@ impl<'a> Coordinator<'a> {
         mut self,
         begin: Instant,
         run: &Run<'_>,
-        sink: &mut Sink<'_>,
+        (sink, skip): (&mut Sink<'_>, Skip),
         work: &(dyn Fn(&WorkerContext<'_>) + Sync),
     ) -> Result<Ended> {
         let shares: Vec<_> = self.table.workers.iter().copied().map(Share::new).collect();
@@ -80,6 +80,7 @@ impl<'a> Coordinator<'a> {
             master: &self.master,
             journal: journal.as_mut(),
             sink,
+            skip,
             on_failure: self.on_failure,
             reporter: run.reporter(tasks),
             first,
@@ -104,14 +105,7 @@ impl<'a> Coordinator<'a> {
         }
         let interrupted = !ledger.is_settled();
         if interrupted && !served.interrupted {
-            // Tasks that no worker ran although one could: a defect of the farm, which must not look like success.
-            return Err(Error::spec(
-                format!(
-                    "{} of {tasks} tasks were left by a farm that ended",
-                    ledger.free().count() + ledger.out()
-                ),
-                "please report this",
-            ));
+            return Err(left(ledger.free().count() + ledger.out(), tasks));
         }
         let alone = run.net.is_none().then(Launched::unjoined).flatten();
         let lost = shares.iter().filter_map(|share| {
@@ -164,6 +158,12 @@ impl<'a> Coordinator<'a> {
             served
         })
     }
+}
+
+/// Tasks that no worker ran although one could: a defect of the farm, which must not look like success.
+fn left(left: u64, tasks: u64) -> Error {
+    let what = format!("{left} of {tasks} tasks were left by a farm that ended");
+    Error::spec(what, "please report this")
 }
 
 /// Ends a farm when it goes.

@@ -41,6 +41,7 @@ pub fn follow(
                     Down::Chunk { worker, range } => endpoint.reply(worker, range),
                     Down::Taken => endpoint.taken(),
                     Down::Over => endpoint.over(),
+                    Down::Cut => endpoint.cut(),
                     Down::Closed(how) => {
                         drop(over);
                         return Ok(how);

@@ -34,6 +34,8 @@ pub enum Down {
     Taken,
     /// Nobody takes anything any more.
     Over,
+    /// Workers end after the task that they run, and hand over what they have.
+    Cut,
     /// How the farm ended, for all ranks.
     Closed(Vec<u8>),
 }
@@ -119,6 +121,7 @@ impl Down {
             }
             Self::Taken => to.push(1),
             Self::Over => to.push(2),
+            Self::Cut => to.push(4),
             Self::Closed(how) => {
                 to.push(3);
                 to.extend(how);
@@ -144,6 +147,7 @@ impl Down {
             1 => Self::Taken,
             2 => Self::Over,
             3 => Self::Closed(from.to_vec()),
+            4 => Self::Cut,
             _ => return None,
         })
     }
@@ -245,6 +249,7 @@ mod tests {
             || Down::Chunk { worker: 5, range: None },
             || Down::Taken,
             || Down::Over,
+            || Down::Cut,
             || Down::Closed(vec![1, 2]),
         ];
         for message in down {

@@ -33,6 +33,8 @@ struct Waiting {
     rank: usize,
     worker: usize,
     grain: Grain,
+    /// When the request is repeated at the latest, by the master's time.
+    until: f64,
 }
 
 impl RankServer<'_> {
@@ -47,8 +49,8 @@ impl RankServer<'_> {
 
     fn carry(&self) -> Result<()> {
         let mut there: Vec<_> = (1..self.net.ranks()).collect();
-        let (mut waiting, mut seen) = (Vec::new(), self.master.changes());
-        let (mut over, mut pause) = (false, Pause::new());
+        let (mut waiting, mut seen) = (Vec::<Waiting>::new(), self.master.generation());
+        let (mut over, mut cut, mut pause) = (false, false, Pause::new());
         while !there.is_empty() {
             let mut came = false;
             // One message of each at a time, so that none keeps the others waiting.
@@ -59,10 +61,8 @@ impl RankServer<'_> {
                 let message = match Up::unpack(rank, &bytes)? {
                     Up::Request { worker, grain, took } => {
                         self.begun.get_or_init(Instant::now);
-                        let request = Waiting { rank, worker, grain };
-                        if !self.replied(&request, took)? {
-                            waiting.push(request);
-                        }
+                        let request = Waiting { rank, worker, grain, until: 0.0 };
+                        waiting.extend(self.unanswered(request, took)?);
                         continue;
                     }
                     Up::Bye => {
@@ -82,21 +82,17 @@ impl RankServer<'_> {
                 // A committer that is behind lets all ranks wait.
                 if self.committer.send(message).is_err() && !over {
                     over = true;
-                    self.tell_all(&there)?;
+                    self.tell_all(&there, || Down::Over)?;
                 }
                 if takes {
                     self.net.send(rank, DOWN, Down::Taken.pack())?;
                 }
             }
             there.retain(|rank| !gone.contains(rank));
-            let changes = self.master.changes();
-            if changes != seen {
-                seen = changes;
-                for request in std::mem::take(&mut waiting) {
-                    if !self.replied(&request, None)? {
-                        waiting.push(request);
-                    }
-                }
+            self.repeat(&mut waiting, &mut seen)?;
+            if !cut && self.master.is_over() {
+                cut = true;
+                self.tell_all(&there, || Down::Cut)?;
             }
             match came {
                 true => pause.renew(),
@@ -106,15 +102,32 @@ impl RankServer<'_> {
         Ok(())
     }
 
-    /// Whether there is an answer for a worker, which then has it.
-    fn replied(&self, request: &Waiting, took: Option<(u64, f64)>) -> Result<bool> {
-        let Waiting { rank, worker, grain } = *request;
+    /// Repeats the requests to which there may be another reply than when they were `seen`, or whose time has come.
+    fn repeat(&self, waiting: &mut Vec<Waiting>, seen: &mut usize) -> Result<()> {
+        let (generation, now) = (self.master.generation(), self.master.now());
+        let changed = generation != std::mem::replace(seen, generation);
+        let due = |request: &Waiting| changed || request.until <= now;
+        if waiting.iter().any(due) {
+            for request in std::mem::take(waiting) {
+                match due(&request) {
+                    true => waiting.extend(self.unanswered(request, None)?),
+                    false => waiting.push(request),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends the answer to a worker, or gives back its request if there is none yet.
+    fn unanswered(&self, request: Waiting, took: Option<(u64, f64)>) -> Result<Option<Waiting>> {
+        let Waiting { rank, worker, grain, .. } = request;
         let range = match self.master.try_request(self.number(rank, worker)?, grain, took) {
             Reply::Chunk(range) => Some(range),
             Reply::End => None,
-            Reply::Wait => return Ok(false),
+            Reply::Wait(until) => return Ok(Some(Waiting { until, ..request })),
         };
-        self.net.send(rank, DOWN, Down::Chunk { worker, range }.pack()).map(|()| true)
+        self.net.send(rank, DOWN, Down::Chunk { worker, range }.pack())?;
+        Ok(None)
     }
 
     /// The number among all of one of a rank's workers.
@@ -123,8 +136,8 @@ impl RankServer<'_> {
         all.clone().nth(worker).ok_or_else(|| unreadable(rank))
     }
 
-    fn tell_all(&self, there: &[usize]) -> Result<()> {
-        there.iter().try_for_each(|&rank| self.net.send(rank, DOWN, Down::Over.pack()))
+    fn tell_all(&self, there: &[usize], what: fn() -> Down) -> Result<()> {
+        there.iter().try_for_each(|&rank| self.net.send(rank, DOWN, what().pack()))
     }
 }
 

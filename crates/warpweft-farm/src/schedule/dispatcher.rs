@@ -1,9 +1,11 @@
 //! How a master replies to requests: ledger, schedule and workers together, without a lock or a clock.
 //!
-//! One dispatcher serves threads behind the lock of [`Master`](crate::schedule::master::Master), and simulations.
+//! One dispatcher serves threads behind the lock of [`Master`](crate::schedule::master::Master), and simulations. A
+//! request or a result costs O(log n) for n workers and chunks, whoever waits.
 
 use std::ops::Range;
 
+use super::backups::{Backup, Backups};
 use super::scheduler::{Request, Scheduler};
 use crate::schedule::ledger::Ledger;
 use crate::schedule::ranges::Ranges;
@@ -11,12 +13,12 @@ use crate::spec::worker::{Grain, Worker, WorkerState};
 use warpweft_core::error::{Error, Result};
 
 /// The reply to a request for work.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Reply {
     /// Run these tasks.
     Chunk(Range<u64>),
-    /// No chunk now: repeat the request once a chunk was handed over or a worker was lost.
-    Wait,
+    /// No chunk now: repeat the request at this time, or once the [generation](Dispatcher::generation) is another.
+    Wait(f64),
     /// No more chunks for this worker.
     End,
 }
@@ -26,14 +28,23 @@ pub struct Dispatcher {
     ledger: Ledger,
     scheduler: Box<dyn Scheduler>,
     workers: Vec<WorkerState>,
+    backups: Backups,
     /// No more chunks are given.
     stopped: bool,
-    /// Workers that wait since the last change of the ledger.
-    waiting: Vec<bool>,
+    /// Counts the changes after which waiting workers may get another reply.
+    generation: u64,
+    /// By worker: the generation in which it was told to wait.
+    waits: Vec<Option<u64>>,
+    /// Workers that wait in this generation.
+    waiting: usize,
+    /// Workers that are not lost.
+    living: usize,
+    /// All workers were told to wait, and to ask once more, since the last chunk was given.
+    asked_again: bool,
+    /// Waiting workers repeat their requests after each result.
+    impatient: bool,
     /// What a schedule of the user's did wrong.
     fault: Option<Error>,
-    /// Number of changes after which a reply may differ.
-    changes: u64,
 }
 
 impl Dispatcher {
@@ -53,16 +64,21 @@ impl Dispatcher {
             ledger: Ledger::new(tasks, workers.len(), done),
             scheduler,
             workers: workers.iter().copied().map(WorkerState::new).collect(),
+            backups: Backups::default(),
             stopped: false,
-            waiting: vec![false; workers.len()],
+            generation: 0,
+            waits: vec![None; workers.len()],
+            waiting: 0,
+            living: workers.len(),
+            asked_again: false,
+            impatient: false,
             fault: None,
-            changes: 0,
         }
     }
 
-    /// Counts the changes after which a waiting worker may get another reply: it repeats its request once this differs.
-    pub fn changes(&self) -> u64 {
-        self.changes
+    /// Waiting workers repeat their requests once this differs.
+    pub fn generation(&self) -> u64 {
+        self.generation
     }
 
     /// The state of all tasks.
@@ -76,47 +92,92 @@ impl Dispatcher {
     }
 
     /// `worker`, which likes chunks of `grain` and whose last one, if it ran any, had so many tasks and took so
-    /// many seconds, requests work.
-    pub fn request(&mut self, worker: usize, grain: Grain, took: Option<(u64, f64)>) -> Reply {
+    /// many seconds, requests work at the time `now`, in seconds.
+    pub fn request(
+        &mut self,
+        worker: usize,
+        grain: Grain,
+        took: Option<(u64, f64)>,
+        now: f64,
+    ) -> Reply {
         let Some(state) = self.workers.get_mut(worker) else { return Reply::End };
-        state.grain = grain;
-        if let Some((tasks, seconds)) = took {
-            state.took(tasks, seconds);
+        if took.is_some() || state.grain != grain {
+            state.grain = grain;
+            if let Some((tasks, seconds)) = took {
+                state.took(tasks, seconds);
+            }
+            self.scheduler.learn(worker, &self.workers[worker]);
         }
-        self.waiting[worker] = false;
-        let out = self.ledger.out();
-        let free = self.ledger.free();
-        if self.stopped || state.lost || free.count() + out == 0 {
+        if self.waits[worker].take() == Some(self.generation) {
+            self.waiting -= 1;
+        }
+        let (out, free) = (self.ledger.out(), self.ledger.free());
+        if self.stopped || self.workers[worker].lost || free.count() + out == 0 {
             return Reply::End;
         }
-        let chunk = match free.count() {
-            0 => None,
-            _ => self.scheduler.next(&Request { worker, workers: &self.workers, free, out }),
-        };
-        match chunk {
-            Some(range) => match self.ledger.give(worker, range.clone()) {
-                Ok(()) => Reply::Chunk(range),
-                Err(error) => self.stop_for(error),
-            },
+        if free.count() == 0 {
+            return self.backup(worker, now);
+        }
+        let request = Request { worker, workers: &self.workers, free, out };
+        match self.scheduler.next(&request) {
+            Some(range) => self.give(worker, range, now),
             None => {
-                self.waiting[worker] = true;
-                let all = self
-                    .workers
-                    .iter()
-                    .zip(&self.waiting)
-                    .all(|(worker, waits)| worker.lost || *waits);
-                match out == 0 && all {
-                    true => self.stop_for(Error::spec(
-                        format!(
-                            "a schedule lets all workers wait, with {} tasks free",
-                            free.count()
-                        ),
-                        "give a chunk to one of them",
-                    )),
-                    false => Reply::Wait,
+                let patience = self.scheduler.patience(&request);
+                self.impatient |= patience.is_none();
+                self.wait(worker, now + patience.unwrap_or(f64::INFINITY))
+            }
+        }
+    }
+
+    fn give(&mut self, worker: usize, range: Range<u64>, now: f64) -> Reply {
+        if let Err(error) = self.ledger.give(worker, range.clone()) {
+            return self.stop_for(error);
+        }
+        self.asked_again = false;
+        self.backups.given(worker, range.clone(), self.workers[worker].speed, now);
+        Reply::Chunk(range)
+    }
+
+    /// All tasks are given: one of another's that `worker` would be through with sooner, if there is one.
+    fn backup(&mut self, worker: usize, now: f64) -> Reply {
+        if !self.scheduler.backups() {
+            return self.wait(worker, f64::INFINITY);
+        }
+        loop {
+            match self.backups.next(worker, &self.workers[worker], now) {
+                Backup::Wait(until) => return self.wait(worker, until),
+                Backup::Copy(owner, range) => {
+                    // Of what was opened again by a loss some may be committed, or be this worker's already.
+                    let wanted = self.ledger.wanted(owner, &range).pop();
+                    let range = wanted.clone().unwrap_or(range);
+                    self.backups.copied(owner, &range);
+                    if wanted.is_some() && self.ledger.copy(worker, range.clone()).is_ok() {
+                        return Reply::Chunk(range);
+                    }
                 }
             }
         }
+    }
+
+    fn wait(&mut self, worker: usize, until: f64) -> Reply {
+        self.waits[worker] = Some(self.generation);
+        self.waiting += 1;
+        if self.ledger.out() > 0 || self.waiting < self.living {
+            return Reply::Wait(until);
+        }
+        if !self.asked_again {
+            // Speeds may have changed since others were told to wait.
+            self.asked_again = true;
+            self.renew();
+            return Reply::Wait(until);
+        }
+        self.stop_for(Error::spec(
+            format!(
+                "a schedule lets all workers wait, with {} tasks free",
+                self.ledger.free().count()
+            ),
+            "give a chunk to one of them",
+        ))
     }
 
     fn stop_for(&mut self, error: Error) -> Reply {
@@ -125,12 +186,13 @@ impl Dispatcher {
         Reply::End
     }
 
-    /// Whether all of `range` is still out to `worker`.
-    pub fn has(&self, worker: usize, range: &Range<u64>) -> bool {
-        self.ledger.has(worker, range)
+    /// The parts of `range` that are out to `worker` and that no other handed over before.
+    pub fn wanted(&self, worker: usize, range: &Range<u64>) -> Vec<Range<u64>> {
+        self.ledger.wanted(worker, range)
     }
 
-    /// `worker` hands over `range`, of which the tasks `failed`, in order, have no output.
+    /// `worker` hands over `range`, of which the tasks `failed`, in order, have no output. How many of them count, since
+    /// no other handed them over before.
     ///
     /// # Errors
     /// Some of it is not out to that worker.
@@ -139,40 +201,37 @@ impl Dispatcher {
         worker: usize,
         range: Range<u64>,
         failed: impl Iterator<Item = u64>,
-    ) -> Result<()> {
-        let mut from = range.start;
-        for task in failed {
-            self.ledger.fail(worker, task)?;
-            if from < task {
-                self.ledger.commit(worker, from..task)?;
-            }
-            from = task + 1;
+    ) -> Result<u64> {
+        let settled = self.ledger.settle(worker, range.clone(), failed)?;
+        self.backups.settled(worker, &range);
+        if self.impatient || self.ledger.free().count() + self.ledger.out() == 0 {
+            self.renew();
         }
-        if from < range.end {
-            self.ledger.commit(worker, from..range.end)?;
-        }
-        self.change();
-        Ok(())
+        Ok(settled)
     }
 
-    /// `worker` is gone: what is out to it is free again.
+    /// `worker` is gone: what is out to it alone is free again.
     pub fn lose(&mut self, worker: usize) {
-        self.ledger.lose(worker);
-        if let Some(state) = self.workers.get_mut(worker) {
-            state.lost = true;
-        }
-        self.change();
+        let Some(state) = self.workers.get_mut(worker).filter(|state| !state.lost) else { return };
+        state.lost = true;
+        self.living -= 1;
+        let state = *state;
+        self.scheduler.learn(worker, &state);
+        let kept = self.ledger.lose(worker);
+        self.backups.lost(worker, &kept);
+        self.renew();
     }
 
     /// No more chunks are given.
     pub fn stop(&mut self) {
         self.stopped = true;
-        self.changes += 1;
+        self.renew();
     }
 
-    fn change(&mut self) {
-        self.waiting.fill(false);
-        self.changes += 1;
+    /// All waiting workers ask again.
+    fn renew(&mut self) {
+        self.waiting = 0;
+        self.generation += 1;
     }
 }
 

@@ -97,6 +97,11 @@ impl Scheduler for Equal {
         self.shares[request.worker].remove(chunk.clone());
         Some(chunk)
     }
+
+    /// Shares grow by losses alone.
+    fn patience(&self, _: &Request<'_>) -> Option<f64> {
+        Some(f64::INFINITY)
+    }
 }
 
 #[cfg(all(test, not(loom)))]

@@ -7,6 +7,7 @@
 use std::ops::Range;
 
 use super::scheduler::{Request, Scheduler};
+use super::speeds::Speeds;
 use crate::policy::ChunkSize;
 use crate::spec::worker::WorkerState;
 
@@ -21,18 +22,20 @@ const LEAST_SECONDS: f64 = 20e-6;
 #[derive(Debug)]
 pub struct Guided {
     /// How many tasks a chunk.
-    pub chunk: ChunkSize,
+    chunk: ChunkSize,
     /// How long one takes at most.
-    pub seconds: f64,
+    seconds: f64,
+    backups: bool,
+    speeds: Speeds,
 }
 
 impl Scheduler for Guided {
     fn next(&mut self, request: &Request<'_>) -> Option<Range<u64>> {
-        if self.better_waits(request) {
+        if self.better_waits(request).is_some() {
             return None;
         }
         let part = match request.state().speed {
-            Some(speed) => request.free.count() as f64 * speed / (2.0 * request.speed_of_all()),
+            Some(speed) => request.free.count() as f64 * speed / (2.0 * self.speeds.of_all()),
             None => f64::INFINITY,
         };
         let first = request.free.first()?;
@@ -40,52 +43,61 @@ impl Scheduler for Guided {
             chunk_size(request, self.chunk, self.seconds, part).min(first.end - first.start);
         Some(first.start..first.start + tasks)
     }
-}
 
-impl Guided {
-    /// Whether workers that are quicker with their least chunk would finish all free tasks before this worker
-    /// is with its own: a core that takes the last of a GPU's tasks ends the farm late. The quickest never waits, nor
-    /// one of which nothing is known, so at least one always works. Cores wait, too, as long as there are lanes that leave
-    /// them no part worth having.
-    fn better_waits(&self, request: &Request<'_>) -> bool {
-        let least = |worker: &WorkerState| {
-            let tasks = match self.chunk {
-                ChunkSize::Tasks(tasks) => tasks.min(worker.grain.most),
-                ChunkSize::Auto => worker.grain.of,
-            };
-            worker.speed.map(|speed| tasks.max(1) as f64 / speed)
-        };
-        let Some(own) = least(request.state()) else { return false };
-        let hopeless = cores_are_hopeless(request);
-        let works = |worker: &&WorkerState| !(worker.lost || (hopeless && worker.is_core()));
-        if !works(&request.state()) {
-            return true;
-        }
-        let (mut speed, mut last) = (0.0, 0.0f64);
-        for worker in request.workers.iter().filter(works) {
-            if let Some(seconds) = least(worker).filter(|seconds| *seconds < own) {
-                speed += worker.speed.unwrap_or(0.0);
-                last = last.max(seconds);
-            }
-        }
-        speed > 0.0 && request.free.count() as f64 / speed + last < own
+    fn learn(&mut self, worker: usize, state: &WorkerState) {
+        self.speeds.learn(worker, state, self.least(state));
+    }
+
+    /// Until the quicker ones should be through: if they are not, they are not so quick.
+    fn patience(&self, request: &Request<'_>) -> Option<f64> {
+        Some(self.better_waits(request).unwrap_or(0.0).max(LEAST_PATIENCE))
+    }
+
+    fn backups(&self) -> bool {
+        self.backups
     }
 }
 
+impl Guided {
+    /// Chunks of such a size, of so many seconds at most.
+    pub fn new(chunk: ChunkSize, seconds: f64, backups: bool) -> Self {
+        Self { chunk, seconds, backups, speeds: Speeds::default() }
+    }
+
+    /// Tasks of a worker's least chunk.
+    fn least(&self, worker: &WorkerState) -> u64 {
+        match self.chunk {
+            ChunkSize::Tasks(tasks) => tasks.min(worker.grain.most),
+            ChunkSize::Auto => worker.grain.of,
+        }
+        .max(1)
+    }
+
+    /// If workers that are quicker with their least chunk would finish all free tasks before this worker
+    /// is with its own: the seconds until then. A core that takes the last of a GPU's tasks ends the farm late. The
+    /// quickest never waits, nor one of which nothing is known, so at least one always works. Cores wait, too, as long
+    /// as there are lanes that leave them no part worth having.
+    fn better_waits(&self, request: &Request<'_>) -> Option<f64> {
+        let state = request.state();
+        let own = self.least(state) as f64 / state.speed?;
+        let free = request.free.count() as f64;
+        let (cores, lanes) = (self.speeds.of_cores(), self.speeds.of_lanes());
+        let hopeless = cores < WORTH * lanes;
+        if hopeless && state.is_core() {
+            return Some(free / lanes);
+        }
+        let quicker = self.speeds.quicker(own, !hopeless)?;
+        Some(free / quicker.speed + quicker.last).filter(|seconds| *seconds < own)
+    }
+}
+
+/// A worker that waits for quicker ones does so for this long at least.
+const LEAST_PATIENCE: f64 = 1e-3;
+
 /// Cores that together do less than this part of what lanes do cost more than they add, since lanes have threads on
-/// the same host. LocalEndpoint one H200, 32 cores did 0.3 % of the sources, and the farm 63,500 of them a second; the H200
+/// the same host. Next to one H200, 32 cores did 0.3 % of the sources, and the farm 63,500 of them a second; the H200
 /// alone did 93,100 (`warpweft apsp random:1049088 --sources random:200000`, `--device auto` and `gpu`).
 const WORTH: f64 = 0.01;
-
-/// Whether lanes do so much that cores are better left to them.
-fn cores_are_hopeless(request: &Request<'_>) -> bool {
-    let speed = |core: bool| -> f64 {
-        let workers =
-            request.workers.iter().filter(|worker| !worker.lost && worker.is_core() == core);
-        workers.filter_map(|worker| worker.speed).sum()
-    };
-    speed(true) < WORTH * speed(false)
-}
 
 /// Tasks of a chunk for the requesting worker: as many as take `seconds`, at most `part`, at most four times its last
 /// chunk, whole grains, and at least one.

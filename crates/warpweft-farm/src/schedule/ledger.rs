@@ -1,6 +1,7 @@
-//! Which worker has which task: free ⊎ out ⊎ committed ⊎ failed = all tasks, after every step.
+//! Which worker has which task: free ⊎ pending ⊎ committed ⊎ failed = all tasks, after every step.
 //!
-//! Pure: no lock, no clock, no worker's code. What would break the sum is an error that names task and worker,
+//! A pending task is out to at least one worker, and to two where an idle one got a backup copy: the first result
+//! counts. Pure: no lock, no clock, no worker's code. What would break the sum is an error that names task and worker,
 //! so a result that comes late from a worker thought lost can't be committed: its range is no longer out to it.
 
 use std::ops::Range;
@@ -8,13 +9,17 @@ use std::ops::Range;
 use crate::schedule::ranges::Ranges;
 use warpweft_core::error::{Error, Result};
 
-/// The state of every task.
+/// The state of every task. A step costs O(log r) for r ranges, but for losses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ledger {
     tasks: u64,
     free: Ranges,
-    /// By worker.
+    /// Out to some worker, and not handed over by any.
+    pending: Ranges,
+    /// By worker: what it has not handed over, though another may have.
     out: Vec<Ranges>,
+    /// Pending tasks that were given to a second worker.
+    copied: Ranges,
     committed: Ranges,
     failed: Ranges,
 }
@@ -29,7 +34,9 @@ impl Ledger {
         Self {
             tasks,
             free,
+            pending: Ranges::default(),
             out: vec![Ranges::default(); workers],
+            copied: Ranges::default(),
             committed: done,
             failed: Ranges::default(),
         }
@@ -40,9 +47,9 @@ impl Ledger {
         &self.free
     }
 
-    /// How many are out to workers.
+    /// How many are out to workers, and wanted.
     pub fn out(&self) -> u64 {
-        self.out.iter().map(Ranges::count).sum()
+        self.pending.count()
     }
 
     /// Those whose outputs were handed over.
@@ -67,6 +74,14 @@ impl Ledger {
         self.out.get(worker).is_some_and(|out| out.holds(range))
     }
 
+    /// The parts of `range` that are out to `worker` and that no other worker handed over.
+    pub fn wanted(&self, worker: usize, range: &Range<u64>) -> Vec<Range<u64>> {
+        match self.has(worker, range) {
+            true => self.pending.within(range),
+            false => Vec::new(),
+        }
+    }
+
     /// free → out to `worker`.
     ///
     /// # Errors
@@ -74,50 +89,87 @@ impl Ledger {
     pub fn give(&mut self, worker: usize, range: Range<u64>) -> Result<()> {
         match self.out.get_mut(worker) {
             Some(out) if self.free.remove(range.clone()) => {
-                out.insert(range);
+                out.insert(range.clone());
+                self.pending.insert(range);
                 Ok(())
             }
             _ => Err(self.refuse("can't be given to", worker, &range, "are not all free")),
         }
     }
 
-    /// out to `worker` → committed.
+    /// Out to another worker → out to `worker`, too.
+    ///
+    /// # Errors
+    /// Not all of `range` is pending, or it is out to `worker` already, or there is no such worker.
+    pub fn copy(&mut self, worker: usize, range: Range<u64>) -> Result<()> {
+        match self.out.get_mut(worker) {
+            Some(out) if self.pending.holds(&range) && !out.touches(&range) => {
+                out.insert(range.clone());
+                self.copied.add(range);
+                Ok(())
+            }
+            _ => Err(self.refuse("can't be copied to", worker, &range, "are not out to others")),
+        }
+    }
+
+    /// out to `worker` → committed, but for the tasks that `failed`, in order, which fail, and for those that another
+    /// worker handed over before. How many were committed or failed.
     ///
     /// # Errors
     /// Not all of `range` is out to it.
-    pub fn commit(&mut self, worker: usize, range: Range<u64>) -> Result<()> {
-        self.take(worker, range.clone())?;
-        self.committed.insert(range);
-        Ok(())
+    pub fn settle(
+        &mut self,
+        worker: usize,
+        range: Range<u64>,
+        failed: impl Iterator<Item = u64>,
+    ) -> Result<u64> {
+        if !self.out.get_mut(worker).is_some_and(|out| out.remove(range.clone())) {
+            let why = "are not out to it";
+            return Err(self.refuse("can't be handed over by", worker, &range, why));
+        }
+        let parts = self.pending.take(&range);
+        let mut failed = failed.peekable();
+        let mut settled = 0;
+        for part in parts {
+            settled += part.end - part.start;
+            self.copied.take(&part);
+            let mut from = part.start;
+            while let Some(task) = failed.next_if(|task| *task < part.end) {
+                // One before the part was handed over by another worker, and stays so.
+                if task >= part.start {
+                    self.failed.insert(task..task + 1);
+                    self.committed.insert(from..task);
+                    from = task + 1;
+                }
+            }
+            self.committed.insert(from..part.end);
+        }
+        Ok(settled)
     }
 
-    /// out to `worker` → failed.
-    ///
-    /// # Errors
-    /// `task` is not out to it.
-    pub fn fail(&mut self, worker: usize, task: u64) -> Result<()> {
-        let range = task..task.saturating_add(1);
-        self.take(worker, range.clone())?;
-        self.failed.insert(range);
-        Ok(())
-    }
-
-    /// All that is out to `worker` → free.
-    pub fn lose(&mut self, worker: usize) {
-        if let Some(out) = self.out.get_mut(worker) {
-            for range in std::mem::take(out).iter() {
+    /// All that is out to `worker` and to no other → free. What others have of it is theirs alone: those parts, and
+    /// who has them.
+    pub fn lose(&mut self, worker: usize) -> Vec<(usize, Range<u64>)> {
+        let mut kept = Vec::new();
+        let Some(out) = self.out.get_mut(worker).map(std::mem::take) else { return kept };
+        let parts: Vec<_> = out.iter().flat_map(|range| self.pending.within(&range)).collect();
+        for part in parts {
+            let mut left = Ranges::of(part.clone());
+            for copied in self.copied.within(&part) {
+                for (other, out) in self.out.iter().enumerate() {
+                    for range in out.within(&copied) {
+                        left.take(&range);
+                        kept.push((other, range));
+                    }
+                }
+            }
+            for range in left.iter() {
+                self.pending.remove(range.clone());
+                self.copied.take(&range);
                 self.free.insert(range);
             }
         }
-    }
-
-    fn take(&mut self, worker: usize, range: Range<u64>) -> Result<()> {
-        match self.out.get_mut(worker).is_some_and(|out| out.remove(range.clone())) {
-            true => Ok(()),
-            false => {
-                Err(self.refuse("can't be handed over by", worker, &range, "are not out to it"))
-            }
-        }
+        kept
     }
 
     fn refuse(&self, what: &str, worker: usize, range: &Range<u64>, why: &str) -> Error {
@@ -137,12 +189,22 @@ mod tests {
 
     use super::*;
 
-    /// The sum that never breaks.
+    /// The sum that never breaks, and who has what is pending.
     fn whole(ledger: &Ledger) -> bool {
         let mut all = Ranges::default();
-        let sets = [&ledger.free, &ledger.committed, &ledger.failed].into_iter().chain(&ledger.out);
-        let apart = sets.flat_map(Ranges::iter).all(|range| all.insert(range));
-        apart && all == Ranges::of(0..ledger.tasks)
+        let sets = [&ledger.free, &ledger.pending, &ledger.committed, &ledger.failed];
+        let apart = sets.into_iter().flat_map(Ranges::iter).all(|range| all.insert(range));
+        let holders = |task: u64| {
+            (0..ledger.out.len()).filter(|&worker| ledger.has(worker, &(task..task + 1))).count()
+        };
+        let pending = |task: u64| ledger.pending.holds(&(task..task + 1));
+        let copied = |task: u64| ledger.copied.holds(&(task..task + 1));
+        let held = (0..ledger.tasks).all(|task| match (pending(task), copied(task)) {
+            (true, false) => holders(task) == 1,
+            (true, true) => holders(task) >= 1,
+            (false, copied) => !copied,
+        });
+        apart && held && all == Ranges::of(0..ledger.tasks)
     }
 
     proptest! {
@@ -151,17 +213,17 @@ mod tests {
         #[test]
         fn every_task_is_in_one_place_after_any_steps(
             tasks in 1u64..30,
-            steps in prop::collection::vec((0u8..4, 0usize..4, 0u64..32, 0u64..8), 0..80),
+            steps in prop::collection::vec((0u8..5, 0usize..4, 0u64..32, 0u64..8), 0..80),
         ) {
             let mut ledger = Ledger::new(tasks, 3, Ranges::default());
             for (step, worker, start, length) in steps {
                 let before = ledger.clone();
                 let range = start..start + length;
-                let out = ledger.has(worker, &range);
                 let outcome = match step {
                     0 => ledger.give(worker, range.clone()),
-                    1 => ledger.commit(worker, range.clone()),
-                    2 => ledger.fail(worker, start),
+                    1 => ledger.copy(worker, range.clone()),
+                    2 => ledger.settle(worker, range.clone(), std::iter::empty()).map(drop),
+                    3 => ledger.settle(worker, range.clone(), std::iter::once(start)).map(drop),
                     _ => { ledger.lose(worker); Ok(()) }
                 };
                 prop_assert!(whole(&ledger));
@@ -173,8 +235,15 @@ mod tests {
                     }
                     Ok(()) => match step {
                         0 => prop_assert!(before.free.holds(&range) && ledger.has(worker, &range)),
-                        1 => prop_assert!(out && ledger.committed.holds(&range)),
-                        2 => prop_assert!(before.has(worker, &(start..start + 1))),
+                        1 => prop_assert!(before.pending.holds(&range) && ledger.has(worker, &range)),
+                        2 | 3 => {
+                            prop_assert!(before.has(worker, &range));
+                            let moved = before.pending.within(&range).into_iter().flatten().count();
+                            prop_assert_eq!(before.out() - ledger.out(), moved as u64);
+                            let fails = step == 3 && before.pending.holds(&(start..start + 1));
+                            prop_assert_eq!(
+                                ledger.failed.count() - before.failed.count(), u64::from(fails));
+                        }
                         _ => prop_assert_eq!(ledger.out.get(worker).map_or(0, Ranges::count), 0),
                     },
                 }
@@ -183,17 +252,37 @@ mod tests {
     }
 
     #[test]
-    fn a_late_result_of_a_lost_unit_is_refused_by_name() {
+    fn a_late_result_of_a_lost_worker_is_refused_by_name() {
+        let none = std::iter::empty;
         let mut ledger = Ledger::new(10, 2, Ranges::default());
         ledger.give(0, 2..5).unwrap();
         ledger.lose(0);
         ledger.give(1, 2..4).unwrap();
-        let refusal = ledger.commit(0, 2..5).unwrap_err().to_string();
+        let refusal = ledger.settle(0, 2..5, none()).unwrap_err().to_string();
         assert!(
             refusal.starts_with("tasks 2..5 of 10 can't be handed over by worker 0"),
             "{refusal}"
         );
-        ledger.commit(1, 2..4).unwrap();
+        ledger.settle(1, 2..4, none()).unwrap();
         assert_eq!((ledger.committed().count(), ledger.free().count()), (2, 8));
+    }
+
+    /// Of a task that two workers have the first result counts, and what one of them loses is still the other's.
+    #[test]
+    fn the_first_result_of_a_copied_task_counts() {
+        let none = std::iter::empty;
+        let mut ledger = Ledger::new(10, 3, Ranges::default());
+        ledger.give(0, 0..10).unwrap();
+        ledger.copy(1, 5..10).unwrap();
+        assert!(ledger.copy(1, 5..10).is_err() && ledger.copy(1, 4..6).is_err());
+        assert_eq!(ledger.settle(1, 5..7, none()).unwrap(), 2);
+        assert_eq!(ledger.wanted(0, &(0..10)), [0..5, 7..10]);
+        assert_eq!(ledger.lose(1), [(0, 7..10)]);
+        assert_eq!(ledger.free().count(), 0);
+        ledger.copy(2, 9..10).unwrap();
+        assert_eq!(ledger.lose(0), [(2, 9..10)]);
+        assert_eq!(ledger.free().iter().collect::<Vec<_>>(), [0..5, 7..9]);
+        assert_eq!(ledger.settle(2, 9..10, std::iter::once(9)).unwrap(), 1);
+        assert_eq!((ledger.committed().count(), ledger.failed().count(), ledger.out()), (2, 1, 0));
     }
 }

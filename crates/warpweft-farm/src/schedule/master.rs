@@ -1,25 +1,38 @@
 //! The dispatcher behind a lock: workers request chunks, the committer settles them, and a worker that must wait sleeps.
 //!
-//! No thread is sacrificed as the master: a worker holds the lock for its own request, once a chunk.
+//! No thread is sacrificed as the master: a worker holds the lock for its own request, once a chunk. Sleeping workers
+//! are woken only when there may be another reply for them.
 
 use std::ops::Range;
+use std::time::{Duration, Instant};
 
 use crate::schedule::dispatcher::{Dispatcher, Reply};
 use crate::schedule::ledger::Ledger;
 use crate::spec::worker::Grain;
-use warpweft_core::cpu::sync::{Condvar, Mutex, PoisonError};
+use warpweft_core::cpu::sync::{AtomicBool, AtomicUsize, Condvar, Mutex, Ordering, PoisonError};
 use warpweft_core::error::{Error, Result};
 
 /// A dispatcher that many threads share.
 pub struct Master {
     dispatcher: Mutex<Dispatcher>,
     changed: Condvar,
+    /// Of the dispatcher, to be looked at without its lock.
+    generation: AtomicUsize,
+    /// Whether no result of any task is wanted any more.
+    over: AtomicBool,
+    begin: Instant,
 }
 
 impl Master {
     /// Of `dispatcher`.
     pub fn new(dispatcher: Dispatcher) -> Self {
-        Self { dispatcher: Mutex::new(dispatcher), changed: Condvar::new() }
+        Self {
+            dispatcher: Mutex::new(dispatcher),
+            changed: Condvar::new(),
+            generation: AtomicUsize::new(0),
+            over: AtomicBool::new(false),
+            begin: Instant::now(),
+        }
     }
 
     /// The next chunk for `worker`, waited for if need be; `None` when there is nothing more for it.
@@ -29,48 +42,62 @@ impl Master {
         grain: Grain,
         took: Option<(u64, f64)>,
     ) -> Option<Range<u64>> {
+        let mut took = took;
         let mut dispatcher = self.dispatcher.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut reply = dispatcher.request(worker, grain, took);
         loop {
+            let seen = dispatcher.generation();
+            let now = self.now();
+            let reply = dispatcher.request(worker, grain, took.take(), now);
+            self.wake(seen, &dispatcher);
             match reply {
                 Reply::Chunk(range) => return Some(range),
-                Reply::End => {
-                    drop(dispatcher);
-                    // A schedule at fault ends the farm for waiting workers, too.
-                    self.changed.notify_all();
-                    return None;
+                Reply::End => return None,
+                Reply::Wait(until) if dispatcher.generation() == seen => {
+                    dispatcher = match Duration::try_from_secs_f64(until - now) {
+                        Err(_) => self.changed.wait(dispatcher),
+                        Ok(pause) => match self.changed.wait_timeout(dispatcher, pause) {
+                            Ok((dispatcher, _)) => Ok(dispatcher),
+                            Err(poisoned) => Ok(poisoned.into_inner().0),
+                        },
+                    }
+                    .unwrap_or_else(PoisonError::into_inner);
                 }
-                Reply::Wait => {
-                    dispatcher =
-                        self.changed.wait(dispatcher).unwrap_or_else(PoisonError::into_inner);
-                    reply = dispatcher.request(worker, grain, None);
-                }
+                Reply::Wait(_) => {}
             }
         }
     }
 
-    /// The reply to `worker` now, without waiting; [`Reply::Wait`] asks for another try after a
-    /// [change](Master::changes).
+    /// The reply to `worker` now, without waiting; [`Reply::Wait`] says when to try again by [`Master::now`], unless the
+    /// [generation](Master::generation) is another before.
     pub fn try_request(&self, worker: usize, grain: Grain, took: Option<(u64, f64)>) -> Reply {
-        let reply = self.with(|dispatcher| dispatcher.request(worker, grain, took));
-        if reply == Reply::End {
-            // As above.
-            self.changed.notify_all();
+        self.changing(|dispatcher| dispatcher.request(worker, grain, took, self.now()))
+    }
+
+    /// Seconds since the farm began.
+    pub fn now(&self) -> f64 {
+        match cfg!(all(test, loom)) {
+            // A model has no clock.
+            true => 0.0,
+            false => self.begin.elapsed().as_secs_f64(),
         }
-        reply
     }
 
     /// Differs once a waiting worker may get another reply.
-    pub fn changes(&self) -> u64 {
-        self.with(|dispatcher| dispatcher.changes())
+    pub fn generation(&self) -> usize {
+        self.generation.load(Ordering::Acquire)
     }
 
-    /// Whether all of `range` is still out to `worker`.
-    pub fn has(&self, worker: usize, range: &Range<u64>) -> bool {
-        self.with(|dispatcher| dispatcher.has(worker, range))
+    /// Whether no result is wanted any more, so that workers may leave the rest of their chunks.
+    pub fn is_over(&self) -> bool {
+        self.over.load(Ordering::Relaxed)
     }
 
-    /// `worker` has handed over `range`, of which the tasks `failed`, in order, have no output.
+    /// The parts of `range` that are out to `worker` and that no other handed over before.
+    pub fn wanted(&self, worker: usize, range: &Range<u64>) -> Vec<Range<u64>> {
+        self.with(|dispatcher| dispatcher.wanted(worker, range))
+    }
+
+    /// `worker` has handed over `range`, of which the tasks `failed`, in order, have no output. How many of them count.
     ///
     /// # Errors
     /// Some of it is not out to that worker.
@@ -79,11 +106,17 @@ impl Master {
         worker: usize,
         range: Range<u64>,
         failed: impl Iterator<Item = u64>,
-    ) -> Result<()> {
-        self.changing(|dispatcher| dispatcher.settle(worker, range, failed))
+    ) -> Result<u64> {
+        self.changing(|dispatcher| {
+            let settled = dispatcher.settle(worker, range, failed);
+            if dispatcher.ledger().is_settled() {
+                self.over.store(true, Ordering::Relaxed);
+            }
+            settled
+        })
     }
 
-    /// `worker` is gone: what is out to it is free again.
+    /// `worker` is gone: what is out to it alone is free again.
     pub fn lose(&self, worker: usize) {
         self.changing(|dispatcher| dispatcher.lose(worker));
     }
@@ -91,6 +124,12 @@ impl Master {
     /// No more chunks are given, and no worker waits any longer.
     pub fn stop(&self) {
         self.changing(Dispatcher::stop);
+    }
+
+    /// The same, and workers leave their chunks after the task that they run.
+    pub fn cut(&self) {
+        self.over.store(true, Ordering::Relaxed);
+        self.stop();
     }
 
     /// The state of all tasks in the end, and what a schedule did wrong.
@@ -103,9 +142,20 @@ impl Master {
     }
 
     fn changing<R>(&self, change: impl FnOnce(&mut Dispatcher) -> R) -> R {
-        let result = self.with(change);
-        self.changed.notify_all();
-        result
+        self.with(|dispatcher| {
+            let seen = dispatcher.generation();
+            let result = change(dispatcher);
+            self.wake(seen, dispatcher);
+            result
+        })
+    }
+
+    /// Wakes all that wait, if there may be another reply for them than in the generation that was `seen`.
+    fn wake(&self, seen: u64, dispatcher: &Dispatcher) {
+        if dispatcher.generation() != seen {
+            self.generation.store(dispatcher.generation() as usize, Ordering::Release);
+            self.changed.notify_all();
+        }
     }
 }
 
@@ -156,7 +206,7 @@ mod model {
             let thread = spawn(move || {
                 if let Some(range) = other.request(1, Grain::ANY, None) {
                     other.lose(1);
-                    assert!(!other.has(1, &range));
+                    assert!(other.wanted(1, &range).is_empty());
                     assert!(other.settle(1, range, std::iter::empty()).is_err());
                 }
             });

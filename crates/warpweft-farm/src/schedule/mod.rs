@@ -2,6 +2,7 @@
 //!
 //! A schedule knows no thread, clock or task. What it gives is checked against the ledger.
 
+mod backups;
 pub(crate) mod dispatcher;
 mod equal;
 mod guided;
@@ -9,6 +10,7 @@ pub(crate) mod ledger;
 pub(crate) mod master;
 pub(crate) mod ranges;
 mod scheduler;
+mod speeds;
 
 pub use equal::{eq1, eq2};
 pub use guided::chunk_size;
@@ -18,10 +20,10 @@ use crate::policy::{ChunkSize, Policy, Schedule};
 
 /// The scheduler of `policy`.
 pub fn of(policy: &Policy) -> Box<dyn Scheduler> {
-    let Policy { schedule, chunk, seconds, .. } = *policy;
+    let Policy { schedule, chunk, seconds, backups, .. } = *policy;
     match schedule {
-        Schedule::MasterWorker => Box::new(guided::Guided { chunk, seconds }),
-        Schedule::Single => Box::new(guided::Guided { chunk: ChunkSize::Tasks(1), seconds }),
+        Schedule::MasterWorker => Box::new(guided::Guided::new(chunk, seconds, backups)),
+        Schedule::Single => Box::new(guided::Guided::new(ChunkSize::Tasks(1), seconds, backups)),
         Schedule::Eq1 => Box::new(equal::Equal::new(eq1, chunk, seconds)),
         Schedule::Eq2 => Box::new(equal::Equal::new(eq2, chunk, seconds)),
     }

@@ -48,6 +48,29 @@ impl Ranges {
         range.start < range.end && last.is_some_and(|(_, &end)| end > range.start)
     }
 
+    /// The parts of `range` that are in the set, in order.
+    pub fn within(&self, range: &Range<u64>) -> Vec<Range<u64>> {
+        let first = self.ends.range(..=range.start).next_back().map_or(range.start, |(&at, _)| at);
+        let there = self.ends.range(first..range.end.max(first));
+        let cut = there.map(|(&start, &end)| start.max(range.start)..end.min(range.end));
+        cut.filter(|part| part.start < part.end).collect()
+    }
+
+    /// Takes out what there is of `range`, and returns it in order.
+    pub fn take(&mut self, range: &Range<u64>) -> Vec<Range<u64>> {
+        let parts = self.within(range);
+        for part in &parts {
+            self.remove(part.clone());
+        }
+        parts
+    }
+
+    /// Adds what is not there yet of `range`.
+    pub fn add(&mut self, range: Range<u64>) {
+        self.take(&range);
+        self.insert(range);
+    }
+
     /// Adds `range`; returns whether it was not empty and all new, and changes nothing otherwise.
     pub fn insert(&mut self, range: Range<u64>) -> bool {
         if range.is_empty() || self.touches(&range) {
@@ -107,6 +130,15 @@ mod tests {
                 let there = range.clone().filter(|k| numbers.contains(k)).count() as u64;
                 prop_assert_eq!(ranges.touches(&range), there > 0);
                 prop_assert_eq!(ranges.holds(&range), length > 0 && there == length);
+                let within: Vec<_> = ranges.within(&range).into_iter().flatten().collect();
+                let expect: Vec<_> = range.clone().filter(|k| numbers.contains(k)).collect();
+                prop_assert_eq!(within, expect);
+                let mut copy = ranges.clone();
+                copy.add(range.clone());
+                prop_assert_eq!(copy.count(), ranges.count() + length - there);
+                copy.take(&range);
+                prop_assert!(!copy.touches(&range));
+                prop_assert_eq!(copy.count(), ranges.count() - there);
                 if add && length > 0 && there == 0 {
                     prop_assert!(ranges.insert(range.clone()));
                     numbers.extend(range);

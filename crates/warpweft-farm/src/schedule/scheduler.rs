@@ -33,6 +33,23 @@ impl Request<'_> {
 /// Decides which worker gets which tasks (TuCCompi, section 4.5.1).
 pub trait Scheduler: Send {
     /// The chunk for the requesting worker: free tasks, at least one. `None`: it waits until a chunk was handed
-    /// over or a worker was lost.
+    /// over or a worker was lost, or for as long as [`Scheduler::patience`] says.
     fn next(&mut self, request: &Request<'_>) -> Option<Range<u64>>;
+
+    /// Speed, grain or loss of `worker` is known anew.
+    fn learn(&mut self, worker: usize, state: &WorkerState) {
+        let _ = (worker, state);
+    }
+
+    /// Seconds after which a worker that was just told to wait repeats its request. `None`: after each chunk that is
+    /// handed over, too, which costs as many requests as there are waiting workers.
+    fn patience(&self, request: &Request<'_>) -> Option<f64> {
+        let _ = request;
+        None
+    }
+
+    /// Whether idle workers may run the last tasks of slower ones once more: the first result counts.
+    fn backups(&self) -> bool {
+        false
+    }
 }

@@ -7,6 +7,10 @@ use warpweft_core::error::{Error, Result};
 /// Takes the outputs of these tasks, packed, one after another.
 pub type Sink<'a> = dyn FnMut(Range<u64>, &[u8]) -> Result<()> + 'a;
 
+/// The bytes that so many outputs have, of the first ones; the last of them is that of the task before the one that is
+/// named.
+pub type Skip = fn(&[u8], u64, u64) -> Result<usize>;
+
 /// The results of the tasks of a chunk so far.
 #[derive(Debug, Default)]
 pub struct Results {

@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::dying::{Dies, fails};
 use warpweft::farm::schedule::{Request, Scheduler};
@@ -261,6 +261,43 @@ fn a_sink_that_fails_or_panics_ends_the_farm() {
     assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err());
 }
 
+/// Of two cores one takes ten seconds for its task, unless it is told that nobody waits for it: the other has run it
+/// again by then, every output comes once, and the journal has each once.
+#[test]
+fn a_backup_copy_of_a_late_task_ends_the_farm() {
+    let folder = tempfile::tempdir().unwrap();
+    let (first, came) = (AtomicBool::new(true), AtomicBool::new(false));
+    let farm = Farm::of(on_cores(|k: u64| {
+        if k == 40 && first.swap(false, Ordering::Relaxed) {
+            // Until the copy's output is there.
+            let begin = Instant::now();
+            while !came.load(Ordering::Relaxed) && begin.elapsed() < Duration::from_secs(10) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+        std::thread::sleep(Duration::from_millis(1));
+        Ok(k + 7)
+    }));
+    let directory = folder.path().join("kept");
+    let journal = Journal { directory, of: "late".into(), resume: false, flush: Flush::default() };
+    let run = Run { threads: Some(2), checkpoint: Some(&journal), ..Run::default() };
+    let begin = Instant::now();
+    let mut found = vec![0u32; 100];
+    let mut sink = |k: u64, output: u64| {
+        assert_eq!(output, k + 7);
+        found[k as usize] += 1;
+        came.fetch_or(k == 40, Ordering::Relaxed);
+        Ok(())
+    };
+    let outcome = farm.run_into(0..100u64, &machine(), &run, &mut sink).unwrap();
+    assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
+    assert_eq!((found, outcome.report.done), (vec![1; 100], 100));
+    assert!(outcome.shares.iter().map(|share| share.superseded).sum::<u64>() >= 1);
+    assert_eq!(outcome.shares.iter().map(|share| share.tasks).sum::<u64>(), 100);
+    let journal = Journal { resume: true, ..journal };
+    assert_eq!(journal.done::<u64>(100).unwrap().count(), 100);
+}
+
 /// Highest numbers first, one by one.
 struct FromTheEnd;
 impl Scheduler for FromTheEnd {
@@ -355,7 +392,7 @@ fn journaled(folder: &std::path::Path, resume: bool) -> Result<(Vec<u64>, Vec<Op
         resume,
         flush: Flush::EveryChunk,
     };
-    let policy = Policy { chunk: ChunkSize::Tasks(7), ..Policy::default() };
+    let policy = Policy { chunk: ChunkSize::Tasks(7), backups: false, ..Policy::default() };
     let run = Run { policy: Some(policy), checkpoint: Some(&journal), ..Run::default() };
     let report = farm.run_into(0..500u64, &machine(), &run, &mut sink)?.report;
     assert_eq!(report.done, 500);

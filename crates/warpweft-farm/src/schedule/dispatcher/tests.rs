@@ -20,13 +20,13 @@ fn play(
     let mut gone = vec![false; workers.len()];
     let mut given = Vec::new();
     let mut turns = turns.iter().copied();
-    // RemoteEndpoint more steps than there can be chunks.
+    // Far more steps than there can be chunks.
     for step in 0..20 * (tasks + 10) {
         let mut replies = Vec::new();
         for worker in (0..workers.len()).filter(|&worker| !gone[worker]) {
             if chunks[worker].is_none() {
                 let took = (step > 0).then_some((1 + worker as u64, 0.01));
-                match dispatcher.request(worker, grain, took) {
+                match dispatcher.request(worker, grain, took, step as f64) {
                     Reply::Chunk(range) => {
                         given.push((worker, range.clone()));
                         chunks[worker] = Some(range);
@@ -34,6 +34,10 @@ fn play(
                     reply => replies.push(reply),
                 }
             }
+        }
+        // They ask again where there may be another reply by now.
+        if replies.contains(&Reply::Wait(f64::INFINITY)) && chunks.iter().all(Option::is_none) {
+            continue;
         }
         let busy: Vec<_> = (0..workers.len()).filter(|&worker| chunks[worker].is_some()).collect();
         let Some(&first) = busy.first() else {
@@ -49,10 +53,12 @@ fn play(
             1 if living > 1 => {
                 gone[worker] = true;
                 dispatcher.lose(worker);
-                assert!(!dispatcher.has(worker, &range));
+                assert!(dispatcher.wanted(worker, &range).is_empty());
             }
-            2 => dispatcher.settle(worker, range.clone(), std::iter::once(range.start)).unwrap(),
-            _ => dispatcher.settle(worker, range, std::iter::empty()).unwrap(),
+            2 => drop(
+                dispatcher.settle(worker, range.clone(), std::iter::once(range.start)).unwrap(),
+            ),
+            _ => drop(dispatcher.settle(worker, range, std::iter::empty()).unwrap()),
         }
     }
     panic!("the farm of {tasks} tasks does not end");
@@ -118,7 +124,8 @@ fn a_farm_whose_tasks_are_no_multiple_of_the_grain_ends() {
     for tasks in [1, 3, 4, 5, 1023] {
         let workers: Vec<_> = Worker::cores(0, 2).collect();
         let grain = Grain { of: 4, most: 4 };
-        let (given, dispatcher) = play(tasks, &workers, Policy::default(), grain, &[]);
+        let policy = Policy { backups: false, ..Policy::default() };
+        let (given, dispatcher) = play(tasks, &workers, policy, grain, &[]);
         assert!(dispatcher.ledger().is_settled());
         let sizes: Vec<_> = given.iter().map(|(_, range)| range.end - range.start).collect();
         let (last, others) = sizes.split_last().unwrap();
@@ -143,13 +150,16 @@ fn a_schedule_that_errs_is_named_with_the_range_and_the_unit() {
         (None, "lets all workers wait, with 10 tasks free"),
     ] {
         let mut dispatcher = Dispatcher::new(10, &workers, Box::new(Bad(chunk)));
-        assert_eq!(dispatcher.request(0, Grain::ANY, None), Reply::End);
+        // All that wait are asked once more before that is a fault.
+        let replies: Vec<_> =
+            (0..2).map(|_| dispatcher.request(0, Grain::ANY, None, 0.0)).collect();
+        assert_eq!(replies[1], Reply::End);
         let fault = dispatcher.fault().unwrap().to_string();
         assert!(fault.contains(expect), "{fault}");
     }
     // Given twice.
     let mut dispatcher = Dispatcher::new(10, &workers, Box::new(Bad(Some(0..4))));
-    assert_eq!(dispatcher.request(0, Grain::ANY, None), Reply::Chunk(0..4));
-    assert_eq!(dispatcher.request(0, Grain::ANY, None), Reply::End);
+    assert_eq!(dispatcher.request(0, Grain::ANY, None, 0.0), Reply::Chunk(0..4));
+    assert_eq!(dispatcher.request(0, Grain::ANY, None, 0.0), Reply::End);
     assert!(dispatcher.fault().is_some());
 }
