@@ -1,7 +1,7 @@
 //! How a master replies to requests: ledger, schedule and workers together, without a lock or a clock.
 //!
 //! One dispatcher serves threads behind the lock of [`Master`](crate::schedule::master::Master), and simulations. A
-//! request or a result costs O(log n) for n workers and chunks, whoever waits.
+//! request or a result costs O(log n) for n workers and chunks, however many of them wait.
 
 use std::ops::Range;
 
