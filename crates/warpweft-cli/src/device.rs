@@ -6,8 +6,7 @@ use warpweft::cluster::{Placement, placement};
 use warpweft::farm::FarmPattern;
 use warpweft::machine::{Cpu, Machine};
 use warpweft::report::counted;
-use warpweft::run::{Devices, GpuList, Pattern, Run, Target};
-use warpweft::stencil;
+use warpweft::run::{Devices, Pattern, Run, Target};
 use warpweft::wavefront::WavefrontPattern;
 use warpweft::wavefront::traceback::Partition;
 use warpweft::{Error, Result};
@@ -15,31 +14,6 @@ use warpweft_apps::align::MEMORY;
 
 use crate::output::note;
 use crate::world;
-
-/// The target of a stencil run.
-///
-/// # Errors
-/// A GPU that does not exist or can't be used.
-pub fn target(asked: Target, machine: &Machine) -> Result<stencil::Target> {
-    let several = world::net().is_some_and(|net| net.ranks() > 1);
-    // The same check and messages as for all other patterns.
-    let devices = devices::<FarmPattern>(asked, machine)?;
-    let number = || devices.gpus.first().map_or(0, |gpu| gpu.ordinal);
-    Ok(match asked {
-        Target::Auto if machine.gpus.is_empty() => stencil::Target::Cpu,
-        Target::Auto => stencil::Target::Auto,
-        Target::Cpu => stencil::Target::Cpu,
-        // If there are several ranks, each takes one of the GPUs, in turn.
-        Target::AnyGpu if !several => stencil::Target::Gpu(number()),
-        Target::Gpu(number) => stencil::Target::Gpu(number),
-        Target::CpuAndGpu(number) => stencil::Target::CpuAndGpu(number),
-        Target::Gpus(list) => stencil::Target::Gpus(list),
-        Target::AnyGpu | Target::AllGpus => {
-            let all: Vec<_> = machine.gpus.iter().map(|gpu| gpu.ordinal).collect();
-            stencil::Target::Gpus(GpuList::new(&all)?)
-        }
-    })
-}
 
 /// The devices of `machine` that `target` means for a pattern.
 ///

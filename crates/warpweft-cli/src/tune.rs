@@ -12,13 +12,13 @@ use warpweft::grid::{Axes, RawVolume, check_extents};
 use warpweft::machine::Machine;
 use warpweft::prelude::*;
 use warpweft::report::counted;
-use warpweft::stencil::{Spec, Target, Tuned, Tuning, tune};
+use warpweft::stencil::{Run, Spec, Tuned, Tuning};
 use warpweft_apps::heat;
 use warpweft_apps::soup::SplitMix;
 use warpweft_apps::{life, life3d};
 
 use crate::arguments::{Conduction, Grid, Precision, as_size, by_default, conduction, seconds};
-use crate::device::{need_memory, target};
+use crate::device::need_memory;
 use crate::output::{complain, fail, note, say, scaled};
 use crate::progress::Progress;
 use crate::run::apps::command::AppCommand;
@@ -222,17 +222,18 @@ impl Game {
         stencil.check(extents)?;
         let machine = Machine::detect()?;
         let tuning = Tuning {
-            target: target(self.grid.device, &machine)?,
+            target: self.grid.device,
             threads: self.grid.threads.map(Into::into),
             budget: Duration::from_secs(self.budget),
             folder: None,
         };
-        let copies = if tuning.target == Target::Cpu { 3 } else { 1 };
+        let run = Run { target: tuning.target, ..Run::default() };
+        let copies = if run.devices(&machine)?.gpus.is_empty() { 3 } else { 1 };
         need_memory(extents.rank(), cells, copies * cell_bytes(stencil.cell), &machine)?;
         let volume = start(&faces)?;
         let progress = Progress::waiting("tuning");
         progress.tell(format!("of about {}", counted(self.budget, "second")));
-        let tuned = tune(&stencil, &volume, &machine, &tuning)?;
+        let tuned = stencil.tune(&volume, &machine, &tuning)?;
         progress.clear();
         tuned.notes.iter().for_each(|what| note(what));
         Ok(Told { text: self.shown(app, &extents, &tuned), failure: tuned.failure })

@@ -54,5 +54,5 @@ pub use spec::stage::{RawTap, Stage, StageList, Stages};
 pub use spec::stencil_element::each_field;
 pub use spec::stencil_element::{StencilElement, Tap};
 pub use spec::{Spec, Stencil, Steps};
-pub use tune::{Refused, Trial, Tuned, Tuning, tune};
+pub use tune::{Refused, Trial, Tuned, Tuning};
 pub use warpweft_core::run::{GpuList, Target};

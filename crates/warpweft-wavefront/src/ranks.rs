@@ -63,6 +63,30 @@ struct RankResult<C: Ranked> {
     report: Option<Report>,
 }
 
+impl<C: Ranked> RankResult<C> {
+    /// Adds what a block that begins at cell `at` found, and its report.
+    fn add(
+        &mut self,
+        (best, sum): (Option<Best<C::Score>>, Option<i128>),
+        done: Report,
+        [row, column]: [usize; 2],
+        keep: Keep,
+    ) {
+        let found =
+            best.map(|found| Best { row: found.row + row, column: found.column + column, ..found });
+        if let Some(extreme) = keep.extreme() {
+            self.edges.best = Best::of(self.edges.best, found, extreme);
+        }
+        if let Some(sum) = sum {
+            *self.edges.sum.get_or_insert(0) += sum;
+        }
+        self.report = Some(match self.report.take() {
+            Some(before) => before.followed_by(&done),
+            None => done,
+        });
+    }
+}
+
 impl<X> RankExecutor<'_, X> {
     /// The columns of rank `rank`: equal subdomains, the last of which may have none.
     fn columns(&self, rank: usize, count: usize) -> Range<usize> {
@@ -121,21 +145,7 @@ impl<X> RankExecutor<'_, X> {
                 own.edges.column.extend(edges.column);
             }
             own.edges.row = edges.row;
-            let found = edges.best.map(|found| Best {
-                row: found.row + rows.start,
-                column: found.column + columns.start,
-                ..found
-            });
-            if let Some(extreme) = wavefront.keep.extreme() {
-                own.edges.best = Best::of(own.edges.best, found, extreme);
-            }
-            if let Some(sum) = edges.sum {
-                *own.edges.sum.get_or_insert(0) += sum;
-            }
-            own.report = Some(match own.report.take() {
-                Some(before) => before.followed_by(&done),
-                None => done,
-            });
+            own.add((edges.best, edges.sum), done, [rows.start, columns.start], wavefront.keep);
         }
         Ok(own)
     }

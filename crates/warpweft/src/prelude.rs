@@ -9,7 +9,8 @@ pub use crate::farm::{Failure, Farm, Task, task};
 pub use crate::grid::Volume;
 pub use crate::machine::Machine;
 pub use crate::report::Report;
+pub use crate::run::Target;
 pub use crate::stencil::{
-    Boundary, Checkpoint, Face, PointSource, Probe, Residual, Run, Stencil, Steps, Target,
+    Boundary, Checkpoint, Face, PointSource, Probe, Residual, Run, Stencil, Steps,
 };
 pub use crate::wavefront::{Border, Earlier, Keep, Old, Ranked, Wavefront, wavefront};

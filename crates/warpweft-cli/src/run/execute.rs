@@ -16,7 +16,7 @@ use warpweft::tune::TuningCache;
 
 use super::options::Options;
 use crate::arguments::{PolicyChoice, RanksPolicy, as_size};
-use crate::device::{note_crowd, target};
+use crate::device::note_crowd;
 use crate::interrupt;
 use crate::limits;
 use crate::output::note;
@@ -27,6 +27,10 @@ pub struct Host {
     /// The machine.
     pub machine: Machine,
     target: Target,
+    /// Whether the cores do any of the work.
+    cores: bool,
+    /// The numbers of the GPUs that do.
+    gpus: Vec<usize>,
     threads: Option<usize>,
     policy: Option<Policy>,
     ranks: Option<Spread>,
@@ -165,7 +169,10 @@ impl Host {
     pub fn ready(options: &Options) -> Result<Self> {
         let (mut ranks, policy) = (Spread::of(options)?, of_device(options)?);
         let machine = Machine::detect()?;
-        let target = target(options.grid.device, &machine)?;
+        let target = options.grid.device;
+        let devices = Run { target, ..Run::default() }.devices(&machine)?;
+        let cores = devices.threads.is_some();
+        let gpus: Vec<_> = devices.gpus.iter().map(|gpu| gpu.ordinal).collect();
         if place::speaks() {
             limits(&machine)?;
         }
@@ -177,7 +184,7 @@ impl Host {
                     a_gpu_each(net, &machine, &Run { target, policy, ..Run::default() })?;
             }
         }
-        if matches!(target, Target::Cpu | Target::CpuAndGpu(_)) {
+        if cores {
             note_crowd(options.grid.threads, &machine.cpu);
         }
         if let Some(what) = TuningCache::user().note() {
@@ -186,6 +193,8 @@ impl Host {
         Ok(Self {
             machine,
             target,
+            cores,
+            gpus,
             threads: options.grid.threads.map(Into::into),
             policy,
             ranks,
@@ -201,19 +210,19 @@ impl Host {
     /// to compute its change.
     pub fn copies(&self, until: bool) -> u64 {
         // A GPU keeps that in its own memory; ranks have it twice.
-        let change = match (self.ranks.is_some(), self.target) {
+        let change = match (self.ranks.is_some(), self.gpus.is_empty()) {
             _ if !until => 0,
             (true, _) => 2,
-            (false, Target::Cpu) => 1,
-            (false, _) => 0,
+            (false, true) => 1,
+            (false, false) => 0,
         };
         let run = match world::net() {
             // Each process has the initial state, and its own part three times.
             Some(net) => 1 + 3u64.div_ceil(net.ranks() as u64),
             // The cores work on two padded copies.
-            None if self.target == Target::Cpu || self.ranks.is_some() => 3,
+            None if self.gpus.is_empty() || self.ranks.is_some() => 3,
             // The state, the initial state, and twice the cores' part.
-            None if matches!(self.target, Target::CpuAndGpu(_)) => 4,
+            None if self.cores => 4,
             None => 1,
         };
         run + change
@@ -224,7 +233,13 @@ impl Host {
     /// # Errors
     /// Not enough free memory; a policy that no kernel supports.
     pub fn need_device_memory(&self, stencil: &Spec, extents: Axes<usize>) -> Result<()> {
-        let named = |gpu: &&Gpu| self.ranks.is_none() && self.target == Target::Gpu(gpu.ordinal);
+        // Where the choice is the pattern's, too little memory is a reason for the cores.
+        let alone = self.ranks.is_none() && !self.cores && self.target.names_gpus();
+        let number = match self.gpus[..] {
+            [number] if alone => number,
+            _ => return Ok(()),
+        };
+        let named = |gpu: &&Gpu| gpu.ordinal == number;
         let Some(gpu) = self.machine.gpus.iter().find(named) else { return Ok(()) };
         let policy = match self.policy {
             Some(Policy::Cuda(policy)) => policy,

@@ -80,6 +80,17 @@ impl Shape {
         (0..levels).map(|l| self.radii[(first_stage + l) % self.radii.len()][axis]).sum()
     }
 
+    /// The depth of ghost cells that blocks of `levels` levels need along each tilted axis; 0 where it is not periodic.
+    pub fn filled(&self, levels: usize) -> [usize; 2] {
+        std::array::from_fn(|axis| match self.periodic[axis] {
+            true => {
+                let stages = 0..self.radii.len();
+                stages.map(|first| self.depth(axis, first, levels)).max().unwrap_or(0)
+            }
+            false => 0,
+        })
+    }
+
     /// At most `levels`, but no more than ghost cells as deep as a periodic axis is long allow: more
     /// would compute the volume over and over. A step is allowed always.
     pub fn shallow(&self, levels: usize) -> usize {

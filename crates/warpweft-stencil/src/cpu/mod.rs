@@ -74,6 +74,52 @@ pub struct CpuSweeps {
     trace: Option<Arc<Trace>>,
 }
 
+/// A volume and its boundaries, with axes in the order of the padded arrays.
+struct Canonical {
+    cells: [usize; 4],
+    /// Ghost cells below and above, as deep as one stage reads.
+    ghosts: [[usize; 2]; 4],
+    periodic: [bool; 4],
+}
+
+impl Canonical {
+    fn of(stencil: &Spec, extents: Axes<usize>, axes: Axes<usize>) -> Self {
+        let mut all = Self { cells: [1; 4], ghosts: [[0; 2]; 4], periodic: [false; 4] };
+        for d in 0..stencil.rank() {
+            all.cells[axes[d]] = extents[d];
+            all.ghosts[axes[d]] = stencil.radius()[d];
+            all.periodic[axes[d]] = stencil.boundaries.0[d][0] == super::Boundary::Periodic;
+        }
+        all
+    }
+}
+
+/// What blocks of time levels depend on, where tiles lie along `tile`.
+fn shape_of(
+    stencil: &Spec,
+    (axes, tile): (Axes<usize>, usize),
+    (cells, periodic): ([usize; 4], [bool; 4]),
+    policy: &CpuPolicy,
+) -> Shape {
+    let radii = stencil.stages.iter().map(|stage| {
+        let mut radius = [[0; 2]; 4];
+        for (d, r) in stage.radius().into_iter().enumerate() {
+            radius[axes[d]] = r;
+        }
+        [layout::Z, tile].map(|axis| radius[axis][0].max(radius[axis][1]))
+    });
+    Shape {
+        axes: [layout::Z, tile],
+        extents: [cells[layout::Z], cells[tile]],
+        periodic: [periodic[layout::Z], periodic[tile]],
+        radii: radii.collect(),
+        flips: stencil.stages.iter().map(|stage| stage.flips()).collect(),
+        tile: if tile == layout::X { policy.tile_cells } else { policy.tile_rows },
+        planes: policy.slab_planes,
+        workers: policy.threads,
+    }
+}
+
 impl CpuSweeps {
     /// Copies `volume` in. `policy.threads` is overruled by the pool's size.
     ///
@@ -92,41 +138,16 @@ impl CpuSweeps {
         policy.check()?;
         let policy = CpuPolicy { threads: pool.len(), ..policy };
         let simd = simd.min(Simd::detect());
-        let (axes, tile) = (canonical(dims), tile_axis(dims));
         let stages = stencil.stages.clone();
-        let radii = stages.iter().map(|stage| {
-            let mut radius = [[0; 2]; 4];
-            for (d, r) in stage.radius().into_iter().enumerate() {
-                radius[axes[d]] = r;
-            }
-            [layout::Z, tile].map(|axis| radius[axis][0].max(radius[axis][1]))
-        });
-        let mut cells = [1; 4];
-        let mut ghosts = [[0; 2]; 4];
-        let mut periodic = [false; 4];
-        for d in 0..dims {
-            cells[axes[d]] = extents[d];
-            ghosts[axes[d]] = stencil.radius()[d];
-            periodic[axes[d]] = stencil.boundaries.0[d][0] == super::Boundary::Periodic;
-        }
-        let shape = Shape {
-            axes: [layout::Z, tile],
-            extents: [cells[layout::Z], cells[tile]],
-            periodic: [periodic[layout::Z], periodic[tile]],
-            radii: radii.collect(),
-            flips: stages.iter().map(|stage| stage.flips()).collect(),
-            tile: if tile == layout::X { policy.tile_cells } else { policy.tile_rows },
-            planes: policy.slab_planes,
-            workers: pool.len(),
-        };
+        let (axes, tile) = (canonical(dims), tile_axis(dims));
+        let Canonical { cells, mut ghosts, periodic } = Canonical::of(stencil, extents, axes);
+        let shape = shape_of(stencil, (axes, tile), (cells, periodic), &policy);
         // A line has no second axis to cut into tiles that could run at the same time.
         let depth = if dims == 1 { 1 } else { policy.temporal_depth * stages.len() };
         let depth = shape.shallow(depth);
-        let mut deep = [0; 2];
-        for (side, axis) in [layout::Z, tile].into_iter().enumerate() {
+        let deep = shape.filled(depth);
+        for (side, axis) in shape.axes.into_iter().enumerate() {
             if shape.periodic[side] {
-                let deepest = (0..stages.len()).map(|first| shape.depth(side, first, depth)).max();
-                deep[side] = deepest.unwrap_or(0);
                 ghosts[axis] = [deep[side]; 2];
             }
         }

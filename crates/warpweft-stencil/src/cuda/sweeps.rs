@@ -89,24 +89,9 @@ impl CudaSweeps {
         let policy = policy.shaped(stencil.rank())?;
         let layout = layout_of(stencil, volume.extents(), &policy)?;
         let blocks = grid(&layout, &policy);
-        // Direct kernels of two and three dimensions loop only if told so when compiled.
-        let strided = blocks[2] > GRID;
-        check_grid(blocks, strided && policy.kernel != CudaKernel::Planes, &policy)?;
-        if policy.kernel == CudaKernel::Planes && device.capability()? < (9, 0) {
-            return Err(Error::spec(
-                format!("planes by the copy engine on {}, which has none", device.label()),
-                "take March or Direct below compute capability 9.0",
-            ));
-        }
+        let strided = check_device(&policy, blocks, device)?;
         let text = step_text(stencil, volume.extents(), &policy, strided);
-        let arch = device.arch()?;
-        let options = Options { contract: policy.contraction, ..Options::default() };
-        let names: Vec<_> = stencil.stages.iter().map(|stage| stage.name()).collect();
-        let compiled = compile(&text.source, &names.join(" + "), &arch, &options)?;
-        let module = Module::load(device, &compiled)?;
-        let tools = compile(&tools_text(), "ghosts and residuals", &arch, &Options::default())?;
-        let notes = compiled.notes.iter().chain(&tools.notes).cloned().collect();
-        let tools = Module::load(device, &tools)?;
+        let ([module, tools], notes) = modules(stencil, &policy, &text, device)?;
         let fault = if text.unit.faults() { Some(module.global("ww_fault")?) } else { None };
         let stream = Stream::new(device)?;
         let arrays = Arrays::new(stencil, layout, text.temporal.is_some(), &stream)?;
@@ -327,6 +312,38 @@ fn check_grid([x, y, z]: [usize; 3], loops: bool, policy: &CudaPolicy) -> Result
         format!("a grid of {x} × {y} × {z} blocks for {policy:?}"),
         "take larger blocks, or order the axes so that the longest is the last",
     ))
+}
+
+/// Whether the device has what `policy` needs; whether kernels loop over `blocks` that are too many for a grid.
+fn check_device(policy: &CudaPolicy, blocks: [usize; 3], device: &Device) -> Result<bool> {
+    // Direct kernels of two and three dimensions loop only if told so when compiled.
+    let strided = blocks[2] > GRID;
+    check_grid(blocks, strided && policy.kernel != CudaKernel::Planes, policy)?;
+    if policy.kernel == CudaKernel::Planes && device.capability()? < (9, 0) {
+        return Err(Error::spec(
+            format!("planes by the copy engine on {}, which has none", device.label()),
+            "take March or Direct below compute capability 9.0",
+        ));
+    }
+    Ok(strided)
+}
+
+/// The step's module and that of the tools that every stencil shares, and what compiling wants to say.
+fn modules(
+    stencil: &Spec,
+    policy: &CudaPolicy,
+    text: &StepText,
+    device: &Device,
+) -> Result<([Module; 2], Vec<String>)> {
+    let arch = device.arch()?;
+    let options = Options { contract: policy.contraction, ..Options::default() };
+    let names: Vec<_> = stencil.stages.iter().map(|stage| stage.name()).collect();
+    let compiled = compile(&text.source, &names.join(" + "), &arch, &options)?;
+    let module = Module::load(device, &compiled)?;
+    let tools = compile(&tools_text(), "ghosts and residuals", &arch, &Options::default())?;
+    let notes = compiled.notes.iter().chain(&tools.notes).cloned().collect();
+    let tools = Module::load(device, &tools)?;
+    Ok(([module, tools], notes))
 }
 
 /// The text of the kernels that every stencil shares.

@@ -40,3 +40,17 @@ pub struct RankReport {
     /// How halos travelled to the neighbours.
     pub routes: Routes,
 }
+
+impl RankReport {
+    /// Counts what was done before, of the same run.
+    pub(crate) fn add(&mut self, before: &Self) {
+        self.seconds += before.seconds;
+        self.swaps += before.swaps;
+        self.messages += before.messages;
+        self.bytes += before.bytes;
+        self.waiting += before.waiting;
+        self.reducing += before.reducing;
+        self.trips += before.trips;
+        self.saved = self.saved.or(before.saved);
+    }
+}

@@ -1,6 +1,7 @@
 //! What must be computed: stages, boundaries, when to stop.
 
 pub mod boundary;
+mod check;
 pub(crate) mod fingerprint;
 pub mod functions;
 pub(crate) mod identity;
@@ -18,9 +19,9 @@ use self::functions::{BoundaryFunction, Functions, held};
 use self::points::{PointSource, Points, Probe};
 use self::residual::{Residual, Until};
 use self::stage::{StageList, Stages};
-use warpweft_core::element::{CellType, FieldInfo, Fields};
-use warpweft_core::error::{Error, Result};
-use warpweft_core::grid::{Axes, RawVolume, across, axis_name};
+use warpweft_core::element::{CellType, Fields};
+use warpweft_core::error::Result;
+use warpweft_core::grid::Axes;
 
 /// A number of time steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -235,113 +236,6 @@ impl Spec {
         fields.sort_unstable();
         fields.dedup();
         fields
-    }
-
-    /// Whether `volume` holds the cells that are computed, and as [`Spec::check`].
-    ///
-    /// # Errors
-    /// Cells of another type; as [`Spec::check`].
-    pub(crate) fn check_volume(&self, volume: &RawVolume) -> Result<()> {
-        if volume.cell_type() != self.cell {
-            return Err(Error::spec(
-                format!("a volume of {:?} for a stencil of {:?}", volume.cell_type(), self.cell),
-                "give a volume of the stencil's type of cell",
-            ));
-        }
-        self.check(volume.extents())
-    }
-
-    /// Whether the computation is well posed on `extents`. Errors call axes by their
-    /// [names](warpweft_core::grid::axis_name), the fastest `x`.
-    ///
-    /// # Errors
-    /// One periodic face beside another kind; a face without its function; a footprint wider than the
-    /// volume; an axis that is not there; a tolerance that no residual meets; a source or probe
-    /// outside.
-    pub fn check(&self, extents: Axes<usize>) -> Result<()> {
-        let dims = self.dims;
-        if extents.rank() != dims {
-            return Err(Error::spec(
-                format!("{} axes of {} for a stencil of {dims}", extents.rank(), across(&extents)),
-                "give a volume of the stencil's number of axes",
-            ));
-        }
-        if self.boundaries.rank() != dims {
-            return Err(Error::spec(
-                format!("boundaries of {} axes for a stencil of {dims}", self.boundaries.rank()),
-                "give both faces of every axis",
-            ));
-        }
-        if let Some(axis) = self.no_axis {
-            return Err(Error::spec(
-                format!("a boundary for axis {axis} of {dims} dimensions"),
-                format!("axes are counted from 0, the slowest, to {}", dims - 1),
-            ));
-        }
-        if let Some(stage) = self.stages.iter().find(|stage| stage.cell_type() != self.cell) {
-            return Err(Error::spec(
-                format!("{} computes {:?}, not {:?}", stage.name(), stage.cell_type(), self.cell),
-                "give stages of the stencil's type of cell",
-            ));
-        }
-        self.points.check(self.cell, extents)?;
-        self.check_functions()?;
-        for (axis, faces) in self.boundaries.0.iter().enumerate() {
-            if (faces[0] == Boundary::Periodic) != (faces[1] == Boundary::Periodic) {
-                return Err(Error::spec(
-                    format!(
-                        "axis {} is periodic on one face and not on the other",
-                        axis_name(axis, dims)
-                    ),
-                    "make both faces of the axis periodic, or neither",
-                ));
-            }
-        }
-        for boundary in self.boundaries.0.as_flattened() {
-            let Boundary::Dirichlet(value) = *boundary else { continue };
-            if value.is_nan() {
-                let what = "a dirichlet boundary of NaN, which is no number";
-                return Err(Error::spec(what, "give the value that cells beyond the face hold"));
-            }
-            let cell = self.cell.splat(value);
-            let beyond = |(number, field): &(usize, &FieldInfo)| {
-                value.is_finite() && cell.to_f64(field.kind, *number).is_infinite()
-            };
-            if let Some((_, field)) = self.cell.fields().iter().enumerate().find(beyond) {
-                let kind = field.kind.name();
-                return Err(Error::spec(
-                    format!("a dirichlet boundary of {value:e}, which is infinite as {kind}"),
-                    "give a smaller value, or use f64",
-                ));
-            }
-        }
-        for (axis, (radius, &n)) in self.radius().iter().zip(&extents).enumerate() {
-            for (side, &r) in radius.iter().enumerate() {
-                let deepest = match self.boundaries.0[axis][side] {
-                    Boundary::Mirror => n - 1,
-                    Boundary::Periodic | Boundary::Neumann | Boundary::Function => n,
-                    Boundary::Dirichlet(_) => usize::MAX,
-                };
-                if r > deepest {
-                    return Err(Error::spec(
-                        format!(
-                            "the footprint reads {r} cells beyond axis {}, which has {n}",
-                            axis_name(axis, dims)
-                        ),
-                        format!("make that extent at least {}", r + n - deepest),
-                    ));
-                }
-            }
-        }
-        if let Some(until) = self.until
-            && !(until.tolerance >= 0.0 && until.every > 0)
-        {
-            return Err(Error::spec(
-                format!("tolerance {} checked every {} steps", until.tolerance, until.every),
-                "give a number that is not negative and check every 1 or more steps",
-            ));
-        }
-        Ok(())
     }
 }
 

@@ -19,9 +19,8 @@ use super::spec::Spec;
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::RawVolume;
 use warpweft_core::machine::Machine;
-use warpweft_core::run::GpuList;
-use warpweft_core::run::Target;
-use warpweft_core::tune::{Budget, Entry, Measured, TuningCache};
+use warpweft_core::run::{GpuList, Target};
+use warpweft_core::tune::{Budget, Entry, Found, Measured, TuningCache};
 
 /// Planes of a subdomain on which a candidate is checked: one more than the deepest ghost zone.
 const DEEPEST: usize = 17;
@@ -101,118 +100,133 @@ impl Default for Tuning {
     }
 }
 
-/// Searches for the fastest policy of `stencil` on volumes like `volume`, which is not changed, and
-/// keeps it for later runs.
-///
-/// # Errors
-/// As [`Spec::run_with`]. A folder that can't be written is a note.
-pub fn tune(
-    stencil: &Spec,
-    volume: &RawVolume,
-    machine: &Machine,
-    tuning: &Tuning,
-) -> Result<Tuned> {
-    let dims = stencil.rank();
-    let extents = volume.extents();
-    stencil.check(extents)?;
-    if let Target::CpuAndGpu(_) = tuning.target {
-        return Err(Error::spec(
-            "tuning the cores and a GPU together",
-            "tune each by itself: a run on both takes what either's tuning found",
-        ));
+/// What a search came to: the device's name in the tuning cache, the GPUs of the winner, and the winner.
+struct Searched<'a> {
+    search: Search<'a>,
+    device: String,
+    gpus: Vec<usize>,
+    /// Whether several GPUs were to be used, of which the winner may have chosen fewer.
+    several: bool,
+    winner: Option<(Policy, Found)>,
+}
+
+impl Spec {
+    /// Searches for the fastest policy on volumes like `volume`, which is not changed, and keeps it for later runs:
+    /// [`Stencil::tune`](crate::Stencil::tune) without the type of the cells.
+    ///
+    /// # Errors
+    /// As [`Spec::run_with`]; a target of cores and a GPU together. A folder that can't be written is a note.
+    pub fn tune(&self, volume: &RawVolume, machine: &Machine, tuning: &Tuning) -> Result<Tuned> {
+        self.check(volume.extents())?;
+        let Searched { search, device, gpus, several, winner } =
+            self.search(volume, machine, tuning)?;
+        let Some((policy, found)) = winner else {
+            return Err(Error::spec(
+                "no policy of this stencil ran and agreed with the reference",
+                "run `warpweft verify` and report what fails",
+            ));
+        };
+        let per_second = |seconds: f64| volume.len() as f64 / seconds;
+        let rate = per_second(found.measured.median);
+        let mut tuned = Tuned {
+            policy,
+            measured: found.measured,
+            rate,
+            untuned: search.untuned.map_or(rate, per_second),
+            tried: found.tried,
+            refused: search.refused,
+            complete: found.complete,
+            kept: false,
+            failure: None,
+            trials: search.trials,
+            gpus,
+            notes: Vec::new(),
+        };
+        let cache = tuning.folder.as_deref().map_or_else(TuningCache::user, TuningCache::open);
+        let key = key(self, volume.extents(), machine, &device);
+        tuned.keep(cache, &key, several)?;
+        Ok(tuned)
     }
-    let run = Run { target: tuning.target, threads: tuning.threads, ..Run::default() };
-    let list = run.devices(machine)?.gpus;
-    let budget = tuning.budget;
-    let (mut gpus, mut several) = (Vec::new(), false);
-    let (device, mut search, tuned) = match (&list[..], tuning.target) {
-        ([], _) => {
-            let mut search = Search::new(stencil, volume, (CHECKED, &[]))?;
-            let most = tuning.threads.unwrap_or_else(|| machine.cpu.threads());
-            let tuned = search.on_cores(machine, most, Budget::of(budget))?;
-            (format!("{most} threads"), search, tuned)
+
+    /// Searches on the devices of `tuning`.
+    fn search<'a>(
+        &'a self,
+        volume: &'a RawVolume,
+        machine: &Machine,
+        tuning: &Tuning,
+    ) -> Result<Searched<'a>> {
+        let &Tuning { target, threads, budget, .. } = tuning;
+        if let Target::CpuAndGpu(_) = target {
+            return Err(Error::spec(
+                "tuning the cores and a GPU together",
+                "tune each by itself: a run on both takes what either's tuning found",
+            ));
         }
-        ([gpu], Target::Auto | Target::AnyGpu | Target::Gpu(_)) => {
-            let mut search = Search::new(stencil, volume, (CHECKED, &[]))?;
-            gpus.push(gpu.ordinal);
-            // Half of the time goes to compiling candidates side by side.
-            let threads = machine.cpu.threads();
-            let share = if threads > 1 { budget / 2 } else { budget };
-            let tuned = search.on_gpu(gpu, share, threads)?;
-            (gpu.name.clone(), search, tuned)
+        let run = Run { target, threads, ..Run::default() };
+        let list = run.devices(machine)?.gpus;
+        match (&list[..], target) {
+            ([], _) => {
+                let mut search = Search::new(self, volume, (CHECKED, &[]))?;
+                let most = threads.unwrap_or_else(|| machine.cpu.threads());
+                let winner = search.on_cores(machine, most, Budget::of(budget))?;
+                let device = format!("{most} threads");
+                Ok(Searched { search, device, gpus: Vec::new(), several: false, winner })
+            }
+            ([gpu], Target::Auto | Target::AnyGpu | Target::Gpu(_)) => {
+                let mut search = Search::new(self, volume, (CHECKED, &[]))?;
+                // Half of the time goes to compiling candidates side by side.
+                let compilers = machine.cpu.threads();
+                let share = if compilers > 1 { budget / 2 } else { budget };
+                let winner = search.on_gpu(gpu, share, compilers)?;
+                let (device, gpus) = (gpu.name.clone(), vec![gpu.ordinal]);
+                Ok(Searched { search, device, gpus, several: false, winner })
+            }
+            (all, Target::Gpus(_) | Target::AllGpus) => {
+                let numbers: Vec<_> = all.iter().map(|gpu| gpu.ordinal).collect();
+                // Subdomains of so many planes hold the ghost zones of any candidate.
+                let planes = CHECKED.max(all.len() * DEEPEST);
+                let longest = (0..self.rank()).max_by_key(|&d| volume.extents()[d]).unwrap_or(0);
+                let mut search = Search::new(self, volume, (planes, &[longest]))?;
+                let found = search.on_gpus(machine, GpuList::new(&numbers)?, budget)?;
+                let gpus = found.iter().flat_map(|(chosen, _)| chosen.gpus.numbers()).collect();
+                let winner = found.map(|(chosen, found)| (chosen.policy, found));
+                Ok(Searched { search, device: label(all), gpus, several: true, winner })
+            }
+            (all, target) => {
+                let what = format!("{} GPUs for a search on {target}", all.len());
+                Err(Error::spec(what, "report this as a defect"))
+            }
         }
-        (all, Target::Gpus(_) | Target::AllGpus) => {
-            let numbers: Vec<_> = all.iter().map(|gpu| gpu.ordinal).collect();
-            let list = GpuList::new(&numbers)?;
-            // Subdomains of so many planes hold the ghost zones of any candidate.
-            let planes = CHECKED.max(all.len() * DEEPEST);
-            let longest = (0..dims).max_by_key(|&d| extents[d]).unwrap_or(0);
-            let mut search = Search::new(stencil, volume, (planes, &[longest]))?;
-            let found = search.on_gpus(machine, list, budget)?;
-            several = true;
-            let tuned = found.map(|(chosen, found)| {
-                gpus.extend(chosen.gpus.numbers());
-                (chosen.policy, found)
-            });
-            (label(all), search, tuned)
-        }
-        (all, target) => {
-            let what = format!("{} GPUs for a search on {target}", all.len());
-            return Err(Error::spec(what, "report this as a defect"));
-        }
-    };
-    let Some((policy, found)) = tuned else {
-        return Err(Error::spec(
-            "no policy of this stencil ran and agreed with the reference",
-            "run `warpweft verify` and report what fails",
-        ));
-    };
-    let per_second = |seconds: f64| volume.len() as f64 / seconds;
-    let rate = per_second(found.measured.median);
-    let mut tuned = Tuned {
-        policy,
-        measured: found.measured,
-        rate,
-        untuned: search.untuned.map_or(rate, per_second),
-        tried: found.tried,
-        refused: std::mem::take(&mut search.refused),
-        complete: found.complete,
-        kept: false,
-        failure: None,
-        trials: std::mem::take(&mut search.trials),
-        gpus,
-        notes: Vec::new(),
-    };
-    let value = match policy {
-        policy if several => {
-            let gpus = GpuList::new(&tuned.gpus)?;
-            serde_json::to_value(Chosen { gpus, policy })
-        }
-        Policy::Cpu(policy) => serde_json::to_value(policy),
-        Policy::Cuda(policy) => serde_json::to_value(policy),
-    };
-    let entry = Entry {
-        policy: value.unwrap_or_default(),
-        measured: found.measured,
-        rate,
-        tried: found.tried,
-    };
-    let mut cache = tuning.folder.as_deref().map_or_else(TuningCache::user, TuningCache::open);
-    tuned.notes.extend(cache.note().map(str::to_owned));
-    let key = key(stencil, extents, machine, &device);
-    if let Some(known) = cache.get(&key).filter(|known| known.outdoes(&entry)) {
-        tuned.notes.push(format!(
-            "an earlier search that tried {} policies found a faster one ({:.3e} cells/s): that is kept",
-            known.tried, known.rate
-        ));
-        return Ok(tuned);
     }
-    match cache.keep(&key, entry) {
-        Ok(true) => tuned.kept = true,
-        Ok(false) => {
-            tuned.failure = Some("there is no cache folder; set WARPWEFT_CACHE to one".into())
+}
+
+impl Tuned {
+    /// Keeps the winner in `cache`, unless a faster one is known there.
+    fn keep(&mut self, mut cache: TuningCache, key: &str, several: bool) -> Result<()> {
+        let policy = match self.policy {
+            policy if several => {
+                serde_json::to_value(Chosen { gpus: GpuList::new(&self.gpus)?, policy })
+            }
+            Policy::Cpu(policy) => serde_json::to_value(policy),
+            Policy::Cuda(policy) => serde_json::to_value(policy),
+        };
+        let &mut Self { measured, rate, tried, .. } = self;
+        let entry = Entry { policy: policy.unwrap_or_default(), measured, rate, tried };
+        self.notes.extend(cache.note().map(str::to_owned));
+        if let Some(known) = cache.get(key).filter(|known| known.outdoes(&entry)) {
+            self.notes.push(format!(
+                "an earlier search that tried {} policies found a faster one ({:.3e} cells/s): that is kept",
+                known.tried, known.rate
+            ));
+            return Ok(());
         }
-        Err(error) => tuned.failure = Some(error.to_string()),
+        match cache.keep(key, entry) {
+            Ok(true) => self.kept = true,
+            Ok(false) => {
+                self.failure = Some("there is no cache folder; set WARPWEFT_CACHE to one".into());
+            }
+            Err(error) => self.failure = Some(error.to_string()),
+        }
+        Ok(())
     }
-    Ok(tuned)
 }

@@ -10,7 +10,6 @@ use warpweft::prelude::*;
 use warpweft::stencil::drive::{Distribution, Ranks, run_on_cores};
 use warpweft::stencil::{
     Boundaries, Checkpoint, CpuPolicy, Partition, Policy, Run, Settings, Target, Tuning, reference,
-    tune,
 };
 use warpweft::trace::Trace;
 
@@ -188,7 +187,7 @@ fn tuning_keeps_a_policy_that_was_measured_and_agrees() {
         folder: Some(folder.path().into()),
         ..Tuning::default()
     };
-    let tuned = tune(&stencil, &spot(), &machine, &tuning).unwrap();
+    let tuned = stencil.tune(&spot(), &machine, &tuning).unwrap();
     assert_eq!(tuned.refused, []);
     assert!(tuned.tried >= 1 && tuned.rate >= tuned.untuned, "{tuned:?}");
     let text = std::fs::read_to_string(folder.path().join("tuning.json")).unwrap();

@@ -39,23 +39,7 @@ pub(super) fn in_linear_space<E: Traced, X: WavefrontExecutor<E> + ?Sized>(
     let store = checkpoint.map(|given| Store::open(given, wavefront, blocks, end)).transpose()?;
     let mut tracer =
         Tracer { wavefront, partition, executor, report: None, score: None, trail: Trail::new() };
-    let mut resumed = 0;
-    for p in 0..blocks[0] {
-        let saved =
-            store.as_ref().map(|store| store.load(p, grid.sizes(p), blocks[1])).transpose()?;
-        match saved.flatten() {
-            Some(line) => {
-                resumed += grid.sizes(p).map(|size| size as u64).iter().product::<u64>();
-                grid.lines.push(line);
-            }
-            None => {
-                tracer.advance(&mut grid, end == End::Best)?;
-                if let Some(store) = &store {
-                    store.save(p, &grid.lines[p])?;
-                }
-            }
-        }
-    }
+    let resumed = tracer.fill(&mut grid, store.as_ref(), end)?;
     let first = tracer.cells();
     let [m, n] = wavefront.extents();
     let at = match end {
@@ -114,6 +98,28 @@ impl<E: Traced, X: WavefrontExecutor<E> + ?Sized> Tracer<'_, '_, E, X> {
     /// Cells computed so far.
     fn cells(&self) -> u64 {
         self.report.as_ref().map_or(0, |report| report.done)
+    }
+
+    /// Computes all rows of blocks of `grid` but those that `store` has; the number of cells that it had.
+    fn fill(&mut self, grid: &mut Grid<E::Cell>, store: Option<&Store>, end: End) -> Result<u64> {
+        let mut resumed = 0;
+        let [rows, columns] = grid.blocks();
+        for p in 0..rows {
+            let saved = store.map(|store| store.load(p, grid.sizes(p), columns)).transpose()?;
+            match saved.flatten() {
+                Some(line) => {
+                    resumed += grid.sizes(p).map(|size| size as u64).iter().product::<u64>();
+                    grid.lines.push(line);
+                }
+                None => {
+                    self.advance(grid, end == End::Best)?;
+                    if let Some(store) = store {
+                        store.save(p, &grid.lines[p])?;
+                    }
+                }
+            }
+        }
+        Ok(resumed)
     }
 
     /// Computes the next row of blocks of `grid`.

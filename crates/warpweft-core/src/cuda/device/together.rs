@@ -14,7 +14,7 @@ static LAUNCHING: RwLock<()> = RwLock::new(());
 /// Exclusive use by one set, until this is dropped; that must not be before its last kernel is done.
 ///
 /// [`Stencil::run_with`](crate::stencil::Stencil::run_with) over several GPUs holds it from start to end,
-/// [`tune`](crate::stencil::tune()) while it tries a policy, wavefronts over several GPUs while they run. A
+/// [`Stencil::tune`](crate::stencil::Stencil::tune) while it tries a policy, wavefronts over several GPUs while they run. A
 /// thread that holds it and begins another set, e.g. in a progress callback, deadlocks.
 #[derive(Debug)]
 pub struct Together {

@@ -11,7 +11,7 @@ use warpweft::cuda::{Device, Pinned};
 use warpweft::machine::Machine;
 use warpweft::prelude::*;
 use warpweft::stencil::drive::{Ranks, Route};
-use warpweft::stencil::{CudaKernel, CudaPolicy, GpuList, Policy, Run, Target, Tuning, tune};
+use warpweft::stencil::{CudaKernel, CudaPolicy, GpuList, Policy, Run, Target, Tuning};
 use warpweft::trace::Trace;
 
 use super::Options;
@@ -165,7 +165,7 @@ impl Ranked {
         let tuning = |target| Tuning { target, budget, ..Tuning::default() };
         let one = tuning(Target::Gpu(machine.gpus[0].ordinal));
         let cube = filled([size; 3])?;
-        let found = tune(&space_stencil(), &cube, machine, &one)?;
+        let found = space_stencil().tune(&cube, machine, &one)?;
         drop(cube);
         found.notes.iter().chain(&found.failure).for_each(|what| note(what));
         let figure = |tuned| {

@@ -10,7 +10,9 @@ use crate::cuda::halo::Signal;
 use crate::cuda::sweeps::CudaSweeps;
 use crate::exchange::{Answer, Cells, Endpoint, Handshake};
 use warpweft_core::cluster::{Tag, Transport};
-use warpweft_core::cuda::{Args, Device, Event, Exported, Imported, Kernel, Launch, Stream};
+use warpweft_core::cuda::{
+    Args, Buffer, Device, Event, Exported, Imported, Kernel, Launch, Stream,
+};
 use warpweft_core::error::{Error, Result};
 
 /// Looks at an event without a pause.
@@ -52,6 +54,28 @@ pub(super) struct Offer {
     pub handle: Option<Vec<u8>>,
     pub flag: u64,
     pub slots: [u64; SLOTS],
+}
+
+impl Offer {
+    /// A flag and slots in the `mailbox` that is here, for a sender.
+    pub(super) fn of(
+        device: &Device,
+        mailbox: &Buffer,
+        &(flag, slots): &(usize, [usize; SLOTS]),
+        [here, sender]: [&Place; 2],
+    ) -> Answer<Self> {
+        let other = sender.process != here.process;
+        let handle = other.then(|| mailbox.export()).transpose();
+        let handle = handle.map_err(|error| error.to_string())?;
+        Ok(Self {
+            process: here.process,
+            ordinal: device.ordinal(),
+            address: mailbox.address(),
+            handle: handle.map(|handle| handle.bytes().to_vec()),
+            flag: flag as u64,
+            slots: slots.map(|slot| slot as u64),
+        })
+    }
 }
 
 impl Outbound {

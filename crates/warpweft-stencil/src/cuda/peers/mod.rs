@@ -27,7 +27,7 @@ use self::link::{Inbound, Offer, Outbound};
 use self::place::Place;
 use crate::exchange::{Answer, Endpoint, Handshake, Route, Routes, recv_answer, send_answer};
 use warpweft_core::cluster::{Tag, Transport};
-use warpweft_core::cuda::{Buffer, Event, Module, Stream, Watchdog};
+use warpweft_core::cuda::{Buffer, Device, Event, Module, Stream, Watchdog};
 use warpweft_core::error::{Error, Result};
 
 /// How long a device waits for another. By rule 1 that is no longer than the other works off what is
@@ -67,35 +67,10 @@ impl Peers {
     ) -> Result<Self> {
         let device = stream.device();
         let here = Place::of(device)?;
-        let other = match wanted {
-            Some(Route::CudaAware) if !net.takes_remote() => {
-                return Err(Error::Rank {
-                    rank: net.rank(),
-                    what: "halos in device memory, by an MPI library that takes none".into(),
-                    hint:
-                        "start with a library that says it is CUDA-aware and one rank a process, or WARPWEFT_HALOS=staged"
-                            .into(),
-                });
-            }
-            None | Some(Route::CudaAware) if net.takes_remote() => Route::CudaAware,
-            _ => Route::Staged,
-        };
-        let willing = matches!(wanted, None | Some(Route::Ipc));
-        let place = if willing { Ok(here.clone()) } else { Err("it is to be another way".into()) };
+        let other = without_ipc(net, wanted)?;
         let outbound: Vec<_> = endpoints.iter().filter(|it| it.from == net.rank()).collect();
         let inbound: Vec<_> = endpoints.iter().filter(|it| it.to == net.rank()).collect();
-        for endpoint in &outbound {
-            send_answer(net, endpoint.to, Handshake::Ask.tag(endpoint.tag), &place)?;
-        }
-        let mut senders = Vec::with_capacity(inbound.len());
-        for endpoint in &inbound {
-            let sender: Answer<Place> =
-                recv_answer(net, endpoint.from, Handshake::Ask.tag(endpoint.tag))?;
-            let admitted = sender.and_then(|sender| {
-                place.as_ref().map_err(Clone::clone)?.admits(&sender, wanted).map(|()| sender)
-            });
-            senders.push(admitted);
-        }
+        let senders = senders(net, &here, [&outbound, &inbound], wanted)?;
         let rooms = rooms(&inbound, &senders);
         let mailbox = match rooms.last() {
             None => None,
@@ -110,18 +85,8 @@ impl Peers {
         for (endpoint, sender) in inbound.iter().zip(&senders) {
             let offer = sender.clone().and_then(|sender| {
                 let room = offers.next().zip(mailbox.as_ref());
-                let (((flag, slots), _), mailbox) = room.ok_or("it has no room")?;
-                let other = sender.process != here.process;
-                let handle = other.then(|| mailbox.export()).transpose();
-                let handle = handle.map_err(|error| error.to_string())?;
-                Ok(Offer {
-                    process: here.process,
-                    ordinal: device.ordinal(),
-                    address: mailbox.address(),
-                    handle: handle.map(|handle| handle.bytes().to_vec()),
-                    flag: *flag as u64,
-                    slots: slots.map(|slot| slot as u64),
-                })
+                let ((room, _), mailbox) = room.ok_or("it has no room")?;
+                Offer::of(device, mailbox, room, [&here, &sender])
             });
             send_answer(net, endpoint.from, Handshake::Offer.tag(endpoint.tag), &offer)?;
         }
@@ -136,28 +101,59 @@ impl Peers {
             other,
             counts,
         };
+        let refused = peers.open(device, &here, &outbound, net)?;
+        peers.accept(device, tools, (&inbound, &senders, &rooms), net)?;
+        match (wanted, refused) {
+            (Some(Route::Ipc), Some((to, why))) => Err(Error::Rank {
+                rank: net.rank(),
+                what: format!("no writing into the memory of rank {to}: {why}"),
+                hint: "set WARPWEFT_HALOS=staged, or leave it out".into(),
+            }),
+            _ => Ok(peers),
+        }
+    }
+
+    /// Opens what receivers offer, and tells them whether it can be written; the last that can't be, and why.
+    fn open(
+        &mut self,
+        device: &Device,
+        here: &Place,
+        outbound: &[&Endpoint],
+        net: &dyn Transport,
+    ) -> Result<Option<(usize, String)>> {
         let mut refused = None;
         for (n, endpoint) in outbound.iter().enumerate() {
             let offer: Answer<Offer> =
                 recv_answer(net, endpoint.to, Handshake::Offer.tag(endpoint.tag))?;
-            let count = peers.counts.address() + (n * LINE) as u64;
+            let count = self.counts.address() + (n * LINE) as u64;
             let opened =
-                offer.and_then(|offer| Outbound::open(device, &here, endpoint, &offer, count));
-            let verdict: Answer<()> = opened.map(|link| peers.outbound.push(link));
-            send_answer(net, endpoint.to, Handshake::Verdict.tag(endpoint.tag), &verdict)?;
-            let route = if verdict.is_ok() { Route::Ipc } else { other };
-            peers.routes = peers.routes.and(route);
-            refused = refused.or(verdict.err().map(|why| (endpoint.to, why)));
+                offer.and_then(|offer| Outbound::open(device, here, endpoint, &offer, count));
+            let answer: Answer<()> = opened.map(|link| self.outbound.push(link));
+            send_answer(net, endpoint.to, Handshake::Verdict.tag(endpoint.tag), &answer)?;
+            let route = if answer.is_ok() { Route::Ipc } else { self.other };
+            self.routes = self.routes.and(route);
+            refused = refused.or(answer.err().map(|why| (endpoint.to, why)));
         }
-        let parameter = peers.dog.parameter()?;
+        Ok(refused)
+    }
+
+    /// Keeps the links of senders that could open their room.
+    fn accept(
+        &mut self,
+        device: &Device,
+        tools: &Module,
+        (inbound, senders, rooms): (&[&Endpoint], &[Answer<Place>], &[Room]),
+        net: &dyn Transport,
+    ) -> Result<()> {
+        let parameter = self.dog.parameter()?;
         let mut rooms = rooms.iter();
-        for (endpoint, sender) in inbound.iter().zip(&senders) {
-            let verdict: Answer<()> =
+        for (endpoint, sender) in inbound.iter().zip(senders) {
+            let answer: Answer<()> =
                 recv_answer(net, endpoint.from, Handshake::Verdict.tag(endpoint.tag))?;
             let room = sender.as_ref().ok().and_then(|_| rooms.next());
-            let (Ok(()), Some(((flag, slots), _))) = (verdict, room) else { continue };
-            let start = peers.mailbox.as_ref().map_or(0, Buffer::address);
-            peers.inbound.push(Inbound {
+            let (Ok(()), Some(((flag, slots), _))) = (answer, room) else { continue };
+            let start = self.mailbox.as_ref().map_or(0, Buffer::address);
+            self.inbound.push(Inbound {
                 from: endpoint.from,
                 tag: endpoint.tag,
                 flag: start + *flag as u64,
@@ -168,14 +164,7 @@ impl Peers {
                 dog: parameter,
             });
         }
-        match (wanted, refused) {
-            (Some(Route::Ipc), Some((to, why))) => Err(Error::Rank {
-                rank: net.rank(),
-                what: format!("no writing into the memory of rank {to}: {why}"),
-                hint: "set WARPWEFT_HALOS=staged, or leave it out".into(),
-            }),
-            _ => Ok(peers),
-        }
+        Ok(())
     }
 
     /// How messages go.
@@ -249,6 +238,45 @@ impl Peers {
 /// Per endpoint that is let in, in the order of `inbound`, the bytes of the mailbox at which its flag and
 /// its slots begin, and at which they end.
 type Room = ((usize, [usize; SLOTS]), usize);
+
+/// How messages travel that have no link.
+///
+/// # Errors
+/// CUDA-aware MPI that is asked for and not there.
+fn without_ipc(net: &dyn Transport, wanted: Option<Route>) -> Result<Route> {
+    match wanted {
+        Some(Route::CudaAware) if !net.takes_remote() => Err(Error::Rank {
+            rank: net.rank(),
+            what: "halos in device memory, by an MPI library that takes none".into(),
+            hint: "start with a library that says it is CUDA-aware and one rank a process, or WARPWEFT_HALOS=staged"
+                .into(),
+        }),
+        None | Some(Route::CudaAware) if net.takes_remote() => Ok(Route::CudaAware),
+        _ => Ok(Route::Staged),
+    }
+}
+
+/// Tells the receivers of `outbound` where this rank is; the senders of `inbound` that may write here.
+fn senders(
+    net: &dyn Transport,
+    here: &Place,
+    [outbound, inbound]: [&[&Endpoint]; 2],
+    wanted: Option<Route>,
+) -> Result<Vec<Answer<Place>>> {
+    let willing = matches!(wanted, None | Some(Route::Ipc));
+    let place = if willing { Ok(here.clone()) } else { Err("it is to be another way".into()) };
+    for endpoint in outbound {
+        send_answer(net, endpoint.to, Handshake::Ask.tag(endpoint.tag), &place)?;
+    }
+    let admitted = inbound.iter().map(|endpoint| {
+        let sender: Answer<Place> =
+            recv_answer(net, endpoint.from, Handshake::Ask.tag(endpoint.tag))?;
+        Ok(sender.and_then(|sender| {
+            place.as_ref().map_err(Clone::clone)?.admits(&sender, wanted).map(|()| sender)
+        }))
+    });
+    admitted.collect()
+}
 
 fn rooms(inbound: &[&Endpoint], senders: &[Answer<Place>]) -> Vec<Room> {
     let admitted: Vec<_> =

@@ -187,45 +187,8 @@ impl CudaPolicy {
             }
         }
         add(CudaPolicy { phases: 0, ..default });
-        for (kernel, vy, vz, warps, blocks) in [
-            (CudaKernel::Direct, 2, 4, 8, 2),
-            (CudaKernel::Direct, 1, 4, 8, 2),
-            (CudaKernel::March, 2, 1, 8, 3),
-            (CudaKernel::Planes, 2, 1, 16, 1),
-        ] {
-            let (prefetch, phases) = if kernel == CudaKernel::Planes {
-                (3, Self::first_phases(stencil))
-            } else {
-                (0, 0)
-            };
-            add(CudaPolicy { prefetch, phases, ..shape(kernel, [vx, vy, vz], warps, blocks) });
-        }
-        for (vy, vz) in [(2, 8), (1, 8), (2, 2), (1, 2), (1, 1), (4, 4), (1, 4), (2, 4)] {
-            for (warps, blocks) in [(8, 2), (4, 4), (8, 3)] {
-                add(shape(CudaKernel::Direct, [vx, vy, vz], warps, blocks));
-            }
-        }
-        for (vy, warps, blocks) in [(1, 8, 3), (2, 16, 2), (1, 4, 4)] {
-            for chunk in [16, 48, 96] {
-                add(CudaPolicy { chunk, ..shape(CudaKernel::March, [vx, vy, 1], warps, blocks) });
-            }
-        }
-        if problem.ring && problem.radius.iter().any(|&r| r > 0) {
-            for (vy, warps, blocks) in [(2, 16, 1), (2, 16, 2), (1, 16, 2), (2, 8, 2)] {
-                for (chunk, prefetch) in [(48, 3), (96, 4)] {
-                    let planes = shape(CudaKernel::Planes, [vx, vy, 1], warps, blocks);
-                    add(CudaPolicy {
-                        chunk,
-                        prefetch,
-                        phases: Self::first_phases(stencil),
-                        ..planes
-                    });
-                }
-            }
-        }
-        for vz in [2, 4] {
-            add(shape(CudaKernel::Direct, [2 * vx, 1, vz], 8, 2));
-        }
+        let ring = problem.ring && problem.radius.iter().any(|&r| r > 0);
+        single_steps(vx, Self::first_phases(stencil), ring).into_iter().for_each(add);
         all
     }
 
@@ -278,54 +241,54 @@ impl CudaPolicy {
                 "take 1 to 32 of each",
             );
         }
+        self.check_kernel(dims)?;
+        Ok(self)
+    }
+
+    /// Whether its kernel has shapes like this in `dims` dimensions.
+    fn check_kernel(&self, dims: usize) -> Result<()> {
+        let wrong = |what: String, hint: &str| Err(Error::spec(what, hint));
         match self.kernel {
-            CudaKernel::Direct => {}
-            kernel if dims < 2 || self.chunk == 0 => {
-                return wrong(
-                    format!("{kernel:?} in {dims} dimensions by {} planes", self.chunk),
-                    "take Direct for a line, and a chunk of at least 1 plane",
-                );
-            }
+            CudaKernel::Direct => Ok(()),
+            kernel if dims < 2 || self.chunk == 0 => wrong(
+                format!("{kernel:?} in {dims} dimensions by {} planes", self.chunk),
+                "take Direct for a line, and a chunk of at least 1 plane",
+            ),
             CudaKernel::Pipeline
                 if !(1..=16).contains(&self.temporal_depth)
                     || !(1..=8).contains(&self.prefetch)
                     || self.cells[0] * self.cells[1] > 32 =>
             {
-                return wrong(
+                wrong(
                     format!(
                         "a pipeline of {} steps, {} planes ahead, {:?} cells a thread",
                         self.temporal_depth, self.prefetch, self.cells
                     ),
                     "take 1 to 16 steps, 1 to 8 planes and at most 32 cells",
-                );
+                )
             }
             CudaKernel::Temporal
                 if !(1..=32).contains(&self.temporal_depth)
                     || !(1..=31).contains(&self.prefetch) =>
             {
-                return wrong(
+                wrong(
                     format!("{} fused steps, {} rows ahead", self.temporal_depth, self.prefetch),
                     "take 1 to 32 steps and 1 to 31 rows",
-                );
+                )
             }
-            CudaKernel::Resident if dims > 3 || !(1..=16).contains(&self.temporal_depth) => {
-                return wrong(
-                    format!(
-                        "a persistent kernel in {dims} dimensions, {} steps between halo exchanges",
-                        self.temporal_depth
-                    ),
-                    "take two or three dimensions and 1 to 16 steps",
-                );
-            }
-            CudaKernel::Planes if dims < 3 => {
-                return wrong(
-                    format!("planes of a {dims}-dimensional volume"),
-                    "take March or Direct below three dimensions",
-                );
-            }
-            _ => {}
+            CudaKernel::Resident if dims > 3 || !(1..=16).contains(&self.temporal_depth) => wrong(
+                format!(
+                    "a persistent kernel in {dims} dimensions, {} steps between halo exchanges",
+                    self.temporal_depth
+                ),
+                "take two or three dimensions and 1 to 16 steps",
+            ),
+            CudaKernel::Planes if dims < 3 => wrong(
+                format!("planes of a {dims}-dimensional volume"),
+                "take March or Direct below three dimensions",
+            ),
+            _ => Ok(()),
         }
-        Ok(self)
     }
 }
 
@@ -343,6 +306,44 @@ fn shape(kernel: CudaKernel, cells: [u32; 3], warps: u32, min_blocks: u32) -> Cu
         phases: 0,
         contraction: true,
     }
+}
+
+/// Shapes of the kernels that do one step, for vectors of `vx` cells: one of each kernel, then others. `ring` says
+/// whether planes in a ring of shared memory can be had and are of use, `phases` what they begin with.
+fn single_steps(vx: u32, phases: u32, ring: bool) -> Vec<CudaPolicy> {
+    let mut all = Vec::new();
+    let mut add = |policy| all.push(policy);
+    for (kernel, vy, vz, warps, blocks) in [
+        (CudaKernel::Direct, 2, 4, 8, 2),
+        (CudaKernel::Direct, 1, 4, 8, 2),
+        (CudaKernel::March, 2, 1, 8, 3),
+        (CudaKernel::Planes, 2, 1, 16, 1),
+    ] {
+        let (prefetch, phases) = if kernel == CudaKernel::Planes { (3, phases) } else { (0, 0) };
+        add(CudaPolicy { prefetch, phases, ..shape(kernel, [vx, vy, vz], warps, blocks) });
+    }
+    for (vy, vz) in [(2, 8), (1, 8), (2, 2), (1, 2), (1, 1), (4, 4), (1, 4), (2, 4)] {
+        for (warps, blocks) in [(8, 2), (4, 4), (8, 3)] {
+            add(shape(CudaKernel::Direct, [vx, vy, vz], warps, blocks));
+        }
+    }
+    for (vy, warps, blocks) in [(1, 8, 3), (2, 16, 2), (1, 4, 4)] {
+        for chunk in [16, 48, 96] {
+            add(CudaPolicy { chunk, ..shape(CudaKernel::March, [vx, vy, 1], warps, blocks) });
+        }
+    }
+    if ring {
+        for (vy, warps, blocks) in [(2, 16, 1), (2, 16, 2), (1, 16, 2), (2, 8, 2)] {
+            for (chunk, prefetch) in [(48, 3), (96, 4)] {
+                let planes = shape(CudaKernel::Planes, [vx, vy, 1], warps, blocks);
+                add(CudaPolicy { chunk, prefetch, phases, ..planes });
+            }
+        }
+    }
+    for vz in [2, 4] {
+        add(shape(CudaKernel::Direct, [2 * vx, 1, vz], 8, 2));
+    }
+    all
 }
 
 /// Whether the rings of as many blocks as the policy wants on an SM fit the shared memory that it has

@@ -137,14 +137,7 @@ impl Both<'_> {
             let last = reports.first().copied().unwrap_or_default();
             first = State { step: last.steps, residual: last.residual };
             if let (Some(now), Some(before)) = (reports.first_mut(), before.first()) {
-                now.seconds += before.seconds;
-                now.swaps += before.swaps;
-                now.messages += before.messages;
-                now.bytes += before.bytes;
-                now.waiting += before.waiting;
-                now.reducing += before.reducing;
-                now.trips += before.trips;
-                now.saved = now.saved.or(before.saved);
+                now.add(before);
             }
             if !last.resized {
                 let rounds = lock().1;
@@ -170,7 +163,6 @@ impl Spec {
         number: usize,
         run: &Run<'_>,
     ) -> Result<Report> {
-        let dims = volume.rank();
         let begin = Instant::now();
         let extents = volume.extents();
         self.check(extents)?;
@@ -210,48 +202,67 @@ impl Spec {
             saving: saved.as_ref().map(|saved| &saved.saver),
             probed: &probed,
         };
-        let mut state = match saved.as_ref().and_then(|saved| saved.from.as_ref()) {
-            Some(from) => {
-                from.cells(Region { low: Axes::filled(dims, 0), high: extents }.into())?
-            }
-            None => volume.cut_out(Axes::filled(dims, 0), extents)?,
-        };
+        let mut state = self.begun_from(volume, saved.as_ref())?;
         let smallest = self.thinnest(depth);
         let balance = Balance::new(extents[0], smallest, split.cpu as f64 / extents[0] as f64);
-        let Shared { distribution, reports, shares, rounds } =
-            both.run(&mut state, balance, run)?;
+        let shared = both.run(&mut state, balance, run)?;
         *volume = state;
         let first = both.first.step;
-        let (of_cores, disturbed) = of_cores(machine);
-        let of_memory = probe(machine).and_then(|probe| probe.gpu(number)?.bandwidth());
-        let bandwidth = of_cores.zip(of_memory).map(|(cores, gpu)| cores + gpu);
-        let policy = Policy::Cuda(cuda);
-        let mut report = self.reported(&distribution, &reports, first, policy, bandwidth, None);
-        let last = shares.last().map_or(Shares { cpu: 0, gpu: extents[0] }, |last| last.1);
+        let mut report = self.report_of_both(
+            &shared,
+            first,
+            (machine, gpu),
+            [Policy::Cpu(cpu_policy), Policy::Cuda(cuda)],
+        );
         report.devices = vec![machine.cpu.label(lists[0].len()), gpu.label()];
         report.setup_seconds = begin.elapsed().as_secs_f64() - report.seconds;
         report.predicted_seconds = Some(split.seconds * (report.done - first) as f64);
-        report.policy = serde_json::json!({
-            "depth": depth,
-            "planes": [last.cpu, last.gpu],
-            "resized": shares.len() - 1,
-            "cpu": Policy::Cpu(cpu_policy),
-            "gpu": Policy::Cuda(cuda),
-        });
         report.probes = probed.into_inner().unwrap_or_else(PoisonError::into_inner);
         report.notes.extend(saved.map(|saved| saved.notes).unwrap_or_default());
-        report.notes.extend(disturbed);
         report.notes.extend(of_gpu.choice.note);
         report.notes.push(why);
+        Ok(report)
+    }
+
+    /// What both did after `first` steps: their planes, their memories' bytes a second, and `policies`, the cores' and
+    /// the GPU's.
+    fn report_of_both(
+        &self,
+        Shared { distribution, reports, shares, rounds }: &Shared,
+        first: u64,
+        (machine, gpu): (&Machine, &Gpu),
+        policies: [Policy; 2],
+    ) -> Report {
+        let (of_cores, disturbed) = of_cores(machine);
+        let of_memory = probe(machine).and_then(|probe| probe.gpu(gpu.ordinal)?.bandwidth());
+        let bandwidth = of_cores.zip(of_memory).map(|(cores, gpu)| cores + gpu);
+        let mut report = self.reported(distribution, reports, first, policies[1], bandwidth, None);
+        let gpu_alone = Shares { cpu: 0, gpu: distribution.partition.extents()[0] };
+        let last = shares.last().map_or(gpu_alone, |last| last.1);
+        report.policy = serde_json::json!({
+            "depth": distribution.depth,
+            "planes": [last.cpu, last.gpu],
+            "resized": shares.len() - 1,
+            "cpu": policies[0],
+            "gpu": policies[1],
+        });
+        let planes: Vec<_> =
+            shares.iter().map(|(_, share)| format!("{} + {}", share.cpu, share.gpu)).collect();
+        report.notes.extend(disturbed);
         report.notes.push(format!(
             "planes of cores and GPU over {rounds} measurements: {}",
-            shares
-                .iter()
-                .map(|(_, s)| format!("{} + {}", s.cpu, s.gpu))
-                .collect::<Vec<_>>()
-                .join(", ")
+            planes.join(", ")
         ));
-        Ok(report)
+        report
+    }
+
+    /// The cells that a run begins from: those saved, else those of `volume`.
+    fn begun_from(&self, volume: &RawVolume, saved: Option<&Opened>) -> Result<RawVolume> {
+        let (dims, high) = (volume.rank(), volume.extents());
+        match saved.and_then(|saved| saved.from.as_ref()) {
+            Some(from) => from.cells(Region { low: Axes::filled(dims, 0), high }.into()),
+            None => volume.cut_out(Axes::filled(dims, 0), high),
+        }
     }
 
     /// The fewest planes that a part of two may have where ghost zones serve `depth` steps.

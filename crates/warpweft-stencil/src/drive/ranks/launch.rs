@@ -182,11 +182,9 @@ impl Spec {
         if bound.is_none() {
             notes.push("no roofline: what memory allows is not measured on all ranks' hosts, as `warpweft info --probe` there does".into());
         }
-        notes.extend(asked.and_then(|depth| self.cut_short(depth, &of_rank_0, steps)));
-        notes.extend(self.reducing(reports, seconds));
-        if !of_rank_0.interrupted {
-            notes.extend(self.points.without_effect(first..of_rank_0.steps));
-        }
+        notes.extend(self.notes_of_ranks(reports, (first, seconds), asked));
+        let routes =
+            reports.iter().fold(Routes::default(), |all, report| all.joined(report.routes));
         let policy = serde_json::json!({
             "ranks": reports.len(),
             "grid": distribution.partition.parts_per_axis().to_vec(),
@@ -196,7 +194,7 @@ impl Spec {
             "overlapped_exchanges": reports.iter().map(|report| report.ahead).min().unwrap_or(0),
             "messages": total(|report| report.messages),
             "halo_bytes": total(|report| report.bytes),
-            "halos_by": reports.iter().fold(Routes::default(), |all, report| all.joined(report.routes)).to_string(),
+            "halos_by": routes.to_string(),
             "waiting": waiting / (seconds * reports.len() as f64).max(1e-9),
             "rank": policy,
         });
@@ -220,6 +218,25 @@ impl Spec {
             probes: Vec::new(),
             notes,
         }
+    }
+
+    /// What the user should know of a run that took `seconds` after `first` steps: of its ghost zones, if `asked` for
+    /// a depth, of its residuals, and of its sources and probes.
+    fn notes_of_ranks(
+        &self,
+        reports: &[RankReport],
+        (first, seconds): (u64, f64),
+        asked: Option<usize>,
+    ) -> Vec<String> {
+        let of_rank_0 = reports.first().copied().unwrap_or_default();
+        let steps = of_rank_0.steps - first;
+        let cut_short = asked.and_then(|depth| self.cut_short(depth, &of_rank_0, steps));
+        let mut notes: Vec<_> = cut_short.into_iter().collect();
+        notes.extend(self.reducing(reports, seconds));
+        if !of_rank_0.interrupted {
+            notes.extend(self.points.without_effect(first..of_rank_0.steps));
+        }
+        notes
     }
 
     pub(crate) fn distribution(&self, extents: Axes<usize>, ranks: &Ranks) -> Result<Distribution> {

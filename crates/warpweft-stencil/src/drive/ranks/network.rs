@@ -90,64 +90,18 @@ impl Spec {
         run: &Run<'_>,
         net: &dyn Transport,
     ) -> Result<Found> {
-        let dims = self.rank();
-        let &Asked { volume, hash, steps: Steps(steps), machine, ranks } = asked;
+        let &Asked { volume, steps: Steps(steps), machine, ranks, .. } = asked;
         let extents = volume.extents();
-        let resumes = run.checkpoint.map(|at| (at.every, at.resume));
         let halos = Route::forced().map(|forced| run.settings.halos.or(forced))?;
-        let told = |until: Until| {
-            let Until { residual, tolerance, every } = until;
-            format!("{residual:?} at most {tolerance} after every {every} steps")
-        };
-        let or = |some: Option<String>, none: &str| some.unwrap_or_else(|| none.into());
-        let named = |(every, resume): (u64, bool)| {
-            format!("every {every} steps, {}", if resume { "resumed" } else { "begun anew" })
-        };
-        let probes = &self.points.probes;
-        let probes = (!probes.is_empty())
-            .then(|| format!("{} ({})", probes.len(), short_hash(&format!("{probes:?}"))));
-        let plan = [
-            ("a run of", format!("{steps} steps")),
-            ("as computation", self.identity(extents)),
-            ("as end", or(self.until.map(told), "the last step")),
-            ("a number of ranks of", ranks.count.to_string()),
-            ("as grid of ranks", or(ranks.grid.map(|grid| shown(&grid)), "none named")),
-            ("as depth of ghost zones", or(ranks.depth.map(|n| n.to_string()), "none named")),
-            ("halos by", or(halos.map(|by| by.to_string()), "the fastest way")),
-            ("checkpoints", or(resumes.map(named), "none")),
-            ("as probes", or(probes, "none")),
-            ("interrupts", if run.stop().can_stop() { "heeded" } else { "not heeded" }.into()),
-        ];
-        agree_on_each(net, &plan)?;
-        if let Some(hash) = hash {
-            agree(net, "an initial state with the hash", &format!("{hash:016x}"))?;
-        }
-        if ranks.count != net.ranks() {
-            return Err(Error::spec(
-                format!("{} ranks, of which {} are there", ranks.count, net.ranks()),
-                "start as many processes as there are to be ranks, each of which has a share",
-            ));
-        }
+        self.agree_on_run(asked, run, halos, net)?;
         let mut distribution = self.distribution(extents, ranks)?;
         let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         let placement = placement(net, host.trim(), &machine.cpu.cores)?;
-        let mut saved = match run.checkpoint {
-            None => None,
-            Some(at) => {
-                let hash =
-                    hash.unwrap_or_else(|| fingerprint(volume, Axes::filled(dims, 0), extents));
-                Some(checkpoint::open(at, self, (extents, hash, steps), net)?)
-            }
-        };
+        let mut saved = self.opened_together(asked, run, net)?;
         let first = saved.as_ref().map(Opened::first).unwrap_or_default();
         let probed = Mutex::new(self.recorded_before(saved.as_mut()));
         let mut device = self.device_of(&distribution, machine, &placement, run)?;
-        if let (Some(by), None) = (halos.filter(|&by| by != Route::Host), device.bus) {
-            return Err(Error::spec(
-                format!("halos by {by} between ranks on the cores"),
-                "leave WARPWEFT_HALOS (`Settings::halos`) out: what the cores compute is in the host's memory",
-            ));
-        }
+        check_route(halos, device.bus)?;
         if let Some(shared) = shared_gpus(net, host.trim(), device.bus)? {
             device.bandwidth = device.bandwidth.map(|all| all / shared.of_mine as f64);
             device.notes.extend(shared.note());
@@ -181,36 +135,116 @@ impl Spec {
         }
         let watch = Watch { told: &told, stop: run.stop() };
         let (own, mine) = task.rank(net, &watch)?;
-        let (label, policy) = (device.label, device.policy);
-        let wrong =
-            |error: serde_json::Error| Error::spec(error.to_string(), "report this as a bug");
-        let mine_told = serde_json::to_vec(&(mine, &label, device.bandwidth, &device.notes));
-        let told = gather(net, mine_told.map_err(wrong)?)?;
-        let told: Vec<(RankReport, String, Option<f64>, Vec<String>)> = match net.rank() {
-            0 => told
-                .iter()
-                .map(|one| serde_json::from_slice(one))
-                .collect::<Result<_, _>>()
-                .map_err(wrong)?,
-            _ => vec![(mine, label, device.bandwidth, device.notes)],
-        };
-        let asked = ranks.depth;
-        let bandwidth = told.iter().map(|&(_, _, bandwidth, _)| bandwidth).sum();
-        let ranks = told.into_iter().map(|(report, label, _, notes)| (report, (label, notes)));
-        let (mut reports, ranks): (Vec<_>, Vec<_>) = ranks.unzip();
-        let (labels, notes): (Vec<_>, Vec<_>) = ranks.into_iter().unzip();
-        reports[0].residual = mine.residual;
+        let residual = mine.residual;
+        let device_told = (device.label, device.bandwidth, device.notes);
+        let (mut reports, told) = gathered(net, mine, device_told)?;
+        reports[0].residual = residual;
+        let bandwidth = told.iter().map(|&(_, bandwidth, _)| bandwidth).sum();
+        let (policy, depth) = (device.policy, ranks.depth);
         let mut report =
-            self.reported(&distribution, &reports, first.step, policy, bandwidth, asked);
-        report.devices = labels;
+            self.reported(&distribution, &reports, first.step, policy, bandwidth, depth);
         report.policy["tuned"] = device.tuned.into();
         if net.rank() == 0 {
             report.probes = probed.into_inner().unwrap_or_else(PoisonError::into_inner);
         }
         report.notes.extend(saved.map(|saved| saved.notes).unwrap_or_default());
+        let (labels, notes): (Vec<_>, Vec<_>) =
+            told.into_iter().map(|(label, _, notes)| (label, notes)).unzip();
+        report.devices = labels;
         report.notes.extend(joined(&notes));
         Ok(Found { own, report, distribution })
     }
+
+    /// Whether all ranks were called to do the same.
+    fn agree_on_run(
+        &self,
+        asked: &Asked<'_>,
+        run: &Run<'_>,
+        halos: Option<Route>,
+        net: &dyn Transport,
+    ) -> Result<()> {
+        let &Asked { volume, hash, steps: Steps(steps), ranks, .. } = asked;
+        let resumes = run.checkpoint.map(|at| (at.every, at.resume));
+        let until = |until: Until| {
+            let Until { residual, tolerance, every } = until;
+            format!("{residual:?} at most {tolerance} after every {every} steps")
+        };
+        let or = |some: Option<String>, none: &str| some.unwrap_or_else(|| none.into());
+        let named = |(every, resume): (u64, bool)| {
+            format!("every {every} steps, {}", if resume { "resumed" } else { "begun anew" })
+        };
+        let probes = &self.points.probes;
+        let probes = (!probes.is_empty())
+            .then(|| format!("{} ({})", probes.len(), short_hash(&format!("{probes:?}"))));
+        let plan = [
+            ("a run of", format!("{steps} steps")),
+            ("as computation", self.identity(volume.extents())),
+            ("as end", or(self.until.map(until), "the last step")),
+            ("a number of ranks of", ranks.count.to_string()),
+            ("as grid of ranks", or(ranks.grid.map(|grid| shown(&grid)), "none named")),
+            ("as depth of ghost zones", or(ranks.depth.map(|n| n.to_string()), "none named")),
+            ("halos by", or(halos.map(|by| by.to_string()), "the fastest way")),
+            ("checkpoints", or(resumes.map(named), "none")),
+            ("as probes", or(probes, "none")),
+            ("interrupts", if run.stop().can_stop() { "heeded" } else { "not heeded" }.into()),
+        ];
+        agree_on_each(net, &plan)?;
+        if let Some(hash) = hash {
+            agree(net, "an initial state with the hash", &format!("{hash:016x}"))?;
+        }
+        if ranks.count != net.ranks() {
+            return Err(Error::spec(
+                format!("{} ranks, of which {} are there", ranks.count, net.ranks()),
+                "start as many processes as there are to be ranks, each of which has a share",
+            ));
+        }
+        Ok(())
+    }
+
+    /// The checkpoint of all ranks, if they are to have one.
+    fn opened_together(
+        &self,
+        asked: &Asked<'_>,
+        run: &Run<'_>,
+        net: &dyn Transport,
+    ) -> Result<Option<Opened>> {
+        let Some(at) = run.checkpoint else { return Ok(None) };
+        let &Asked { volume, hash, steps: Steps(steps), .. } = asked;
+        let extents = volume.extents();
+        let all = || fingerprint(volume, Axes::filled(self.rank(), 0), extents);
+        let hash = hash.unwrap_or_else(all);
+        checkpoint::open(at, self, (extents, hash, steps), net).map(Some)
+    }
+}
+
+/// Whether a route of GPUs is only asked of a rank with one.
+fn check_route(halos: Option<Route>, gpu: Option<impl Sized>) -> Result<()> {
+    match (halos.filter(|&by| by != Route::Host), gpu) {
+        (Some(by), None) => Err(Error::spec(
+            format!("halos by {by} between ranks on the cores"),
+            "leave WARPWEFT_HALOS (`Settings::halos`) out: what the cores compute is in the host's memory",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// A device's label, the bytes a second that its memory moves, and notes.
+type DeviceTold = (String, Option<f64>, Vec<String>);
+
+/// What all ranks did and say of their devices, on rank 0; on the others their own.
+fn gathered(
+    net: &dyn Transport,
+    mine: RankReport,
+    device: DeviceTold,
+) -> Result<(Vec<RankReport>, Vec<DeviceTold>)> {
+    let wrong = |error: serde_json::Error| Error::spec(error.to_string(), "report this as a bug");
+    let all = gather(net, serde_json::to_vec(&(mine, &device)).map_err(wrong)?)?;
+    if net.rank() > 0 {
+        return Ok((vec![mine], vec![device]));
+    }
+    let read = |one: &Vec<u8>| serde_json::from_slice::<(RankReport, DeviceTold)>(one);
+    let all: Vec<_> = all.iter().map(read).collect::<Result<_, _>>().map_err(wrong)?;
+    Ok(all.into_iter().unzip())
 }
 
 /// Waits until no rank can fail any more, so that an error is one on all.

@@ -35,6 +35,7 @@ fn own_gpus(net: &dyn Transport, machine: &Machine, run: &Run<'_>) -> Result<usi
     let named = |number: usize| match (run.target, run.policy) {
         (Target::Gpus(list), _) => list.numbers().any(|it| it == number),
         (Target::AllGpus, _) => true,
+        (Target::AnyGpu, _) => net.ranks() > 1,
         (Target::Auto, policy) => !matches!(policy, Some(Policy::Cpu(_))),
         _ => false,
     };

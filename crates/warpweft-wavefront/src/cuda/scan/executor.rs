@@ -11,7 +11,9 @@ use crate::policy::{Policy, ScanPolicy};
 use crate::recurrence::{Cells, Ranked, WavefrontElement, bytes_of};
 use crate::report::report;
 use crate::spec::{Erased, Keep, Kept, Wavefront};
-use warpweft_core::cuda::{Buffer, Device, Event, Launch, Module, Stream, Watchdog, compile};
+use warpweft_core::cuda::{
+    Args, Buffer, Device, Event, Kernel, Launch, Module, Stream, Watchdog, compile,
+};
 use warpweft_core::element::{Scalar, ScalarKind};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::report::Report;
@@ -89,6 +91,13 @@ fn adds_up<E: WavefrontElement>(wavefront: &Wavefront<'_, E>) -> bool {
     })
 }
 
+/// Whether rows begin where 16 bytes of cells do, and as many inputs.
+fn rows_are_wide(columns: usize, cell: usize, input: usize) -> bool {
+    let lane = 16 / cell * input;
+    (columns * cell).is_multiple_of(16)
+        && (lane == 0 || (columns * input).is_multiple_of(lane.min(16)))
+}
+
 /// Runs sums on one GPU.
 pub struct ScanExecutor {
     device: Device,
@@ -126,6 +135,33 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for ScanExecutor {
 }
 
 impl ScanExecutor {
+    /// Blocks that the device runs at once.
+    fn resident(&self, kernel: &Kernel, policy: &ScanPolicy) -> Result<usize> {
+        match kernel.blocks_per_sm(policy.threads(), 0)? * self.device.sms()? {
+            0 => Err(Error::Device {
+                stage: "planning".into(),
+                device: self.device.label().into(),
+                what: format!("no block of {} threads fits an SM", policy.threads()),
+                hint: "lower `warps` or `rows` of the policy".into(),
+            }),
+            resident => Ok(resident as usize),
+        }
+    }
+
+    /// Launches the kernel and waits for its end; the seconds that it took.
+    ///
+    /// # Safety
+    /// The arguments are those of the kernel in order and layout, and what they point to lives until this returns.
+    unsafe fn timed(&self, kernel: &Kernel, launch: Launch, args: &Args) -> Result<f64> {
+        let (start, end) = (Event::new(&self.device)?, Event::new(&self.device)?);
+        self.stream.record(&start)?;
+        // SAFETY: as the caller promises.
+        unsafe { self.stream.launch_cooperative(kernel, launch, args)? };
+        self.stream.record(&end)?;
+        self.watchdog.wait(&self.stream, LIMIT)?;
+        start.seconds_until(&end)
+    }
+
     /// Computes all cells into `cells`.
     fn fill(&mut self, wavefront: &Erased<'_>, cells: &mut [u8]) -> Result<(Found, Report)> {
         let begin = Instant::now();
@@ -139,16 +175,7 @@ impl ScanExecutor {
             compile(&source(element, &policy), element.name, &self.device.arch()?, &options())?;
         let kernel = Module::load(&self.device, &cubin)?.kernel("wavefront_scan")?;
         let bands = rows.div_ceil(policy.band_rows());
-        let resident = kernel.blocks_per_sm(policy.threads(), 0)? * sms;
-        if resident == 0 {
-            return Err(Error::Device {
-                stage: "planning".into(),
-                device: self.device.label().into(),
-                what: format!("no block of {} threads fits an SM", policy.threads()),
-                hint: "lower `warps` or `rows` of the policy".into(),
-            });
-        }
-        let blocks = bands.min(resident as usize) as u32;
+        let blocks = bands.min(self.resident(&kernel, &policy)?) as u32;
 
         let row_inputs = inputs(stream, wavefront.rows, rows)?;
         let column_inputs = inputs(stream, wavefront.columns, columns)?;
@@ -163,10 +190,7 @@ impl ScanExecutor {
             lines.as_ref().map_or([0; 2], |lines| lines.each_ref().map(Buffer::address));
         let flags = Buffer::zeroed(stream, bands * FLAG_BYTES)?;
         let kept = Buffer::new(&self.device, rows * columns * cell)?;
-        // Rows begin where 16 bytes of cells do, and as many inputs.
-        let lane = 16 / cell * element.input;
-        let wide = (columns * cell).is_multiple_of(16)
-            && (lane == 0 || (columns * element.input).is_multiple_of(lane.min(16)));
+        let wide = rows_are_wide(columns, cell, element.input);
         let arguments = Arguments {
             rows: row_inputs.address(),
             columns: column_inputs.address(),
@@ -189,18 +213,12 @@ impl ScanExecutor {
             choice: None,
         };
         let args = values.launch(WAITING, element)?;
-        let (start, end) = (Event::new(&self.device)?, Event::new(&self.device)?);
         stream.synchronize()?;
         let mut setup_seconds = begin.elapsed().as_secs_f64();
-
-        stream.record(&start)?;
-        let launch = Launch::line(blocks, policy.threads());
         // SAFETY: the arguments are those of `wavefront_scan` in order and layout; every buffer
         // holds what the kernel's comment says and lives past the wait.
-        unsafe { stream.launch_cooperative(&kernel, launch, &args)? };
-        stream.record(&end)?;
-        self.watchdog.wait(stream, LIMIT)?;
-        let seconds = start.seconds_until(&end)?;
+        let seconds =
+            unsafe { self.timed(&kernel, Launch::line(blocks, policy.threads()), &args)? };
 
         let begin = Instant::now();
         stream.download(&kept, 0, cells)?;

@@ -17,7 +17,7 @@ use crate::policy::{CudaPolicy, Policy};
 use crate::recurrence::{WavefrontElement, bytes_of, bytes_of_mut};
 use crate::report::report;
 use crate::spec::{Erased, Keep, Kept, Wavefront};
-use warpweft_core::cuda::{Buffer, Event, Launch, Module, Stream, compile};
+use warpweft_core::cuda::{Args, Buffer, Event, Kernel, Launch, Module, Stream, compile};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::report::Report;
 
@@ -33,6 +33,27 @@ const LINES: usize = 1 << 30;
 
 /// Cells of a problem that is not worth a launch of its own: half a millisecond of one warp.
 const SMALL: u64 = 2 << 20;
+
+/// Where the inputs and the kept cells of each problem lie, the inputs along rows and columns, and how many cells are
+/// kept.
+fn placed<'w>(wavefronts: &[&Erased<'w>]) -> (Vec<Problem>, [Pooled<'w>; 2], usize) {
+    let (mut rows, mut columns) = (Pooled::new(), Pooled::new());
+    let mut kept_count = 0;
+    let place = |wavefront: &&Erased<'w>| {
+        let [m, n] = wavefront.extents;
+        let kept = kept_count;
+        kept_count += wavefront.kept_cells();
+        Problem {
+            rows: rows.place(wavefront.rows, m),
+            columns: columns.place(wavefront.columns, n),
+            kept: kept as u64,
+            row_count: m as i32,
+            column_count: n as i32,
+        }
+    };
+    let problems = wavefronts.iter().map(place).collect();
+    (problems, [rows, columns], kept_count)
+}
 
 /// What every cell outside holds, problem by problem, if the kernel can run `wavefronts`: they are to
 /// keep the same, and each has one value for a border.
@@ -158,6 +179,29 @@ impl CudaExecutor {
         Ok((results, total.ok_or_else(nothing)?))
     }
 
+    /// Blocks for `count` problems that have lines of so many bytes between passes.
+    fn blocks_of(&self, kernel: &Kernel, count: usize, line: usize) -> Result<usize> {
+        let sms = self.gpus[0].device.sms()?;
+        let resident = (kernel.blocks_per_sm(32 * WARPS, 0)?.max(1) * sms) as usize;
+        let affordable = LINES / line.max(1) / WARPS as usize;
+        Ok(resident.min(affordable).min(count.div_ceil(WARPS as usize)).max(1))
+    }
+
+    /// Launches the kernel and waits for its end; the seconds that it took.
+    ///
+    /// # Safety
+    /// The arguments are those of the kernel in order and layout, and what they point to lives until this returns.
+    unsafe fn timed(&self, kernel: &Kernel, launch: Launch, args: &Args) -> Result<f64> {
+        let super::subdomain::Gpu { device, stream, .. } = &self.gpus[0];
+        let (start, end) = (Event::new(device)?, Event::new(device)?);
+        stream.record(&start)?;
+        // SAFETY: as the caller promises.
+        unsafe { stream.launch(kernel, launch, args)? };
+        stream.record(&end)?;
+        stream.synchronize()?;
+        start.seconds_until(&end)
+    }
+
     /// One launch for all of `wavefronts`, the largest first: what is kept of their cells, one behind
     /// the other, and what was found of each.
     fn small(
@@ -174,31 +218,11 @@ impl CudaExecutor {
         let cubin = compile(&text, element.name, &self.gpus[0].device.arch()?, &options())?;
         let kernel = Module::load(&self.gpus[0].device, &cubin)?.kernel("wavefront_batch")?;
 
-        let (mut row_inputs, mut column_inputs) = (Pooled::new(), Pooled::new());
-        let mut kept_count = 0;
-        let problems: Vec<_> = wavefronts
-            .iter()
-            .map(|wavefront| {
-                let [m, n] = wavefront.extents;
-                let kept = kept_count;
-                kept_count += wavefront.kept_cells();
-                Problem {
-                    rows: row_inputs.place(wavefront.rows, m),
-                    columns: column_inputs.place(wavefront.columns, n),
-                    kept: kept as u64,
-                    row_count: m as i32,
-                    column_count: n as i32,
-                }
-            })
-            .collect();
+        let (problems, [row_inputs, column_inputs], kept_count) = placed(wavefronts);
         // A line is read by the next pass, if there is one.
         let passes = |wavefront: &&&Erased<'_>| wavefront.extents[0] > 32 * rows as usize;
         let line = wavefronts.iter().filter(passes).map(|w| w.extents[1]).max().unwrap_or(0);
-        let resident =
-            (kernel.blocks_per_sm(32 * WARPS, 0)?.max(1) * self.gpus[0].device.sms()?) as usize;
-        let affordable = LINES / (line * cell).max(1) / WARPS as usize;
-        let wanted = wavefronts.len().div_ceil(WARPS as usize);
-        let blocks = resident.min(affordable).min(wanted).max(1);
+        let blocks = self.blocks_of(&kernel, wavefronts.len(), line * cell)?;
 
         let stream = &self.gpus[0].stream;
         let row_inputs = row_inputs.upload(stream)?;
@@ -235,17 +259,11 @@ impl CudaExecutor {
         };
         let args = values.launch(ALONE, element)?;
         let launch = Launch::line(blocks as u32, 32 * WARPS);
-        let (start, end) = (Event::new(&self.gpus[0].device)?, Event::new(&self.gpus[0].device)?);
         stream.synchronize()?;
         let mut setup_seconds = begin.elapsed().as_secs_f64();
-
-        stream.record(&start)?;
         // SAFETY: the arguments are those of `wavefront_batch` in order and layout; every buffer
         // holds what the kernel's comment says and lives past the wait.
-        unsafe { stream.launch(&kernel, launch, &args)? };
-        stream.record(&end)?;
-        stream.synchronize()?;
-        let seconds = start.seconds_until(&end)?;
+        let seconds = unsafe { self.timed(&kernel, launch, &args)? };
 
         let begin = Instant::now();
         stream.download(&kept, 0, &mut cells)?;

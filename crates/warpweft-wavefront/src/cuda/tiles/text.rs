@@ -84,34 +84,9 @@ pub struct Extras {
 pub(super) fn source(wavefront: &Erased<'_>, plan: &Plan, extras: Extras) -> (String, Unit) {
     let mut unit = Unit::new();
     let [element, types] = names(&mut unit, &wavefront.element, Some(wavefront.keep));
-    let keep = match wavefront.keep {
-        Keep::Best | Keep::Least | Keep::Score => 0,
-        Keep::LastRow => 1,
-        Keep::LastColumn => 2,
-        Keep::Matrix => 3,
-        Keep::Sum => 4,
-    };
     let old = wavefront.element.old;
     let shape = &plan.shape;
-    let numbers: String = [
-        ("HEIGHT", plan.layout.height),
-        ("SKEW", shape.skew),
-        ("ABOVE", shape.above),
-        ("HISTORY", shape.history),
-        ("LEFT", shape.sides[0]),
-        ("RIGHT", shape.sides[1]),
-        ("OLDS", old.len()),
-        ("GROUP", plan.group),
-        ("DEPTH", shape.depth),
-        ("SQUARE", usize::from(plan.policy.method.square())),
-        ("KEEP", keep),
-        ("HAS_INPUT", usize::from(wavefront.element.input > 0)),
-        ("FAULTS", usize::from(unit.faults())),
-        ("BAND", usize::from(wavefront.band.is_some())),
-    ]
-    .into_iter()
-    .map(|(name, value)| format!("#define WW_{name} {value}\n"))
-    .collect();
+    let numbers = numbers(wavefront, plan, unit.faults());
     let mut switches = String::new();
     if extras.idle {
         switches.push_str("#define WW_IDLE\n");
@@ -142,6 +117,37 @@ __device__ constexpr int ww_old_column(int q) {{ return {old_column}; }}
         unit.source()
     );
     (text, unit)
+}
+
+/// The plan's numbers as macros of the kernel.
+fn numbers(wavefront: &Erased<'_>, plan: &Plan, faults: bool) -> String {
+    let keep = match wavefront.keep {
+        Keep::Best | Keep::Least | Keep::Score => 0,
+        Keep::LastRow => 1,
+        Keep::LastColumn => 2,
+        Keep::Matrix => 3,
+        Keep::Sum => 4,
+    };
+    let shape = &plan.shape;
+    [
+        ("HEIGHT", plan.layout.height),
+        ("SKEW", shape.skew),
+        ("ABOVE", shape.above),
+        ("HISTORY", shape.history),
+        ("LEFT", shape.sides[0]),
+        ("RIGHT", shape.sides[1]),
+        ("OLDS", wavefront.element.old.len()),
+        ("GROUP", plan.group),
+        ("DEPTH", shape.depth),
+        ("SQUARE", usize::from(plan.policy.method.square())),
+        ("KEEP", keep),
+        ("HAS_INPUT", usize::from(wavefront.element.input > 0)),
+        ("FAULTS", usize::from(faults)),
+        ("BAND", usize::from(wavefront.band.is_some())),
+    ]
+    .into_iter()
+    .map(|(name, value)| format!("#define WW_{name} {value}\n"))
+    .collect()
 }
 
 /// `name == key ? value : ..`, in C++.

@@ -14,7 +14,7 @@ use warpweft::grid::RawVolume;
 use warpweft::machine::Machine;
 use warpweft::prelude::*;
 use warpweft::stencil::cuda::device_bytes;
-use warpweft::stencil::{CudaPolicy, GpuList, Policy, Spec, Target, Tuned, Tuning, tune};
+use warpweft::stencil::{CudaPolicy, GpuList, Policy, Spec, Target, Tuned, Tuning};
 
 use self::cases::{CASES, Case, Problem};
 use self::table::table;
@@ -176,7 +176,7 @@ impl Apps {
         let budget = Duration::from_secs(self.budget);
         let tuning = Tuning { target: Target::Gpus(list), budget, ..Tuning::default() };
         let begin = Instant::now();
-        let tuned: Tuned = tune(spec, &volume, machine, &tuning)?;
+        let tuned: Tuned = spec.tune(&volume, machine, &tuning)?;
         let search = begin.elapsed().as_secs_f64();
         tuned.notes.iter().for_each(|what| note(what));
         let Tuned { trials, gpus, policy, rate, measured, tried, .. } = tuned;

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use warpweft::machine::{Machine, Probe};
 use warpweft::prelude::*;
-use warpweft::stencil::{GpuList, Target, Trial, Tuned, Tuning, tune};
+use warpweft::stencil::{GpuList, Target, Trial, Tuned, Tuning};
 
 use self::figure::{Figure, figure, figures_of};
 use self::heat::plane_stencil;
@@ -127,7 +127,7 @@ impl Several {
         let large = volume.len() >= LARGE;
         let budget = Duration::from_secs(self.budget * if large { 3 } else { 1 });
         let tuning = Tuning { target: Target::Gpus(list), budget, ..Tuning::default() };
-        let Tuned { trials, notes, .. } = tune(&stencil, &volume, machine, &tuning)?;
+        let Tuned { trials, notes, .. } = stencil.tune(&volume, machine, &tuning)?;
         notes.iter().for_each(|what| note(what));
         if self.all {
             let figure = |trial: &Trial| figure(trial, "strong", D, size, volume.len(), probe);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use warpweft::machine::{Machine, Probe};
 use warpweft::prelude::*;
-use warpweft::stencil::{GpuList, Target, Tuned, Tuning, tune};
+use warpweft::stencil::{GpuList, Target, Tuned, Tuning};
 
 use super::figure::{Figure, figure};
 use super::heat::filled;
@@ -26,7 +26,7 @@ pub fn share<const D: usize>(
     let volume = filled(extents)?;
     let target = Target::Gpus(GpuList::new(&[gpu.ordinal])?);
     let Tuned { trials, .. } =
-        tune(stencil, &volume, machine, &Tuning { target, budget, ..Tuning::default() })?;
+        stencil.tune(&volume, machine, &Tuning { target, budget, ..Tuning::default() })?;
     let fastest = trials.iter().min_by(|a, b| a.seconds.total_cmp(&b.seconds));
     Ok(fastest.map(|trial| {
         let mut figure = figure(trial, "share", D, size, volume.len(), probe);
