@@ -1,6 +1,6 @@
 //! `warpweft dtw`: the dynamic time warping distance of two series.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use serde_json::json;
@@ -95,6 +95,47 @@ impl Dtw {
         Ok(plot)
     }
 
+    /// Whether the straightforward loop has `found` as well.
+    fn check<T: Real + Ranked<Score = T>>(&self, a: &[T], b: &[T], found: T) -> Check {
+        let distance = Scalar::to_f64(found);
+        let cells = a.len() as u64 * b.len() as u64;
+        let padded = (a.len() as u64 + 1) * (b.len() as u64 + 1);
+        match cells {
+            _ if !distance.is_finite() => Check::failed(format!(
+                "the distance is {distance}: more than {} holds; {}",
+                T::KIND.name(),
+                numbers::hint(T::KIND)
+            )),
+            0..=CHECKED_CELLS => no_room(2 * padded * size_of::<T>() as u64).unwrap_or_else(|| {
+                let expect = plain(a, b, self.band);
+                let error = difference(distance, Scalar::to_f64(expect));
+                Check::made("straightforward loop", error, 0.0)
+            }),
+            _ => Check::none(format!(
+                "the straightforward loop is run for up to {CHECKED_CELLS} cells"
+            )),
+        }
+    }
+
+    /// Writes the pairs of a path to the files that were asked for. Only one process writes.
+    fn save(
+        &self,
+        plot: Option<&Path>,
+        lengths: [usize; 2],
+        (distance, pairs): (f64, &[[usize; 2]]),
+    ) -> Saved {
+        let mut saved = Saved::default();
+        if let Some(path) = self.path.as_ref().filter(|_| place::speaks()) {
+            let table = Volume::try_from_fn([pairs.len(), 2], |[k, side]| pairs[k][side] as i64);
+            saved.add(path, table.and_then(|table| npy::write(path, &table, 0)));
+        }
+        if let Some(file) = plot.filter(|_| place::speaks()) {
+            let title = format!("{} / {}: {distance}", self.a.display(), self.b.display());
+            saved.add(file, plot::path::save(file, &title, (["a", "b"], lengths), pairs));
+        }
+        saved
+    }
+
     fn warp<T>(&self) -> Result<Outcome>
     where
         T: Real + Stored + Ranked<Score = T>,
@@ -125,23 +166,7 @@ impl Dtw {
             None => warped(&mut executor)?,
         };
         let distance = Scalar::to_f64(found);
-        let cells = a.len() as u64 * b.len() as u64;
-        let padded = (a.len() as u64 + 1) * (b.len() as u64 + 1);
-        let compared = match cells {
-            _ if !distance.is_finite() => Check::failed(format!(
-                "the distance is {distance}: more than {} holds; {}",
-                T::KIND.name(),
-                numbers::hint(T::KIND)
-            )),
-            0..=CHECKED_CELLS => no_room(2 * padded * size_of::<T>() as u64).unwrap_or_else(|| {
-                let expect = plain(a, b, self.band);
-                let error = difference(distance, Scalar::to_f64(expect));
-                Check::made("straightforward loop", error, 0.0)
-            }),
-            _ => Check::none(format!(
-                "the straightforward loop is run for up to {CHECKED_CELLS} cells"
-            )),
-        };
+        let check = self.check(a, b, found);
         let mut answer = vec![
             ("distance", json!(distance)),
             ("distance_over_both_lengths", json!(distance / (a.len() + b.len()) as f64)),
@@ -149,19 +174,7 @@ impl Dtw {
         if !pairs.is_empty() {
             answer.push(("pairs", json!(pairs.len())));
         }
-        let mut saved = Saved::default();
-        // Only one process writes.
-        if let Some(path) = self.path.as_ref().filter(|_| place::speaks()) {
-            let table = Volume::try_from_fn([pairs.len(), 2], |[k, side]| pairs[k][side] as i64);
-            saved.add(path, table.and_then(|table| npy::write(path, &table, 0)));
-        }
-        if let Some(file) = plot.as_ref().filter(|_| place::speaks()) {
-            let title = format!("{} / {}: {distance}", self.a.display(), self.b.display());
-            saved.add(
-                file,
-                plot::path::save(file, &title, (["a", "b"], [a.len(), b.len()]), &pairs),
-            );
-        }
+        let saved = self.save(plot.as_deref(), [a.len(), b.len()], (distance, &pairs));
         Ok(Outcome {
             app: "dtw",
             title: format!(
@@ -178,7 +191,7 @@ impl Dtw {
             ],
             report,
             answer,
-            check: compared,
+            check,
             lines: Vec::new(),
             saved,
             json: self.options.json,

@@ -120,6 +120,21 @@ fn shape_of(
     }
 }
 
+/// How the padded arrays lie in memory.
+fn layout_of(
+    stencil: &Spec,
+    extents: Axes<usize>,
+    (cells, ghosts): ([usize; 4], [[usize; 2]; 4]),
+) -> Result<Layout> {
+    let widest = stencil.cell.fields().iter().map(|field| field.kind.size()).max().unwrap_or(1);
+    Layout::new(cells, ghosts, widest).ok_or_else(|| {
+        Error::spec(
+            format!("extents {extents:?} with ghost cells are more than memory can address"),
+            "choose smaller extents",
+        )
+    })
+}
+
 impl CpuSweeps {
     /// Copies `volume` in. `policy.threads` is overruled by the pool's size.
     ///
@@ -151,13 +166,7 @@ impl CpuSweeps {
                 ghosts[axis] = [deep[side]; 2];
             }
         }
-        let widest = stencil.cell.fields().iter().map(|field| field.kind.size()).max().unwrap_or(1);
-        let layout = Layout::new(cells, ghosts, widest).ok_or_else(|| {
-            Error::spec(
-                format!("extents {extents:?} with ghost cells are more than memory can address"),
-                "choose smaller extents",
-            )
-        })?;
+        let layout = layout_of(stencil, extents, (cells, ghosts))?;
         let doubled = shape.flips.iter().fold(0, |all, flips| all | flips);
         let arrays = Arrays::new(stencil.cell, layout, doubled, &pool)?;
         let ghosts = Ghosts::new(layout, &stencil.boundaries, axes, tile);

@@ -157,6 +157,24 @@ impl Arguments {
         TilePolicy { method, height: self.height, width, blocks: 32 }
     }
 
+    /// How long blocks of each method wait, with tiles of the chosen width.
+    fn idle(&self, app: App, bench: &Bench<'_>, costs: &Costs, chosen: u32) -> Result<Vec<Idle>> {
+        let idle = Method::ALL.into_iter().map(|method| {
+            let width = if method.equal() { self.height } else { chosen };
+            let policy = TilePolicy { method, ..self.policy(width) };
+            let (run, found) = bench.idle(app, policy)?;
+            let Timeline { seconds, corner, intermediate } = costs.predict(&run.plan, run.blocks);
+            Ok(Idle {
+                method: method.number(),
+                width,
+                measured_seconds: run.seconds,
+                measured: [found.corner, found.intermediate].map(|idle| idle / found.total),
+                predicted: [corner, intermediate].map(|idle| idle / seconds),
+            })
+        });
+        idle.collect()
+    }
+
     fn figures(
         &self,
         app: App,
@@ -199,23 +217,10 @@ impl Arguments {
         let fastest = least(&|width| width.measured.unwrap_or(f64::INFINITY));
         let over_best = chosen.and_then(|width| width.measured).map(|seconds| seconds / fastest);
         let chosen = chosen.map_or(0, |width| width.width);
-        let mut idle = Vec::new();
-        if let Some(bench) = bench {
-            for method in Method::ALL {
-                let width = if method.equal() { self.height } else { chosen };
-                let policy = TilePolicy { method, ..self.policy(width) };
-                let (run, found) = bench.idle(app, policy)?;
-                let Timeline { seconds, corner, intermediate } =
-                    costs.predict(&run.plan, run.blocks);
-                idle.push(Idle {
-                    method: method.number(),
-                    width,
-                    measured_seconds: run.seconds,
-                    measured: [found.corner, found.intermediate].map(|idle| idle / found.total),
-                    predicted: [corner, intermediate].map(|idle| idle / seconds),
-                });
-            }
-        }
+        let idle = match bench {
+            Some(bench) => self.idle(app, bench, &costs, chosen)?,
+            None => Vec::new(),
+        };
         let equation_4 = paper.best_width();
         Ok(Figures { app, costs, equation_4, chosen, over_best, widths, idle })
     }

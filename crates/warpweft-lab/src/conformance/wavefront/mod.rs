@@ -137,26 +137,8 @@ fn conforms_picked<E: WavefrontElement>(
             .inputs(&cells)
             .initial(&initial)
             .border(Border::function(lines));
-        let reach = Reach::of(E::DEPENDENCES).with(Reach::of(E::OLD));
-        let mut variants = vec![plain.clone().border(Border::Value(lines(-1, -1)))];
-        if reach.north.max(reach.west) <= 1 && reach.south + reach.east == 0 {
-            variants.push(plain.clone().border(Border::from_fn(m, n, lines)));
-        } else {
-            variants.push(plain.clone());
-        }
         let outside = (samples.cell)(&mut inputs);
-        let (m, n) = (m as isize, n as isize);
-        variants.push(plain.clone().band(-m / 3, n / 4, outside));
-        if seed % 4 == 0 {
-            variants.push(plain.clone().band(2 - m, 5 - m, outside));
-            variants.push(plain.clone().band(isize::MIN, 0, outside));
-        }
-        if !E::OLD.is_empty() {
-            variants.push(plain.clone().sweeps(2));
-            variants.push(plain.sweeps(5));
-        } else if m * n > 200_000 {
-            variants.truncate(2);
-        }
+        let variants = variants(plain, (seed, [m, n]), lines, outside);
         for wavefront in variants {
             for &keep in keeps {
                 let wavefront = wavefront.clone().keep(keep);
@@ -183,6 +165,35 @@ fn conforms_picked<E: WavefrontElement>(
         (None, Some(what)) if met == 0 => Outcome::Skipped(what),
         _ => Outcome::Passed(cases),
     }
+}
+
+/// The borders, bands and sweeps that `plain`, number `seed` of the extents, is run with.
+fn variants<'a, E: WavefrontElement>(
+    plain: Wavefront<'a, E>,
+    (seed, [m, n]): (usize, [usize; 2]),
+    lines: impl Fn(isize, isize) -> E::Cell + Copy + Send + Sync + 'static,
+    outside: E::Cell,
+) -> Vec<Wavefront<'a, E>> {
+    let reach = Reach::of(E::DEPENDENCES).with(Reach::of(E::OLD));
+    let mut variants = vec![plain.clone().border(Border::Value(lines(-1, -1)))];
+    if reach.north.max(reach.west) <= 1 && reach.south + reach.east == 0 {
+        variants.push(plain.clone().border(Border::from_fn(m, n, lines)));
+    } else {
+        variants.push(plain.clone());
+    }
+    let (m, n) = (m as isize, n as isize);
+    variants.push(plain.clone().band(-m / 3, n / 4, outside));
+    if seed % 4 == 0 {
+        variants.push(plain.clone().band(2 - m, 5 - m, outside));
+        variants.push(plain.clone().band(isize::MIN, 0, outside));
+    }
+    if !E::OLD.is_empty() {
+        variants.push(plain.clone().sweeps(2));
+        variants.push(plain.sweeps(5));
+    } else if m * n > 200_000 {
+        variants.truncate(2);
+    }
+    variants
 }
 
 /// Runs `wavefront` on `executor` and on the reference.

@@ -40,6 +40,17 @@ pub(crate) struct Device<'a> {
     pub(crate) bus: Option<[i32; 3]>,
 }
 
+impl Device<'_> {
+    /// Counts the other ranks of `host` on the same GPU, if it is one: they share what its memory moves.
+    pub(crate) fn share_with(&mut self, net: &dyn Transport, host: &str) -> Result<()> {
+        if let Some(shared) = shared_gpus(net, host, self.bus)? {
+            self.bandwidth = self.bandwidth.map(|all| all / shared.of_mine as f64);
+            self.notes.extend(shared.note());
+        }
+        Ok(())
+    }
+}
+
 impl Spec {
     /// What this rank computes on, of what its host has.
     pub(crate) fn device_of<'a>(

@@ -77,6 +77,18 @@ pub(crate) struct Both<'a> {
     pub probed: &'a Mutex<Vec<Series>>,
 }
 
+/// Learns from a round of `whole` seconds in which the devices were busy so long.
+fn decide(balance: &mut Balance, busy: &[f64], whole: f64) -> Decision {
+    let before = balance.shares();
+    let cpu = if busy.len() == 2 { busy[0] } else { 0.0 };
+    balance.record(Measured { cpu, gpu: *busy.last().unwrap_or(&0.0), whole });
+    if balance.shares() != before {
+        return Decision::Resize;
+    }
+    let round = ROUND[usize::from(balance.decided())];
+    Decision::Keep((round / whole.max(1e-9)).clamp(1.0, 1e6) as u32)
+}
+
 impl Both<'_> {
     /// Advances `state`, shared as `balance` says, which learns on the way.
     pub fn run(&self, state: &mut RawVolume, balance: Balance, run: &Run<'_>) -> Result<Shared> {
@@ -85,15 +97,8 @@ impl Both<'_> {
         let lock = || known.lock().unwrap_or_else(PoisonError::into_inner);
         let rebalance = |busy: &[f64], whole: f64| {
             let (balance, rounds) = &mut *lock();
-            let before = balance.shares();
-            let cpu = if busy.len() == 2 { busy[0] } else { 0.0 };
-            balance.record(Measured { cpu, gpu: *busy.last().unwrap_or(&0.0), whole });
             *rounds += 1;
-            if balance.shares() != before {
-                return Decision::Resize;
-            }
-            let round = ROUND[usize::from(balance.decided())];
-            Decision::Keep((round / whole.max(1e-9)).clamp(1.0, 1e6) as u32)
+            decide(balance, busy, whole)
         };
         let mut first = self.first;
         let mut shares = Vec::new();
@@ -174,11 +179,7 @@ impl Spec {
             self.predicted_split(extents, machine, (gpu, &of_gpu), (&cache, run));
         let why = words(&split, alone, depth);
         if split.cpu == 0 || split.seconds > (1.0 - WORTH) * alone {
-            let policy = run.policy.filter(|policy| matches!(policy, Policy::Cuda(_)));
-            let run = Run { target: Target::Gpu(number), policy, trace: run.trace.clone(), ..*run };
-            let mut report = self.run_with(volume, Steps(steps), machine, &run)?;
-            report.notes.insert(0, format!("the cores get nothing: {why}"));
-            return Ok(report);
+            return self.run_without_cores((volume, Steps(steps)), machine, number, run, &why);
         }
         let device = gpu.device()?;
         let (cpu_policy, cores) = self.beside(extents, split.cpu, machine, run);
@@ -221,6 +222,22 @@ impl Spec {
         report.notes.extend(saved.map(|saved| saved.notes).unwrap_or_default());
         report.notes.extend(of_gpu.choice.note);
         report.notes.push(why);
+        Ok(report)
+    }
+
+    /// Advances `volume` on GPU `number` alone, and says why.
+    fn run_without_cores(
+        &self,
+        (volume, steps): (&mut RawVolume, Steps),
+        machine: &Machine,
+        number: usize,
+        run: &Run<'_>,
+        why: &str,
+    ) -> Result<Report> {
+        let policy = run.policy.filter(|policy| matches!(policy, Policy::Cuda(_)));
+        let run = Run { target: Target::Gpu(number), policy, trace: run.trace.clone(), ..*run };
+        let mut report = self.run_with(volume, steps, machine, &run)?;
+        report.notes.insert(0, format!("the cores get nothing: {why}"));
         Ok(report)
     }
 

@@ -4,7 +4,6 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use crate::checkpoint::{self, Opened};
-use crate::drive::devices::of_rank::shared_gpus;
 use crate::drive::rank_report::RankReport;
 use crate::drive::ranks::launch::{DEADLINE, Ranks, shown};
 use crate::drive::ranks::notes::joined;
@@ -102,10 +101,7 @@ impl Spec {
         let probed = Mutex::new(self.recorded_before(saved.as_mut()));
         let mut device = self.device_of(&distribution, machine, &placement, run)?;
         check_route(halos, device.bus)?;
-        if let Some(shared) = shared_gpus(net, host.trim(), device.bus)? {
-            device.bandwidth = device.bandwidth.map(|all| all / shared.of_mine as f64);
-            device.notes.extend(shared.note());
-        }
+        device.share_with(net, host.trim())?;
         distribution.boundary_first = device.boundary_first;
         distribution.trip = of_all(net, device.trip, usize::max)?;
         distribution.begin_at(device.bandwidth, self.step_bytes());
@@ -125,11 +121,7 @@ impl Spec {
             probed: &probed,
         };
         task.check(extents)?;
-        let told = |done: u64| {
-            if let Some(progress) = run.progress {
-                progress(done, steps);
-            }
-        };
+        let told = |done| run.progress.iter().for_each(|progress| progress(done, steps));
         if net.rank() == 0 {
             told(first.step);
         }

@@ -10,7 +10,7 @@ use crate::executor::WavefrontExecutor;
 use crate::policy::{Policy, ScanPolicy};
 use crate::recurrence::{Cells, Ranked, WavefrontElement, bytes_of};
 use crate::report::report;
-use crate::spec::{Erased, Keep, Kept, Wavefront};
+use crate::spec::{ElementType, Erased, Keep, Kept, Wavefront};
 use warpweft_core::cuda::{
     Args, Buffer, Device, Event, Kernel, Launch, Module, Stream, Watchdog, compile,
 };
@@ -135,6 +135,14 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for ScanExecutor {
 }
 
 impl ScanExecutor {
+    /// The kernel for `element` with this policy.
+    fn kernel(&self, element: &ElementType, policy: &ScanPolicy) -> Result<Kernel> {
+        policy.check()?;
+        let text = source(element, policy);
+        let cubin = compile(&text, element.name, &self.device.arch()?, &options())?;
+        Module::load(&self.device, &cubin)?.kernel("wavefront_scan")
+    }
+
     /// Blocks that the device runs at once.
     fn resident(&self, kernel: &Kernel, policy: &ScanPolicy) -> Result<usize> {
         match kernel.blocks_per_sm(policy.threads(), 0)? * self.device.sms()? {
@@ -170,10 +178,7 @@ impl ScanExecutor {
         let cell = element.cell;
         let sms = self.device.sms()?;
         let policy = self.policy.unwrap_or_else(|| ScanPolicy::for_domain(rows, sms));
-        policy.check()?;
-        let cubin =
-            compile(&source(element, &policy), element.name, &self.device.arch()?, &options())?;
-        let kernel = Module::load(&self.device, &cubin)?.kernel("wavefront_scan")?;
+        let kernel = self.kernel(element, &policy)?;
         let bands = rows.div_ceil(policy.band_rows());
         let blocks = bands.min(self.resident(&kernel, &policy)?) as u32;
 

@@ -56,6 +56,12 @@ pub fn table(figures: &[Figure], peers: &[Peer]) -> String {
             figure.over_best,
         ));
     }
+    text + &peers_of(figures, peers)
+}
+
+/// A line a peer, beside the fastest figure of as many GPUs.
+fn peers_of(figures: &[Figure], peers: &[Peer]) -> String {
+    let mut text = String::new();
     for peer in peers {
         let what = match (peer.cells_per_second, &peer.error) {
             (Some(rate), _) => {
