@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::Serialize;
 use warpweft::machine::Machine;
 use warpweft::prelude::*;
-use warpweft::stencil::{CudaKernel, CudaPolicy, Policy, Target, Trial, Tuning, tune};
+use warpweft::stencil::{CudaKernel, CudaPolicy, Policy, Target, Trial, Tuning};
 
 use self::cases::{CASES, Case};
 use super::Options;
@@ -120,7 +120,7 @@ impl Kernels {
             folder: Some(folder.clone()),
             ..Tuning::default()
         };
-        let found = tune(&spec, &volume, machine, &tuning);
+        let found = spec.tune(&volume, machine, &tuning);
         // Nobody looks there again.
         let _ = std::fs::remove_dir_all(folder);
         let found = found?;
