@@ -6,7 +6,8 @@ use warpweft::cluster::in_process_all;
 use warpweft::farm::{self, Run, Target, on_cores};
 use warpweft::prelude::*;
 
-const ALL: [(&str, fn()); 3] = [
+const ALL: [(&str, fn()); 4] = [
+    ("cost_of_a_request_at_the_master", cost_of_a_request_at_the_master),
     ("least_task_that_is_worth_handing_out", least_task_that_is_worth_handing_out),
     ("what_handing_over_to_other_ranks_costs", what_handing_over_to_other_ranks_costs),
     ("rates_of_a_task_on_cores_and_gpus", rates_of_a_task_on_cores_and_gpus),
@@ -35,6 +36,29 @@ fn collatz(mut n: u64, most: u32) -> u32 {
         steps += 1;
     }
     steps
+}
+
+/// What a request and its result cost the master, by the number of workers: simulated ones, of two kinds and uneven
+/// tasks, whose own events are part of the time.
+fn cost_of_a_request_at_the_master() {
+    for workers in [10, 1_000, 10_000] {
+        let all: Vec<_> = farm::Worker::cores(0, workers).collect();
+        let time = |worker: usize, range: std::ops::Range<u64>| {
+            let odd = 1.0 + (range.start.wrapping_mul(0x9e37_79b9) >> 20 & 15) as f64 / 16.0;
+            (range.end - range.start) as f64 * 1e-4 * odd * [1.0, 3.0][worker % 2]
+        };
+        let policy = farm::Policy { schedule: farm::Schedule::Single, ..farm::Policy::default() };
+        let begin = Instant::now();
+        let played =
+            farm::simulate(1_000_000, &all, &|_| farm::Grain::ANY, &policy, &time).unwrap();
+        let each = begin.elapsed().as_secs_f64() / played.chunks.len() as f64;
+        println!(
+            "{workers:6} workers: {:.2} us a request and its result, {} requests, simulated {:.2} s",
+            1e6 * each,
+            played.chunks.len(),
+            played.seconds
+        );
+    }
 }
 
 /// How much of the cores' time tasks of some length get, against a plain loop on one core; the length at which

@@ -7,8 +7,11 @@
 
 mod cuda;
 mod drive;
+mod each;
+mod in_order;
 mod journal;
 mod model;
+mod open;
 mod policy;
 mod ranks;
 mod reference;
@@ -20,8 +23,10 @@ mod tune;
 
 pub use cuda::{TaskFunction, compile_check, translated};
 pub use drive::{AHEAD, FarmPattern, Run, Settings};
+pub use each::{Calls, Each};
 pub use journal::{Flush, Journal};
 pub use model::{Simulated, simulate};
+pub use open::{Handle, Open};
 pub use policy::{ChunkSize, Policy, Schedule};
 pub use reference::reference;
 pub use report::{Failed, Outcome, Share, overhead};

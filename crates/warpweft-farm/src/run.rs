@@ -2,6 +2,7 @@
 
 use std::any::type_name;
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Instant;
 
 #[cfg(doc)]
@@ -15,8 +16,9 @@ use crate::policy::Policy;
 use crate::ranks;
 use crate::ranks::coordinator::Coordinator;
 use crate::report::Outcome;
+use crate::schedule::master::Master;
 use crate::spec::Farm;
-use crate::spec::chunk::Sink;
+use crate::spec::chunk::{Settled, Sink};
 use crate::spec::inputs::Inputs;
 use crate::spec::task::Task;
 use warpweft_core::cluster::agree_on;
@@ -113,22 +115,40 @@ impl<T: Task> Farm<T> {
         run: &Run<'_>,
         sink: &mut dyn FnMut(u64, T::Output) -> Result<()>,
     ) -> Result<Outcome> {
-        let begin = Instant::now();
+        let mut taken = |range: Range<u64>, settled: Settled<'_>| match settled {
+            Settled::Outputs(outputs) => unpacked::<T::Output>(range, outputs, sink),
+            Settled::Failed(_) => Ok(()),
+        };
         let inputs = inputs.into();
-        let tasks = inputs.count();
-        let mut unpack =
-            |range: Range<u64>, outputs: &[u8]| unpacked::<T::Output>(range, outputs, sink);
+        self.drive((&inputs, inputs.count()), machine, run, &mut taken, None)
+    }
+
+    /// The same, of so many tasks, whatever the number of inputs, and `sink` takes failures, too. If tasks may be added
+    /// while the farm runs, on this rank alone, `open` is given what adds them.
+    pub(crate) fn drive(
+        &self,
+        (inputs, tasks): (&Inputs<'_, T::Input>, u64),
+        machine: &Machine,
+        run: &Run<'_>,
+        sink: &mut Sink<'_>,
+        open: Option<&mut dyn FnMut(Arc<Master>)>,
+    ) -> Result<Outcome> {
+        let begin = Instant::now();
         let policy = run.policy.unwrap_or_default();
         policy.check()?;
         let on_gpu = self.task.on_gpu().is_some();
-        let work = |context: &WorkerContext<'_>| context.work(&self.task, &inputs);
+        let work = |context: &WorkerContext<'_>| context.work(&self.task, inputs);
+        let skip = skipped::<T::Output>;
         let ended = match run.others() {
             None => {
-                let kept = kept::<T>(run, tasks, &mut unpack)?;
+                let kept = kept::<T>(run, tasks, sink)?;
                 let local = LocalWorkers::new(on_gpu, machine, run)?;
                 let coordinator =
                     Coordinator::new(tasks, kept, &local, &local.table, self.on_failure, run);
-                coordinator.run(begin, run, (&mut unpack, skipped::<T::Output>), &work)?
+                if let Some(open) = open {
+                    coordinator.open(open);
+                }
+                coordinator.run(begin, run, (sink, skip), &work)?
             }
             Some(net) => {
                 let form = T::Output::form();
@@ -141,7 +161,7 @@ impl<T: Task> Farm<T> {
                 } else {
                     let kept = match table.workers.is_empty() {
                         true => Err(no_gpus()),
-                        false => kept::<T>(run, tasks, &mut unpack),
+                        false => kept::<T>(run, tasks, sink),
                     };
                     let (kept, fine) = match kept {
                         Ok(kept) => (kept, Ok(Vec::new())),
@@ -150,8 +170,7 @@ impl<T: Task> Farm<T> {
                     agree_on(net, fine)?;
                     let coordinator =
                         Coordinator::new(tasks, kept, &local, &table, self.on_failure, run);
-                    let sink: &mut Sink<'_> = &mut unpack;
-                    let ended = coordinator.run(begin, run, (sink, skipped::<T::Output>), &work);
+                    let ended = coordinator.run(begin, run, (sink, skip), &work);
                     ranks::close(net, &ended);
                     ended?
                 }
@@ -167,7 +186,7 @@ fn kept<T: Task>(run: &Run<'_>, tasks: u64, sink: &mut Sink<'_>) -> Result<Optio
 }
 
 /// Gives each output of a piece to `sink`.
-fn unpacked<O: Packed>(
+pub fn unpacked<O: Packed>(
     range: Range<u64>,
     mut outputs: &[u8],
     sink: &mut dyn FnMut(u64, O) -> Result<()>,

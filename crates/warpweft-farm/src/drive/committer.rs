@@ -12,7 +12,7 @@ use crate::journal::Writer;
 use crate::report::{Failed, Share};
 use crate::schedule::master::Master;
 use crate::spec::OnFailure;
-use crate::spec::chunk::{Collected, Sink, Skip};
+use crate::spec::chunk::{Collected, Settled, Sink, Skip};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::run::{Reporter, Stop};
 
@@ -130,6 +130,7 @@ impl Committer<'_> {
             served.committed += settled - failed.len() as u64;
         }
         for (task, what) in failed {
+            (self.sink)(task..task + 1, Settled::Failed(what))?;
             let worker = self.shares[worker].worker;
             self.failed.push(Failed { task, worker, what: what.clone() });
         }
@@ -158,7 +159,7 @@ impl Committer<'_> {
             if let Some(journal) = &mut self.journal {
                 journal.append(&tasks, outputs)?;
             }
-            (self.sink)(tasks, outputs)?;
+            (self.sink)(tasks, Settled::Outputs(outputs))?;
         }
         Ok(())
     }
@@ -235,8 +236,10 @@ mod tests {
         let master = Master::new(Dispatcher::new(2, &workers, schedule::of(&Policy::default())));
         let (send, messages) = sync_channel(1);
         let mut had = Vec::new();
-        let mut sink = |_, outputs: &[u8]| {
-            had.extend_from_slice(outputs);
+        let mut sink = |_, settled: Settled<'_>| {
+            if let Settled::Outputs(outputs) = settled {
+                had.extend_from_slice(outputs);
+            }
             Ok(())
         };
         let mut committer = Committer {

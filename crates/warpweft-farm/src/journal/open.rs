@@ -9,7 +9,7 @@ use super::frame::{Frames, Link, link};
 use super::header::{self, Header};
 use super::write::Writer;
 use crate::schedule::ranges::Ranges;
-use crate::spec::chunk::Sink;
+use crate::spec::chunk::{Settled, Sink};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::io::{Claim, write_synced};
 
@@ -175,7 +175,7 @@ fn accept(
             );
             return Err(Error::file(path, what, "begin anew in an empty folder"));
         }
-        sink(range, &outputs)?;
+        sink(range, Settled::Outputs(&outputs))?;
     }
     Ok((frames.end(), frames.said()))
 }

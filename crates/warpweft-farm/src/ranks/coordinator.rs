@@ -1,8 +1,8 @@
 //! Rank 0, which has ledger, journal and sink: workers of all ranks request chunks from it, and the thread that called
 //! `run` commits their outputs.
 
-use std::sync::OnceLock;
 use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, OnceLock};
 use std::thread::scope;
 use std::time::Instant;
 
@@ -30,7 +30,7 @@ pub struct Coordinator<'a> {
     local: &'a LocalWorkers,
     /// The workers of all ranks.
     table: &'a WorkerTable,
-    master: Master,
+    master: Arc<Master>,
     tasks: u64,
     /// Tasks that an earlier run did.
     first: u64,
@@ -58,8 +58,15 @@ impl<'a> Coordinator<'a> {
             None => (Ranges::default(), None, Vec::new()),
         };
         let first = done.count();
-        let master = Master::new(Dispatcher::resumed(tasks, done, &table.workers, scheduler));
+        let dispatcher = Dispatcher::resumed(tasks, done, &table.workers, scheduler);
+        let master = Arc::new(Master::new(dispatcher));
         Self { local, table, master, tasks, first, journal, on_failure, notes }
+    }
+
+    /// Lets `taker` add tasks until it closes the farm.
+    pub fn open(&self, taker: &mut dyn FnMut(Arc<Master>)) {
+        self.master.open();
+        taker(self.master.clone());
     }
 
     /// Has every worker do its `work`, and hands over what comes of it.
@@ -133,7 +140,7 @@ impl<'a> Coordinator<'a> {
         work: &(dyn Fn(&WorkerContext<'_>) + Sync),
     ) -> Result<Served> {
         let (send, messages) = sync_channel(AHEAD * self.table.workers.len());
-        let master = &self.master;
+        let master = &*self.master;
         // The closure owns `messages` and all of its senders: once it ends, no worker can block on a send.
         scope(move |scope| {
             // However the committer ends, also by a panic of the sink, the workers end too.

@@ -31,6 +31,8 @@ pub struct Dispatcher {
     backups: Backups,
     /// No more chunks are given.
     stopped: bool,
+    /// Tasks may be added.
+    open: bool,
     /// Counts the changes after which waiting workers may get another reply.
     generation: u64,
     /// By worker: the generation in which it was told to wait.
@@ -66,6 +68,7 @@ impl Dispatcher {
             workers: workers.iter().copied().map(WorkerState::new).collect(),
             backups: Backups::default(),
             stopped: false,
+            open: false,
             generation: 0,
             waits: vec![None; workers.len()],
             waiting: 0,
@@ -112,7 +115,8 @@ impl Dispatcher {
             self.waiting -= 1;
         }
         let (out, free) = (self.ledger.out(), self.ledger.free());
-        if self.stopped || self.workers[worker].lost || free.count() + out == 0 {
+        let done = free.count() + out == 0 && !self.open;
+        if self.stopped || self.workers[worker].lost || done {
             return Reply::End;
         }
         if free.count() == 0 {
@@ -162,7 +166,7 @@ impl Dispatcher {
     fn wait(&mut self, worker: usize, until: f64) -> Reply {
         self.waits[worker] = Some(self.generation);
         self.waiting += 1;
-        if self.ledger.out() > 0 || self.waiting < self.living {
+        if self.ledger.out() > 0 || self.waiting < self.living || self.open {
             return Reply::Wait(until);
         }
         if !self.asked_again {
@@ -219,6 +223,23 @@ impl Dispatcher {
         self.scheduler.learn(worker, &state);
         let kept = self.ledger.lose(worker);
         self.backups.lost(worker, &kept);
+        self.renew();
+    }
+
+    /// Whether every task is committed or has failed, and none is added.
+    pub fn is_settled(&self) -> bool {
+        self.ledger.is_settled() && !self.open
+    }
+
+    /// Says whether tasks may be added, for which workers wait.
+    pub fn open(&mut self, open: bool) {
+        self.open = open;
+        self.renew();
+    }
+
+    /// Adds so many tasks.
+    pub fn add(&mut self, tasks: u64) {
+        self.ledger.add(tasks);
         self.renew();
     }
 

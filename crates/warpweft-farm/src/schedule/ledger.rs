@@ -42,6 +42,13 @@ impl Ledger {
         }
     }
 
+    /// So many more, all free.
+    pub fn add(&mut self, tasks: u64) {
+        let end = self.tasks.saturating_add(tasks);
+        self.free.insert(self.tasks..end);
+        self.tasks = end;
+    }
+
     /// Those that no worker has or had.
     pub fn free(&self) -> &Ranges {
         &self.free

@@ -109,7 +109,7 @@ impl Master {
     ) -> Result<u64> {
         self.changing(|dispatcher| {
             let settled = dispatcher.settle(worker, range, failed);
-            if dispatcher.ledger().is_settled() {
+            if dispatcher.is_settled() {
                 self.over.store(true, Ordering::Relaxed);
             }
             settled
@@ -119,6 +119,21 @@ impl Master {
     /// `worker` is gone: what is out to it alone is free again.
     pub fn lose(&self, worker: usize) {
         self.changing(|dispatcher| dispatcher.lose(worker));
+    }
+
+    /// Tasks may be added: workers wait for them.
+    pub fn open(&self) {
+        self.changing(|dispatcher| dispatcher.open(true));
+    }
+
+    /// No more tasks are added.
+    pub fn close(&self) {
+        self.changing(|dispatcher| dispatcher.open(false));
+    }
+
+    /// Adds so many tasks, in an open farm.
+    pub fn add(&self, tasks: u64) {
+        self.changing(|dispatcher| dispatcher.add(tasks));
     }
 
     /// No more chunks are given, and no worker waits any longer.

@@ -4,8 +4,17 @@ use std::ops::Range;
 
 use warpweft_core::error::{Error, Result};
 
-/// Takes the outputs of these tasks, packed, one after another.
-pub type Sink<'a> = dyn FnMut(Range<u64>, &[u8]) -> Result<()> + 'a;
+/// Takes what these tasks came to, once for each.
+pub type Sink<'a> = dyn FnMut(Range<u64>, Settled<'_>) -> Result<()> + 'a;
+
+/// What tasks next to one another came to.
+#[derive(Clone, Copy, Debug)]
+pub enum Settled<'a> {
+    /// Their outputs, packed, one after another.
+    Outputs(&'a [u8]),
+    /// One task failed, for this reason.
+    Failed(&'a str),
+}
 
 /// The bytes that so many outputs have, of the first ones; the last of them is that of the task before the one that is
 /// named.

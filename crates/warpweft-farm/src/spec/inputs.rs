@@ -29,6 +29,20 @@ impl<'a, I> Inputs<'a, I> {
     }
 }
 
+impl<'a, V: Sync> Inputs<'a, &'a V> {
+    /// References to the items of `slice`, which are not copied.
+    ///
+    /// ```
+    /// use warpweft::farm::Inputs;
+    ///
+    /// let words = vec!["one".to_string(), "three".to_string()];
+    /// assert_eq!(Inputs::borrowed(&words).at(1), &words[1]);
+    /// ```
+    pub fn borrowed(slice: &'a [V]) -> Self {
+        Self::by(slice.len() as u64, move |k| &slice[k as usize])
+    }
+}
+
 impl<'a, I: Clone + Sync> From<&'a [I]> for Inputs<'a, I> {
     fn from(inputs: &'a [I]) -> Self {
         Self::by(inputs.len() as u64, move |k| inputs[k as usize].clone())

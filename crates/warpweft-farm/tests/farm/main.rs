@@ -3,6 +3,7 @@
 mod cores;
 mod cuda;
 mod dying;
+mod feel;
 mod ranks;
 mod run_with;
 mod tasks;

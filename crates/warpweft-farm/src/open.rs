@@ -1,0 +1,269 @@
+//! Farms that take tasks while they run: each input that is submitted has a handle, from which its output comes.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::ops::Range;
+use std::pin::Pin;
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::thread::{Builder, JoinHandle};
+
+use crate::drive::Run;
+use crate::report::Outcome;
+use crate::run::unpacked;
+use crate::schedule::master::Master;
+use crate::spec::chunk::Settled;
+use crate::spec::inputs::Inputs;
+use crate::spec::task::Task;
+use crate::spec::{Farm, OnFailure};
+use warpweft_core::error::{Error, Result, no_thread};
+use warpweft_core::machine::Machine;
+
+/// A farm at work that takes tasks one by one, from [`Farm::open`]. It ends when it is closed or dropped, after its last
+/// task.
+pub struct Open<T: Task> {
+    intake: Arc<Intake<T>>,
+    master: Arc<Master>,
+    thread: Option<JoinHandle<Result<Outcome>>>,
+}
+
+/// The output of a task that was submitted: wait for it on a thread, or `.await` it.
+pub struct Handle<O> {
+    place: Arc<Place<O>>,
+}
+
+/// Inputs that are not done, and where their outputs are waited for.
+struct Intake<T: Task> {
+    pending: Mutex<Pending<T>>,
+}
+
+struct Pending<T: Task> {
+    /// The number of the next task.
+    next: u64,
+    tasks: HashMap<u64, Submitted<T>>,
+    /// Why nothing is taken any more.
+    over: Option<String>,
+}
+
+/// An input, and where its output is waited for.
+type Submitted<T> = (<T as Task>::Input, Arc<Place<<T as Task>::Output>>);
+
+/// Where an output is waited for.
+struct Place<O> {
+    state: Mutex<Waiting<O>>,
+    came: Condvar,
+}
+
+struct Waiting<O> {
+    output: Option<Result<O>>,
+    waker: Option<Waker>,
+}
+
+impl<T> Farm<T>
+where
+    T: Task<Input: Clone + Send> + Send + 'static,
+    T::Output: Send + 'static,
+{
+    /// Starts workers that run what is [submitted](Open::submit), by the target, threads and policy of `run`, in this
+    /// process. A task that fails is an error of its handle alone. Journals, which need to know all tasks, are
+    /// refused, and so are ranks.
+    ///
+    /// ```
+    /// use warpweft::farm::{Run, on_cores};
+    /// use warpweft::prelude::*;
+    ///
+    /// # fn main() -> warpweft::Result<()> {
+    /// let farm = Farm::of(on_cores(|k: u64| Ok(k * k))).open(&Machine::detect()?, &Run::default())?;
+    /// let handles = [3, 4].map(|k| farm.submit(k));
+    /// let [nine, sixteen] = handles.map(|handle| handle.wait());
+    /// assert_eq!((nine?, sixteen?), (9, 16));
+    /// assert_eq!(farm.close()?.report.done, 2);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Farm::run_into`], before the first task.
+    pub fn open(self, machine: &Machine, run: &Run<'_>) -> Result<Open<T>> {
+        if run.checkpoint.is_some() || run.net.is_some() {
+            let what = "a journal or ranks for a farm whose tasks come one by one";
+            return Err(Error::spec(what, "use `run_into` with all inputs"));
+        }
+        let pending = Pending { next: 0, tasks: HashMap::new(), over: None };
+        let intake = Arc::new(Intake { pending: Mutex::new(pending) });
+        let (send, opened) = channel();
+        let (farm, machine, taken) =
+            (self.on_failure(OnFailure::Skip), machine.clone(), intake.clone());
+        let (target, policy, threads, trace) =
+            (run.target, run.policy, run.threads, run.trace.clone());
+        let work = move || {
+            let run = Run { target, policy, threads, trace, ..Run::default() };
+            taken.work(&farm, &machine, &run, &send)
+        };
+        let spawned = Builder::new().name("farm".into()).spawn(work);
+        let thread = spawned.map_err(|error| no_thread("starting a farm", &error))?;
+        match opened.recv() {
+            Ok(master) => Ok(Open { intake, master, thread: Some(thread) }),
+            // It ended before: its error says why.
+            Err(_) => Err(joined(thread).err().unwrap_or_else(gone)),
+        }
+    }
+}
+
+impl<T: Task> Intake<T>
+where
+    T::Input: Clone + Send,
+    T::Output: Send,
+{
+    fn pending(&self) -> MutexGuard<'_, Pending<T>> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs the farm until it is closed, and fulfils handles.
+    fn work(
+        &self,
+        farm: &Farm<T>,
+        machine: &Machine,
+        run: &Run<'_>,
+        opened: &Sender<Arc<Master>>,
+    ) -> Result<Outcome> {
+        // Tasks are those whose inputs are there.
+        let inputs = Inputs::by(u64::MAX, |k| self.pending().tasks[&k].0.clone());
+        let mut sink = |range: Range<u64>, settled: Settled<'_>| match settled {
+            Settled::Outputs(outputs) => unpacked(range, outputs, &mut |k, output| {
+                self.fulfil(k, Ok(output));
+                Ok(())
+            }),
+            Settled::Failed(why) => {
+                let (task, what) = (range.start, why.to_string());
+                self.fulfil(task, Err(Error::Task { task, worker: "a worker".into(), what }));
+                Ok(())
+            }
+        };
+        let mut open = |master| drop(opened.send(master));
+        let outcome = farm.drive((&inputs, 0), machine, run, &mut sink, Some(&mut open));
+        let mut pending = self.pending();
+        let why = outcome.as_ref().err().map_or("the farm was closed".into(), ToString::to_string);
+        for (_, (_, place)) in pending.tasks.drain() {
+            place.fulfil(Err(ended(&why)));
+        }
+        pending.over = Some(why);
+        outcome
+    }
+
+    fn fulfil(&self, k: u64, output: Result<T::Output>) {
+        let task = self.pending().tasks.remove(&k);
+        if let Some((_, place)) = task {
+            place.fulfil(output);
+        }
+    }
+}
+
+impl<T: Task> Open<T>
+where
+    T::Input: Clone + Send,
+    T::Output: Send,
+{
+    /// Adds a task. Its number in errors and timelines is how many were submitted before.
+    pub fn submit(&self, input: T::Input) -> Handle<T::Output> {
+        let waiting = Mutex::new(Waiting { output: None, waker: None });
+        let place = Arc::new(Place { state: waiting, came: Condvar::new() });
+        let handle = Handle { place: place.clone() };
+        let mut pending = self.intake.pending();
+        if let Some(why) = &pending.over {
+            place.fulfil(Err(ended(why)));
+            return handle;
+        }
+        let number = pending.next;
+        pending.next += 1;
+        pending.tasks.insert(number, (input, place));
+        // Under the lock, so that numbers come in order.
+        self.master.add(1);
+        handle
+    }
+
+    /// Waits for all tasks, and says how the farm went.
+    ///
+    /// # Errors
+    /// What ended the farm, such as the loss of all workers.
+    pub fn close(mut self) -> Result<Outcome> {
+        self.master.close();
+        self.thread.take().map_or_else(|| Err(gone()), joined)
+    }
+}
+
+impl<T: Task> Drop for Open<T> {
+    fn drop(&mut self) {
+        self.master.close();
+        if let Some(thread) = self.thread.take() {
+            // Nobody is left to hear of an error but the handles, which have it.
+            drop(thread.join());
+        }
+    }
+}
+
+impl<O> Handle<O> {
+    /// Whether the task is done.
+    pub fn is_done(&self) -> bool {
+        self.place.state().output.is_some()
+    }
+
+    /// The output, once it is there.
+    ///
+    /// # Errors
+    /// [`Error::Task`] for a task that failed; what ended the farm before.
+    pub fn wait(self) -> Result<O> {
+        let mut state = self.place.state();
+        loop {
+            if let Some(output) = state.output.take() {
+                return output;
+            }
+            state = self.place.came.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+impl<O> Future for Handle<O> {
+    type Output = Result<O>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<O>> {
+        let mut state = self.place.state();
+        if let Some(output) = state.output.take() {
+            return Poll::Ready(output);
+        }
+        state.waker = Some(context.waker().clone());
+        Poll::Pending
+    }
+}
+
+impl<O> Place<O> {
+    fn state(&self) -> MutexGuard<'_, Waiting<O>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn fulfil(&self, output: Result<O>) {
+        let mut state = self.state();
+        state.output = Some(output);
+        let waker = state.waker.take();
+        drop(state);
+        self.came.notify_all();
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+}
+
+fn joined(thread: JoinHandle<Result<Outcome>>) -> Result<Outcome> {
+    thread.join().unwrap_or_else(|_| Err(gone()))
+}
+
+/// A farm whose thread panicked.
+fn gone() -> Error {
+    Error::spec("the thread of a farm panicked", "please report this")
+}
+
+/// A task of a farm that takes none any more.
+fn ended(why: &str) -> Error {
+    Error::spec(format!("a task was not run: {why}"), "submit it to another farm")
+}
