@@ -22,6 +22,10 @@ pub trait Word: DeviceType + Send + Sync + Default + PartialEq + fmt::Debug {
     fn load(from: &Self::Atomic) -> Self;
     #[doc(hidden)]
     fn store(to: &Self::Atomic, value: Self);
+    #[doc(hidden)]
+    fn put(self, to: &mut Vec<u8>);
+    #[doc(hidden)]
+    fn get(from: &[u8]) -> Self;
 }
 
 /// An integer word, which threads combine in one step.
@@ -55,6 +59,12 @@ macro_rules! words {
             fn store(to: &$atomic, value: Self) {
                 to.store(value.$bits(), Ordering::Relaxed);
             }
+            fn put(self, to: &mut Vec<u8>) {
+                to.extend_from_slice(&self.to_ne_bytes());
+            }
+            fn get(from: &[u8]) -> Self {
+                from.try_into().map(Self::from_ne_bytes).unwrap_or_default()
+            }
         }
     )*};
 }
@@ -72,6 +82,12 @@ macro_rules! counters {
             }
             fn store(to: &$atomic, value: Self) {
                 to.store(value, Ordering::Relaxed);
+            }
+            fn put(self, to: &mut Vec<u8>) {
+                to.extend_from_slice(&self.to_ne_bytes());
+            }
+            fn get(from: &[u8]) -> Self {
+                from.try_into().map(Self::from_ne_bytes).unwrap_or_default()
             }
         }
         impl Counter for $t {
@@ -163,6 +179,12 @@ pub(super) trait AnyBuffer: Send + Sync {
     fn word(&self) -> (TypeId, &'static str);
     /// A copy for a run, a `Arc<Shared<T>>`.
     fn shared(&self) -> Arc<dyn Any + Send + Sync>;
+    /// The number of words.
+    fn len(&self) -> usize;
+    /// The words as bytes, for a device.
+    fn bytes(&self) -> Vec<u8>;
+    /// A buffer with the words that a device has left, a `Arc<Shared<T>>`.
+    fn restored(&self, bytes: &[u8]) -> Arc<dyn Any + Send + Sync>;
 }
 
 /// What a buffer holds before a run.
@@ -175,6 +197,20 @@ impl<T: Word> AnyBuffer for Initial<T> {
 
     fn shared(&self) -> Arc<dyn Any + Send + Sync> {
         Arc::new(Shared::new(self.0.iter().copied()))
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(size_of_val(&self.0[..]));
+        self.0.iter().for_each(|word| word.put(&mut bytes));
+        bytes
+    }
+
+    fn restored(&self, bytes: &[u8]) -> Arc<dyn Any + Send + Sync> {
+        Arc::new(Shared::new(bytes.chunks_exact(size_of::<T>()).map(T::get)))
     }
 }
 

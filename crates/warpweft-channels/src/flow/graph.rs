@@ -3,6 +3,7 @@
 use std::any::{Any, TypeId, type_name};
 
 use super::buffer::{AnyBuffer, Initial, Word};
+use super::bytes::{bytes_of, shown, values_of};
 use super::cpu::Queues;
 use super::handle::{BufferId, ChannelId, Item};
 use super::kernel::ChannelKernel;
@@ -90,6 +91,14 @@ pub(super) trait AnyItems: Send + Sync {
     fn leveled(&self) -> Box<dyn Any>;
     /// The items of such a vector.
     fn without_levels(&self, leveled: &dyn Any) -> Box<dyn Any + Send>;
+    /// Bytes of an item.
+    fn item_bytes(&self) -> usize;
+    /// These as bytes, for a device.
+    fn bytes(&self) -> &[u8];
+    /// These, and the items that a device has left as bytes.
+    fn with_bytes(&self, bytes: &[u8]) -> Box<dyn Any + Send>;
+    /// An item that a device has left, as text.
+    fn shown(&self, bytes: &[u8]) -> String;
 }
 
 pub(super) struct First<T>(pub Vec<T>);
@@ -121,6 +130,26 @@ impl<T: Item> AnyItems for First<T> {
         let items = leveled.downcast_ref::<Leveled<T>>();
         let items = items.into_iter().flatten().map(|&(item, _)| item);
         Box::new(items.collect::<Vec<T>>())
+    }
+
+    fn item_bytes(&self) -> usize {
+        size_of::<T>()
+    }
+
+    fn bytes(&self) -> &[u8] {
+        bytes_of(&self.0)
+    }
+
+    fn with_bytes(&self, bytes: &[u8]) -> Box<dyn Any + Send> {
+        let mut all = self.0.clone();
+        // SAFETY: a kernel has written items of this type, whose layout both languages share.
+        all.extend(unsafe { values_of::<T>(bytes) });
+        Box::new(all)
+    }
+
+    fn shown(&self, bytes: &[u8]) -> String {
+        // SAFETY: as above.
+        unsafe { values_of::<T>(bytes) }.first().map(shown).unwrap_or_default()
     }
 }
 

@@ -13,7 +13,9 @@
 //! Not for calls that wait for one another's values: see [`Channels`](crate::Channels).
 
 mod buffer;
+mod bytes;
 pub mod cpu;
+pub mod cuda;
 mod graph;
 mod handle;
 mod kernel;
@@ -27,10 +29,11 @@ mod run;
 
 pub use buffer::{Counter, HostBuffers, Shared, Word};
 pub use cpu::FlowCpuExecutor;
+pub use cuda::FlowGpuExecutor;
 pub use graph::{FlowGraph, MAX_CAPACITY, MAX_ITEM_BYTES, MAX_LEVELS};
 pub use handle::{BufferId, ChannelId, Item};
 pub use kernel::{BufferUse, ChannelKernel, Edge, Out, PortVisitor};
-pub use policy::{FlowCpuPolicy, FlowPolicy};
+pub use policy::{FlowCpuPolicy, FlowGpuPolicy, FlowPolicy};
 pub use reference::reference;
 pub use results::{ChannelCounts, Results};
 pub use run::{FlowPattern, Run};
@@ -43,5 +46,5 @@ use warpweft_core::element::Unit;
 /// What translated kernels find in C++: outputs and buffers.
 #[doc(hidden)]
 pub fn define_ports(unit: &mut Unit) {
-    unit.define("channel-flow ports", "flow_ports", |_, _| include_str!("ports.cuh").into());
+    unit.define("channel-flow ports", "flow_ports", |_, _| include_str!("cuda/ports.cuh").into());
 }

@@ -1,5 +1,6 @@
 //! Kernels of a graph, whatever their types.
 
+use super::bytes::bytes_of;
 use super::cpu::{Consumer, Flow, Step};
 use super::kernel::{BufferUse, ChannelKernel, Edge};
 use super::reference::{Queue, consume};
@@ -20,8 +21,9 @@ pub(super) trait Node: Send + Sync {
     /// What a worker of the cores fires.
     fn consumer<'f>(&'f self, flow: &'f Flow<'f>, kernel: usize) -> Box<dyn Step + 'f>;
     /// As [`ChannelKernel::cuda`].
-    #[expect(dead_code, reason = "the executor on GPUs uses it")]
     fn cuda(&self, unit: &mut Unit) -> String;
+    /// The kernel's constants and handles as a device has them.
+    fn bytes(&self) -> &[u8];
 }
 
 pub(super) struct NodeOf<K>(pub K);
@@ -53,5 +55,9 @@ impl<K: ChannelKernel> Node for NodeOf<K> {
 
     fn cuda(&self, unit: &mut Unit) -> String {
         K::cuda(unit)
+    }
+
+    fn bytes(&self) -> &[u8] {
+        bytes_of(std::slice::from_ref(&self.0))
     }
 }

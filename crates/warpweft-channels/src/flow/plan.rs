@@ -115,6 +115,33 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// The error of a run in which nothing can fire, with what each channel's group holds.
+    pub(super) fn stuck(
+        &self,
+        graph: &FlowGraph,
+        pending: usize,
+        held: impl Iterator<Item = (usize, usize)>,
+    ) -> Error {
+        let states = held.map(|(channel, held)| {
+            let group = &self.groups[self.group_of[channel].unwrap_or_default()];
+            let levels = match group.levels {
+                1 => String::new(),
+                levels => format!(" in each of {levels} levels"),
+            };
+            let name = &graph.channels[channel].name;
+            format!("`{name}` holds {held} of {}{levels}", group.capacity)
+        });
+        Error::spec(
+            format!(
+                "no kernel can fire: {pending} items are left and the channels are full: {}",
+                states.collect::<Vec<_>>().join(", ")
+            ),
+            "make the channels of the cycle a `channel_stack`, or larger",
+        )
+    }
+}
+
 /// The channels that are one kernel away from each.
 fn successors(graph: &FlowGraph) -> Vec<Vec<usize>> {
     let mut next = vec![Vec::new(); graph.channels.len()];

@@ -10,6 +10,8 @@ use warpweft_core::error::{Error, Result};
 pub enum FlowPolicy {
     /// On the cores.
     Cpu(FlowCpuPolicy),
+    /// On one NVIDIA GPU.
+    Gpu(FlowGpuPolicy),
 }
 
 impl FlowPolicy {
@@ -45,6 +47,46 @@ impl FlowCpuPolicy {
         }
         if batch == 0 || batch > 1 << 16 {
             return Err(Error::spec(format!("batches of {batch} items"), "take 1 to 65536"));
+        }
+        Ok(())
+    }
+}
+
+/// How a GPU runs a graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct FlowGpuPolicy {
+    /// Warps of an SM at most, a multiple of 4; fewer where registers leave no room for them.
+    pub warps: u32,
+    /// Blocks of 4 warps at most, on the whole device; 0 for as many as it holds.
+    pub blocks: u32,
+    /// Items that the device collects for the host before it stops and hands them over, a channel.
+    pub collected: usize,
+}
+
+impl Default for FlowGpuPolicy {
+    fn default() -> Self {
+        Self { warps: 8, blocks: 0, collected: 1 << 20 }
+    }
+}
+
+impl FlowGpuPolicy {
+    /// Whether there is such a policy.
+    ///
+    /// # Errors
+    /// Numbers out of range.
+    pub fn check(&self) -> Result<()> {
+        let Self { warps, collected, .. } = *self;
+        if warps == 0 || warps % 4 != 0 || warps > 64 {
+            return Err(Error::spec(
+                format!("{warps} warps of an SM"),
+                "take a multiple of 4 up to 64",
+            ));
+        }
+        if !(1..=1 << 28).contains(&collected) {
+            return Err(Error::spec(
+                format!("{collected} items collected for the host"),
+                "take 1 to 268435456",
+            ));
         }
         Ok(())
     }

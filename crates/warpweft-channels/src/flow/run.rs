@@ -1,15 +1,16 @@
-//! A channel-flow graph on whatever the machine has. Not here: how it runs there (`cpu`).
+//! A channel-flow graph on whatever the machine has. Not here: how it runs there (`cpu`, `cuda`).
 
 use std::convert::Infallible;
 
 use super::cpu::FlowCpuExecutor;
+use super::cuda::FlowGpuExecutor;
 use super::graph::FlowGraph;
-use super::policy::{FlowCpuPolicy, FlowPolicy};
+use super::policy::{FlowCpuPolicy, FlowGpuPolicy, FlowPolicy};
 use super::results::Results;
 use warpweft_core::error::{Error, Result};
 use warpweft_core::machine::Machine;
 use warpweft_core::report::Report;
-use warpweft_core::run::{Auto, Pattern, Suits};
+use warpweft_core::run::{Auto, Devices, Pattern, Suits, Watch};
 
 /// How to run a graph, where the defaults will not do: [`warpweft_core::run::Run`] of graphs. They run on one device and
 /// in one process; there is no checkpoint.
@@ -27,6 +28,7 @@ impl Pattern for FlowPattern {
     fn suits(policy: &FlowPolicy) -> Suits {
         match policy {
             FlowPolicy::Cpu(_) => Suits::Cores,
+            FlowPolicy::Gpu(_) => Suits::Gpus,
         }
     }
 }
@@ -57,27 +59,57 @@ impl FlowGraph {
         let first: usize = self.channels.iter().map(|channel| channel.first.len()).sum();
         let watch = run.watch(first as u64, "first items");
         watch.check()?;
-        let threads = match (devices.threads, &devices.gpus[..]) {
-            (Some(threads), []) => threads,
-            // Nobody has named the GPU.
-            (None, [_]) if devices.automatic => {
-                run.threads.unwrap_or_else(|| machine.cpu.threads())
+        // On GPUs a graph runs where they are named.
+        let devices = match devices.automatic && run.policy.is_none() {
+            true => Devices {
+                threads: Some(run.threads.unwrap_or_else(|| machine.cpu.threads())),
+                gpus: Vec::new(),
+                ..devices
+            },
+            false => devices,
+        };
+        let (results, mut report, notes) = match self.on(machine, &devices, run, &watch) {
+            Ok((results, report)) => (results, report, devices.notes),
+            Err(error) => {
+                let devices = devices.instead(error, machine, run)?;
+                let (results, report) = self.on(machine, &devices, run, &watch)?;
+                (results, report, devices.notes)
+            }
+        };
+        watch.ended()?;
+        report.notes.extend(notes);
+        Ok((results, report))
+    }
+
+    fn on(
+        &self,
+        machine: &Machine,
+        devices: &Devices<'_>,
+        run: &Run<'_>,
+        watch: &Watch<'_>,
+    ) -> Result<(Results, Report)> {
+        let trace = run.trace.as_deref();
+        match (devices.threads, &devices.gpus[..], run.policy) {
+            (Some(threads), [], policy) => {
+                let policy = match policy {
+                    Some(FlowPolicy::Cpu(policy)) => {
+                        FlowCpuPolicy { threads: run.threads.unwrap_or(policy.threads), ..policy }
+                    }
+                    _ => FlowCpuPolicy::of(threads),
+                };
+                FlowCpuExecutor::new(machine, policy)?.run_watched(self, watch, trace)
+            }
+            (None, [gpu], policy) => {
+                let policy = match policy {
+                    Some(FlowPolicy::Gpu(policy)) => policy,
+                    _ => FlowGpuPolicy::default(),
+                };
+                FlowGpuExecutor::new(&gpu.device()?, policy)?.run_watched(self, watch, trace)
             }
             _ => {
-                let help = "name the cores (`Target::Cpu`): graphs do not run on GPUs yet";
-                return Err(Error::spec(format!("a channel-flow graph on {}", run.target), help));
+                let help = "name the cores or one GPU: graphs run on one device so far";
+                Err(Error::spec(format!("a channel-flow graph on {}", run.target), help))
             }
-        };
-        let policy = match run.policy {
-            Some(FlowPolicy::Cpu(policy)) => {
-                FlowCpuPolicy { threads: run.threads.unwrap_or(policy.threads), ..policy }
-            }
-            None => FlowCpuPolicy::of(threads),
-        };
-        let mut executor = FlowCpuExecutor::new(machine, policy)?;
-        let (results, mut report) = executor.run_watched(self, &watch, run.trace.as_deref())?;
-        watch.ended()?;
-        report.notes.extend(devices.notes);
-        Ok((results, report))
+        }
     }
 }

@@ -4,6 +4,7 @@
 pub mod apps;
 pub mod channels;
 pub mod farm;
+pub mod flow;
 mod sample;
 pub mod stencil;
 pub mod wavefront;

@@ -37,8 +37,12 @@ fn a_sample_of_every_suite_fits_into_its_time_and_says_how_many_of_how_many_it_r
 fn all_runs_every_case() {
     let text = warpweft("verify channels --all --verbose").fine();
     assert!(text.contains("  ran 12 of 12 cases\n"), "{text}");
+    assert!(
+        text.contains("channel-flow graphs on") && text.contains("  ran 19 of 19 cases\n"),
+        "{text}"
+    );
     let [passed, failed, _] = totals(&text);
-    assert!(passed >= 24 && failed == 0, "{text}");
+    assert!(passed >= 43 && failed == 0, "{text}");
 }
 
 #[test]

@@ -103,14 +103,11 @@ fn locals(lower: &mut Lower<'_>, shape: &Shape) -> (String, String) {
     (outs, lets)
 }
 
-/// The function that shows all outputs with their channels.
+/// The function that shows all outputs with their numbers.
 fn visits(shape: &Shape) -> String {
-    let each = shape.outs().enumerate();
-    let each: String = each
-        .map(|(number, (parameter, _))| {
-            format!(" visit({}, outs._{number});", shape::member(&parameter.named))
-        })
-        .collect();
+    let each = 0..shape.outs().count();
+    let each: String =
+        each.map(|number| format!(" visit(ww::number<{number}>{{}}, outs._{number});")).collect();
     format!(
         "  template<class Visit> WW_FN void each(Outs& outs, Visit&& visit) const {{{each} }}\n  \
          static constexpr ww::u32 OUTS = {};\n",

@@ -3,13 +3,13 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::flow::{Flow, Queues};
+use crate::flow::bytes::shown;
 use crate::flow::handle::{ChannelId, Item};
 use crate::flow::kernel::{ChannelKernel, Out, PortVisitor};
 use crate::flow::plan::Needs;
 use crate::flow::reference::{too_deep, too_many};
 use crate::flow::results::ChannelCounts;
 use warpweft_core::cpu::panic_text;
-use warpweft_core::element::Unit;
 use warpweft_core::error::Error;
 
 /// Where a firing gets its items.
@@ -161,11 +161,6 @@ impl<'f, K: ChannelKernel> Consumer<'f, K> {
             credits.give(std::mem::take(&mut held[*own]));
         }
     }
-}
-
-/// An item as text: what C++ would write, without its prefixes.
-fn shown<T: Item>(item: &T) -> String {
-    item.cuda_value(&mut Unit::new()).replace("ww::", "").replace("_ww", "")
 }
 
 impl<K: ChannelKernel> Step for Consumer<'_, K> {

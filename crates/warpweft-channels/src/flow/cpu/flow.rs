@@ -196,26 +196,10 @@ impl<'f> Flow<'f> {
 
     /// The error of a graph in which nothing can fire, with the state of every channel.
     fn stuck(&self) -> Error {
-        let states = self.plan.order.iter().map(|&channel| {
-            let group = self.plan.group_of[channel].unwrap_or_default();
-            let credits = &self.credits[group];
-            let held: usize = credits.iter().map(Credits::taken).sum();
-            let capacity = self.plan.groups[group].capacity;
-            let name = &self.graph.channels[channel].name;
-            let levels = match credits.len() {
-                1 => String::new(),
-                levels => format!(" in each of {levels} levels"),
-            };
-            format!("`{name}` holds {held} of {capacity}{levels}")
+        let held = self.plan.order.iter().map(|&channel| {
+            let credits = &self.credits[self.plan.group_of[channel].unwrap_or_default()];
+            (channel, credits.iter().map(Credits::taken).sum())
         });
-        let states: Vec<_> = states.collect();
-        Error::spec(
-            format!(
-                "no kernel can fire: {} items are left and the channels are full: {}",
-                self.pending.load(Ordering::Relaxed),
-                states.join(", ")
-            ),
-            "make the channels of the cycle a `channel_stack`, or larger",
-        )
+        self.plan.stuck(self.graph, self.pending.load(Ordering::Relaxed), held)
     }
 }

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use std::time::SystemTime;
 
 use warpweft::Result;
+use warpweft::channels::flow::{FlowCpuExecutor, FlowCpuPolicy, FlowGpuExecutor, FlowGpuPolicy};
 use warpweft::channels::{self, StacksPolicy};
 use warpweft::cpu::Pool;
 use warpweft::cuda::Device;
@@ -16,12 +17,12 @@ use warpweft::wavefront::cuda::CudaExecutor;
 use warpweft::wavefront::cuda::scan::ScanExecutor;
 use warpweft::wavefront::cuda::tiles::TileExecutor;
 use warpweft::wavefront::{CpuPolicy, CudaPolicy, Keep, Method, TilePolicy};
-use warpweft_lab::conformance::farm;
 use warpweft_lab::conformance::stencil::{
     Case, OnCores, OnGpu, OnSubdomains, Outcome, Subject, conformance_picked,
 };
 use warpweft_lab::conformance::wavefront::{self as waves, KEEPS, Runs, suite_picked};
-use warpweft_lab::conformance::{apps, channels as calls};
+use warpweft_lab::conformance::{Pick, farm};
+use warpweft_lab::conformance::{apps, channels as calls, flow};
 use warpweft_terminal::output::{fail, say};
 
 use budget::Budget;
@@ -127,7 +128,7 @@ impl Pattern {
             Self::Stencil => STENCIL * (1 + gpus + gpus.min(1)) as f64,
             Self::Wavefront => (1 + gpus * (3 + Method::ALL.len())) as f64,
             Self::Farm => 1.0,
-            Self::Channels => (2 + 2 * gpus) as f64,
+            Self::Channels => (3 + 3 * gpus) as f64,
         }
     }
 }
@@ -224,6 +225,7 @@ impl Verification {
                 Err(error) => self.fails(&name, 1.0, error.to_string()),
             }
         }
+        self.flow(machine);
         if machine.gpus.is_empty() {
             self.skips("channels on GPUs", 0.0, "no GPU".into());
         }
@@ -246,9 +248,39 @@ impl Verification {
 
     /// Every function's calls on `executor`.
     fn calls(&mut self, name: &str, mut executor: impl calls::Subject) {
+        self.cases(name, &mut |pick| calls::suite_picked(&mut executor, pick));
+    }
+
+    /// Channel-flow graphs on cores and GPUs.
+    fn flow(&mut self, machine: &Machine) {
+        let threads = machine.cpu.threads();
+        let name = format!("channel-flow graphs on {}", machine.cpu.label(threads));
+        match FlowCpuExecutor::new(machine, FlowCpuPolicy::of(threads)) {
+            Ok(mut executor) => {
+                self.cases(&name, &mut |pick| flow::suite_picked(&mut executor, pick));
+            }
+            Err(error) => self.fails(&name, 1.0, error.to_string()),
+        }
+        for gpu in &machine.gpus {
+            let name = format!("channel-flow graphs on {}", gpu.label());
+            let opened = || {
+                warpweft::cuda::compiler()?;
+                FlowGpuExecutor::new(&gpu.device()?, FlowGpuPolicy::default())
+            };
+            match opened() {
+                Ok(mut executor) => {
+                    self.cases(&name, &mut |pick| flow::suite_picked(&mut executor, pick));
+                }
+                Err(error) => self.skips(&name, 1.0, error.to_string()),
+            }
+        }
+    }
+
+    /// The cases of a suite.
+    fn cases(&mut self, name: &str, run: &mut dyn FnMut(&mut Pick<'_>) -> Vec<calls::Case>) {
         let verbose = self.verbose;
         self.budget.run(name, 1.0, &mut self.count, |pick, count| {
-            for calls::Case { name, failure } in calls::suite_picked(&mut executor, pick) {
+            for calls::Case { name, failure } in run(pick) {
                 if verbose && failure.is_none() {
                     say(&format!("  passed  {name}"));
                 }

@@ -1,5 +1,8 @@
 // What a translated kernel of a channel-flow graph sees: its outputs and the buffers that all firings share.
 namespace ww {
+// The number of an output.
+template<u32 N> struct number { static constexpr u32 value = N; };
+
 // An output of one firing: at most N items of each lane, which the scheduler moves to the channel after the call.
 template<class T, u32 N> struct out {
   using Item = T;

@@ -1,0 +1,242 @@
+//! Runs a graph on one GPU: items and buffers in, launches until all items are consumed, results out.
+
+use std::time::{Duration, Instant};
+
+use super::launch::{COUNTS, Memory, Record, status};
+use super::layout::Layout;
+use super::text::{WARPS, options, source};
+use crate::flow::buffer::HostBuffers;
+use crate::flow::graph::FlowGraph;
+use crate::flow::plan::Plan;
+use crate::flow::policy::{FlowGpuPolicy, FlowPolicy};
+use crate::flow::reference::{too_deep, too_many};
+use crate::flow::report::report;
+use crate::flow::results::{ChannelCounts, Results};
+use warpweft_core::cuda::{Device, Event, Kernel, Module, Stream, Watchdog, compile};
+use warpweft_core::element::Unit;
+use warpweft_core::error::{Error, Result};
+use warpweft_core::report::Report;
+use warpweft_core::run::Watch;
+use warpweft_core::trace::Trace;
+
+/// How long nothing may fire before the run counts as stuck.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// How long a launch may take.
+const LIMIT: Duration = Duration::from_secs(24 * 3600);
+
+/// Graphs on one GPU.
+pub struct FlowGpuExecutor {
+    device: Device,
+    stream: Stream,
+    watchdog: Watchdog,
+    policy: FlowGpuPolicy,
+    /// The kernel of the last graph, which the next run of the same graph uses again.
+    loaded: Option<Loaded>,
+}
+
+struct Loaded {
+    text: String,
+    unit: Unit,
+    kernel: Kernel,
+    blocks: u32,
+}
+
+impl FlowGpuExecutor {
+    /// On `device`.
+    ///
+    /// # Errors
+    /// As [`FlowGpuPolicy::check`]; the driver's.
+    pub fn new(device: &Device, policy: FlowGpuPolicy) -> Result<Self> {
+        policy.check()?;
+        Ok(Self {
+            device: *device,
+            stream: Stream::new(device)?,
+            watchdog: Watchdog::new(device, PATIENCE)?,
+            policy,
+            loaded: None,
+        })
+    }
+
+    /// Runs `graph` until all items are consumed.
+    ///
+    /// # Errors
+    /// As [`FlowGraph::check`]; more items than a kernel declares; items deeper than the levels; what a kernel faults
+    /// for; channels in which nothing can fire; too little memory; the compiler's and the driver's.
+    pub fn run(&mut self, graph: &FlowGraph) -> Result<(Results, Report)> {
+        self.run_watched(graph, &Watch::default(), None)
+    }
+
+    /// Compiles the kernel of `graph`, unless the last run was of the same.
+    fn prepare(&mut self, graph: &FlowGraph, plan: &Plan, layout: &Layout) -> Result<()> {
+        let (text, unit) = source(graph, plan, layout, WARPS);
+        if self.loaded.as_ref().is_some_and(|loaded| loaded.text == text) {
+            return Ok(());
+        }
+        let cubin = compile(&text, "channels_flow", &self.device.arch()?, &options())?;
+        let kernel = Module::load(&self.device, &cubin)?.kernel("channels_flow")?;
+        let fitting = kernel.blocks_per_sm(32 * WARPS, 0)?.max(1);
+        let all = fitting.min(self.policy.warps / WARPS).max(1) * self.device.sms()?;
+        let blocks = if self.policy.blocks == 0 { all } else { all.min(self.policy.blocks) };
+        self.loaded = Some(Loaded { text, unit, kernel, blocks });
+        Ok(())
+    }
+
+    /// As [`FlowGpuExecutor::run`], until `watch` says to end: the host then sets a word that warps read between firings.
+    pub(in crate::flow) fn run_watched(
+        &mut self,
+        graph: &FlowGraph,
+        watch: &Watch<'_>,
+        trace: Option<&Trace>,
+    ) -> Result<(Results, Report)> {
+        let begin = Instant::now();
+        let plan = graph.plan()?;
+        let layout = Layout::of(graph, &plan, self.policy.collected)?;
+        self.prepare(graph, &plan, &layout)?;
+        let Some(Loaded { unit, kernel, blocks, .. }) = &self.loaded else {
+            return Err(self.ended_with(u32::MAX));
+        };
+        let warps = (blocks * WARPS) as usize;
+        let memory = Memory::new(&self.device, &self.stream, graph, &layout, warps)?;
+        self.stream.synchronize()?;
+        let setup = begin.elapsed().as_secs_f64();
+        let mut sinks = vec![Vec::new(); graph.channels.len()];
+        let mut seconds = 0.0;
+        loop {
+            let from = Instant::now();
+            seconds += self.launch(&memory, (kernel, *blocks), &layout, watch)?;
+            if let Some(trace) = trace {
+                trace.add(self.device.label(), "channels_flow", from);
+            }
+            let record = memory.record(&self.stream)?;
+            match record.status {
+                status::RUNNING | status::DRAIN => {}
+                status::STOPPED => return Err(watch.interrupted()),
+                _ => return Err(self.failed(&record, (graph, &plan), (&layout, &memory), unit)?),
+            }
+            memory.drain(&self.stream, graph, &layout, &mut sinks)?;
+            if record.status == status::RUNNING {
+                break;
+            }
+        }
+        let channels = self.counted(graph, (&plan, &layout), &memory)?;
+        let words = memory.words(&self.stream, graph)?;
+        let buffers =
+            graph.buffers.iter().zip(&words).map(|(buffer, words)| buffer.restored(words));
+        let sinks = graph.channels.iter().zip(&sinks).map(|(channel, bytes)| {
+            channel.consumer.is_none().then(|| channel.first.with_bytes(bytes))
+        });
+        let results = Results::new(graph, sinks.collect(), HostBuffers(buffers.collect()), &[]);
+        let policy = FlowPolicy::Gpu(FlowGpuPolicy { blocks: *blocks, ..self.policy });
+        let devices = vec![self.device.label().to_string()];
+        let report = report(&channels, devices, [seconds, setup], policy.to_json());
+        Ok((results.counted(channels), report))
+    }
+
+    /// One launch; its seconds.
+    fn launch(
+        &self,
+        memory: &Memory,
+        (kernel, blocks): (&Kernel, u32),
+        layout: &Layout,
+        watch: &Watch<'_>,
+    ) -> Result<f64> {
+        let (device, stream) = (&self.device, &self.stream);
+        let (start, end) = (Event::new(device)?, Event::new(device)?);
+        self.watchdog.reset();
+        stream.record(&start)?;
+        let patience = PATIENCE.as_nanos() as u64;
+        memory.launch((kernel, stream), layout, (blocks, 32 * WARPS), patience)?;
+        stream.record(&end)?;
+        let (second, mut stopped) = (Stream::new(device)?, false);
+        let mut look = || {
+            if !stopped && watch.is_needed() && watch.look() {
+                stopped = true;
+                memory.stop(&second)?;
+            }
+            Ok(())
+        };
+        self.watchdog.wait_while(stream, LIMIT, &mut look)?;
+        start.seconds_until(&end)
+    }
+
+    /// What was counted at each channel.
+    fn counted(
+        &self,
+        graph: &FlowGraph,
+        (plan, layout): (&Plan, &Layout),
+        memory: &Memory,
+    ) -> Result<Vec<ChannelCounts>> {
+        let (counts, _) = memory.counts(&self.stream, graph.kernels.len())?;
+        let each = graph.channels.iter().map(|node| {
+            let name = node.name.clone();
+            let Some(kernel) = node.consumer else {
+                return ChannelCounts { name, ..ChannelCounts::default() };
+            };
+            let counts = &counts[kernel * COUNTS..][..COUNTS];
+            let capacity = layout.groups[plan.needs[kernel].own].capacity as u64;
+            let most = capacity.saturating_sub(counts[3]);
+            ChannelCounts { name, items: counts[0], firings: counts[1], yields: counts[2], most }
+        });
+        Ok(each.collect())
+    }
+
+    /// The error that a kernel's record stands for.
+    fn failed(
+        &self,
+        record: &Record,
+        (graph, plan): (&FlowGraph, &Plan),
+        (layout, memory): (&Layout, &Memory),
+        unit: &Unit,
+    ) -> Result<Error> {
+        let Some(kernel) = graph.kernels.get(record.kernel) else {
+            return Ok(self.ended_with(record.status));
+        };
+        let name = kernel.node.name();
+        Ok(match record.status {
+            status::TOO_MANY => {
+                let bound = kernel.node.edges().iter().map(|edge| edge.bound).max().unwrap_or(0);
+                too_many(name, bound, kernel.node.total())
+            }
+            status::TOO_DEEP => too_deep(name, plan.groups[plan.needs[record.kernel].own].levels),
+            status::FAULT => {
+                let item = graph.channels[kernel.input].first.shown(&record.item);
+                let site = unit.site_of(record.site);
+                let place = site
+                    .map_or_else(String::new, |site| format!(" at {}:{}", site.file, site.line));
+                Error::Element {
+                    place: format!("`{name}` for the item {item}{place}"),
+                    what: site.map_or("a fault", |site| site.what).into(),
+                }
+            }
+            status::STUCK => self.stuck((graph, plan), layout, memory)?,
+            other => self.ended_with(other),
+        })
+    }
+
+    /// The error of a graph in which nothing can fire, with the state of every channel.
+    fn stuck(
+        &self,
+        (graph, plan): (&FlowGraph, &Plan),
+        layout: &Layout,
+        memory: &Memory,
+    ) -> Result<Error> {
+        let (_, pending) = memory.counts(&self.stream, graph.kernels.len())?;
+        let credits = memory.credits(&self.stream, layout)?;
+        let held = plan.order.iter().map(|&channel| {
+            let group = layout.groups[layout.channels[channel].group];
+            let free = &credits[group.credits..][..group.levels];
+            let free: usize = free.iter().map(|&free| free as usize).sum();
+            (channel, (group.capacity * group.levels).saturating_sub(free))
+        });
+        Ok(plan.stuck(graph, pending as usize, held))
+    }
+
+    fn ended_with(&self, status: u32) -> Error {
+        Error::Device {
+            stage: "running a channel-flow graph".into(),
+            device: self.device.label().into(),
+            what: format!("the kernel ended with status {status}"),
+            hint: "please report this with the program and its policy".into(),
+        }
+    }
+}

@@ -1,0 +1,392 @@
+// A channel-flow graph in one persistent kernel: every warp fires the deepest channel that it can, 32 items at a time.
+//
+// Grid: a line of blocks; block: WW_WARPS warps, none of which waits for another of its block. Shared memory: counts, and a
+// word for the fault of each thread.
+//
+// A firing (ADR 34): takes credits for all that its items may emit; dispatches them; calls the kernel, one lane an item; takes
+// positions for what was emitted, with one atomic a channel and warp; writes, publishes; gives back unused credits. Without
+// credits for one item the firing is put off and counted as a yield. Warps look at 32 queues at once, in service order: the
+// deepest first, whole warps of items before the host's items before fewer than 32 (section 5.3, "deeper in the recursion").
+//
+// The host ends the kernel, and starts it again, when what it consumes has filled its buffer: between firings all state is in
+// memory. Nobody can fire: a warp that has found nothing for a while checks that no warp is firing, and that none has
+// fired since.
+//
+// Generated with the graph: `ww_channel<C>`, `ww_node<K>`, `ww_fetch` and the macros (text.rs).
+#include "queue.cuh"
+
+enum : u32 { RUNNING = 0, STOPPED = 1, DRAIN = 2, STUCK = 3, TOO_MANY = 4, TOO_DEEP = 5, FAULT = 6 };
+// Words of the record of an error: status, kernel, site, words of the item.
+constexpr u32 RECORD = 4;
+// Counts of a channel: items, firings, yields, least credits seen.
+constexpr u32 COUNTS = 4;
+constexpr u32 NONE = 0xffffffffu;
+
+struct ww_first { const unsigned char* items; u64 count; };
+struct ww_words { void* words; u64 count; };
+
+struct ww_arguments {
+    u32* queues;      // of each queue, in service order: tail, ready, head
+    u32* states;
+    u32* items;
+    u32* credits;     // of each level of each group
+    u32* taken;       // of each kernel: items of the host
+    u32* drained;     // of each channel of the host: items
+    u32* pending;     // items that are in channels or with the host
+    u32* record;
+    u32* activity;    // of each warp: twice the firings, and 1 while it fires
+    u64* counts;
+    u64 patience;     // nanoseconds
+    ww_first first[WW_KERNELS];      // of each kernel
+    void* host[WW_CHANNELS];         // of each channel of the host
+    ww_words buffers[WW_BUFFERS];
+    alignas(16) unsigned char nodes[WW_NODE_BYTES];
+};
+static_assert(sizeof(ww_arguments) == WW_ARGUMENTS_BYTES, "the host passes as many bytes");
+
+__shared__ u64 ww_counts[WW_KERNELS * COUNTS];
+
+// What a kernel's function sees.
+template<class Kernel> struct ww_firing {
+    const ww_arguments& a;
+    typename Kernel::Outs outs;
+    template<class T> WW_FN ww::shared<T> buffer(u32 number) const {
+        return {(T*)a.buffers[number].words, a.buffers[number].count};
+    }
+};
+
+// Where the items of a firing come from.
+struct ww_source { u32 level; bool host; };
+
+struct ww_warp {
+    const ww_arguments& a;
+    u32 lane;
+    u32* activity;
+
+    __device__ __forceinline__ u32 below(u32 mask) const { return __popc(mask & ((1u << lane) - 1u)); }
+    __device__ __forceinline__ u32* credit(u32 number) const { return a.credits + APART * number; }
+
+    template<u32 C> __device__ __forceinline__ auto queue(u32 level) const {
+        using Channel = ww_channel<C>;
+        const u32 number = Channel::QUEUE + (Channel::LEVELS - 1 - level) * Channel::STRIDE;
+        constexpr u64 elements = 1ull << Channel::SHIFT;
+        return ww_queue<Channel::SHIFT, Channel::WORDS>{a.queues + 3 * APART * number,
+            a.states + Channel::STATES + level * elements,
+            a.items + Channel::ITEMS + level * elements * Channel::WORDS};
+    }
+
+    // Takes `each` credits for as many of `most` items as there are. For how many.
+    __device__ __forceinline__ u32 reserve(u32 number, u32 each, u32 most) const {
+        if (each == 0 || most == 0) return most;
+        u32 got = 0;
+        if (lane == 0) {
+            i32 free = (i32)ww_load_relaxed(credit(number));
+            while (true) {
+                const u32 fit = free <= 0 ? 0 : min(most, (u32)free / each);
+                if (fit == 0) break;
+                free = (i32)ww_add_relaxed(credit(number), 0u - fit * each);
+                if (free >= (i32)(fit * each)) {
+                    got = fit;
+                    break;
+                }
+                ww_add_relaxed(credit(number), fit * each);
+            }
+        }
+        return __shfl_sync(ALL, got, 0);
+    }
+    __device__ __forceinline__ void give(u32 number, u32 count) const {
+        if (lane == 0 && count > 0) ww_add_relaxed(credit(number), count);
+    }
+
+    __device__ __forceinline__ void count(u32 kernel, u32 what, u64 more) const {
+        if (lane == 0) atomicAdd(&ww_counts[kernel * COUNTS + what], more);
+    }
+
+    // Ends the run; the first reason counts.
+    __device__ __forceinline__ bool end(u32 status, u32 kernel = 0, u32 site = 0) const {
+        if (ww_compare_relaxed(a.record, RUNNING, status) != RUNNING) return false;
+        a.record[1] = kernel;
+        a.record[2] = site;
+        return true;
+    }
+
+    // Fires kernel K with at most `most` items. Whether it did.
+    template<u32 K> __device__ __forceinline__ bool fire(ww_source from, u32 most) {
+        using Node = ww_node<K>;
+        using Group = ww_group<Node::OWN>;
+        constexpr u32 input = Node::INPUT;
+        constexpr bool leveled = Group::LEVELS > 1;
+        const u32 next = leveled ? from.level + 1 : 0;
+        const bool deeper = next < Group::LEVELS;
+        const u32 own_each = leveled || from.host ? Node::OWN_BOUND : Node::OWN_BOUND > 0 ? Node::OWN_BOUND - 1 : 0;
+
+        // Room for what they may emit, everywhere.
+        const u32 free = lane == 0 ? ww_load_relaxed(credit(Group::CREDITS + from.level)) : 0;
+        u32 room = deeper ? reserve(Group::CREDITS + next, own_each, most) : most;
+        u32 own_room = room;
+        Node::others([&](u32 number, u32 bound, bool to_host) {
+            if (room == 0) return;
+            const u32 got = reserve(number, bound, room);
+            if (to_host && got == 0 && lane == 0) end(DRAIN);
+            if (got < room) Node::others([&](u32 earlier, u32 other, bool) {
+                if (earlier < number) give(earlier, (room - got) * other);
+            });
+            room = got;
+        });
+        if (deeper) give(Group::CREDITS + next, (own_room - room) * own_each);
+        own_room = room;
+        if (room == 0) {
+            count(K, 2, 1);
+            return false;
+        }
+
+        // The items.
+        const auto in = queue<input>(from.level);
+        u32 first = 0, got = 0;
+        if (lane == 0) {
+            if (from.host) {
+                first = ww_add_relaxed(a.taken + APART * K, room);
+                const u32 all = (u32)a.first[K].count;
+                got = first < all ? min(room, all - first) : 0;
+            } else {
+                got = in.dispatch(room, first);
+            }
+        }
+        got = __shfl_sync(ALL, got, 0);
+        first = __shfl_sync(ALL, first, 0);
+        // Credits of the consumed items pass on to what they emit, or go back.
+        const bool passes = !leveled && Node::OWN_BOUND > 0;
+        const u32 held = deeper ? own_room * own_each + (passes && !from.host ? got : 0) : 0;
+        if (got == 0) {
+            if (deeper) give(Group::CREDITS + next, held);
+            Node::others([&](u32 number, u32 bound, bool) { give(number, room * bound); });
+            return false;
+        }
+        if (lane == 0) *(volatile u32*)activity += 1;
+        using Item = typename Node::Kernel::Item;
+        Item item;
+        const bool on = lane < got;
+        if (on) {
+            if (from.host) item = ((const Item*)a.first[K].items)[first + lane];
+            else item = in.template take<Item>(first + lane);
+        }
+        __syncwarp();
+        if (!from.host && !passes) give(Group::CREDITS + from.level, got);
+
+        // The calls.
+        const typename Node::Kernel& kernel = *(const typename Node::Kernel*)(a.nodes + Node::OFFSET);
+        ww_firing<typename Node::Kernel> firing{a};
+        if (on) kernel(item, firing);
+        __syncwarp();
+        if (!emitted_well<K>(kernel, firing.outs, item, on)) return true;
+        publish<K>(kernel, firing.outs, from.level, deeper, got, room, held);
+        count(K, 0, got);
+        count(K, 1, 1);
+        if (lane == 0) atomicMin(&ww_counts[K * COUNTS + 3], (u64)max((i32)free, 0));
+        if (lane == 0) *(volatile u32*)activity += 1;
+        return true;
+    }
+
+    // Whether no call faulted or emitted more than the kernel declares.
+    template<u32 K, class Kernel, class Outs, class Item>
+    __device__ __forceinline__ bool emitted_well(const Kernel& kernel, Outs& outs, const Item& item, bool on) {
+        u32 emitted = 0;
+        bool fits = true;
+        kernel.each(outs, [&](auto, auto& out) {
+            emitted += out.count;
+            fits = fits && !out.overflowed();
+        });
+        fits = fits && emitted <= ww_node<K>::TOTAL;
+        const u32 fault = on ? ww_fetch_fault() : 0;
+        if (!__any_sync(ALL, !fits || fault != 0)) return true;
+        if (fault != 0 && end(FAULT, K, fault)) {
+            u32 words[(sizeof(Item) + 3) / 4];
+            memcpy(words, &item, sizeof(Item));
+            for (u32 k = 0; k < sizeof(words) / 4; ++k) a.record[RECORD + k] = words[k];
+        }
+        if (!fits) end(TOO_MANY, K);
+        __syncwarp();
+        return false;
+    }
+
+    // Puts what was emitted into the channels, and gives back credits.
+    template<u32 K, class Kernel, class Outs>
+    __device__ __forceinline__ void publish(const Kernel& kernel, Outs& outs, u32 level, bool deeper, u32 got, u32 room, u32 held) {
+        using Node = ww_node<K>;
+        using Group = ww_group<Node::OWN>;
+        u32 totals[Kernel::OUTS + 1] = {}, own = 0, inside = 0;
+        kernel.each(outs, [&](auto number, auto& out) {
+            constexpr u32 J = decltype(number)::value;
+            u32 total = 0;
+            for (u32 k = 0; k < out.BOUND; ++k) {
+                const u32 mask = __ballot_sync(ALL, out.count > k);
+                if (mask == 0) break;
+                total += __popc(mask);
+            }
+            using Channel = ww_channel<Node::target(J)>;
+            totals[J] = total;
+            if (Channel::GROUP == Node::OWN) own += total;
+            if (!Channel::HOST) inside += total;
+        });
+        if (!deeper && own > 0) {
+            if (lane == 0) end(TOO_DEEP, K);
+            return;
+        }
+        // Before others can consume what comes.
+        if (lane == 0 && inside != got) ww_add_relaxed(a.pending, inside - got);
+        kernel.each(outs, [&](auto number, auto& out) {
+            constexpr u32 J = decltype(number)::value;
+            constexpr u32 C = Node::target(J);
+            if (totals[J] == 0) return;
+            if constexpr (ww_channel<C>::HOST) to_host<C>(out, totals[J]);
+            else to_queue(queue<C>(ww_channel<C>::GROUP == Node::OWN && Group::LEVELS > 1 ? level + 1 : 0), out, totals[J]);
+        });
+        if (deeper) give(Group::CREDITS + (Group::LEVELS > 1 ? level + 1 : 0), held - own);
+        Node::others([&](u32 number, u32 bound, bool) {
+            u32 used = 0;
+            kernel.each(outs, [&](auto other, auto&) {
+                constexpr u32 J = decltype(other)::value;
+                if (ww_group<ww_channel<Node::target(J)>::GROUP>::CREDITS == number) used += totals[J];
+            });
+            give(number, room * bound - used);
+        });
+    }
+
+    // Calls `put` for each item with its place: first items of all lanes, then second ones.
+    template<class Out, class Put> __device__ __forceinline__ void placed(Out& out, Put&& put) const {
+        u32 at = 0;
+        auto one = [&](u32 k) {
+            const u32 mask = __ballot_sync(ALL, out.count > k);
+            if (out.count > k) put(at + below(mask), out.items[k]);
+            at += __popc(mask);
+            return mask != 0;
+        };
+        if constexpr (Out::BOUND <= 8) {
+#pragma unroll
+            for (u32 k = 0; k < Out::BOUND; ++k) one(k);
+        } else {
+            for (u32 k = 0; k < Out::BOUND && one(k); ++k) {}
+        }
+        __syncwarp();
+    }
+
+    template<class Queue, class Out> __device__ __forceinline__ void to_queue(Queue to, Out& out, u32 total) const {
+        u32 first = 0;
+        if (lane == 0) first = ww_add_relaxed(to.tail(), total);
+        first = __shfl_sync(ALL, first, 0);
+        placed(out, [&](u32 at, const typename Out::Item& item) { to.write(first + at, item); });
+        placed(out, [&](u32 at, const typename Out::Item&) { to.publish(first + at); });
+        if (lane == 0) ww_add_relaxed(to.ready(), total);
+    }
+
+    template<u32 C, class Out> __device__ __forceinline__ void to_host(Out& out, u32 total) const {
+        u32 first = 0;
+        if (lane == 0) first = ww_add_relaxed(a.drained + APART * C, total);
+        first = __shfl_sync(ALL, first, 0);
+        using Item = typename Out::Item;
+        placed(out, [&](u32 at, const Item& item) { ((Item*)a.host[C])[first + at] = item; });
+    }
+
+    __device__ __forceinline__ bool dispatch(u32 kernel, ww_source from, u32 most) {
+        switch (kernel) {
+#define WW_CASE(k) case k: return fire<k>(from, most);
+            WW_EACH_KERNEL(WW_CASE)
+#undef WW_CASE
+        }
+        return false;
+    }
+
+    // Fires once, if anything can.
+    __device__ __forceinline__ bool step() {
+        constexpr u32 all = WW_QUEUES + WW_KERNELS;
+        for (u32 least = 32; least > 0; least = least == 32 ? 1 : 0) {
+            for (u32 base = 0; base < all; base += 32) {
+                const u32 mine = base + lane;
+                i32 items = 0;
+                u32 kernel = 0, level = 0;
+                if (mine < WW_QUEUES) {
+                    items = (i32)ww_load_relaxed(a.queues + 3 * APART * mine + APART);
+                    kernel = WW_SERVED[mine] >> 16;
+                    level = WW_SERVED[mine] & 0xffffu;
+                } else if (mine < all) {
+                    kernel = mine - WW_QUEUES;
+                    const u32 count = (u32)a.first[kernel].count;
+                    items = count > 0 ? (i32)(count - min(count, ww_load_relaxed(a.taken + APART * kernel))) : 0;
+                }
+                u32 mask = __ballot_sync(ALL, items >= (i32)least);
+                while (mask != 0) {
+                    const u32 best = __ffs(mask) - 1;
+                    mask &= mask - 1;
+                    const u32 most = min(32u, __shfl_sync(ALL, (u32)items, best));
+                    const ww_source from{__shfl_sync(ALL, level, best), base + best >= WW_QUEUES};
+                    if (dispatch(__shfl_sync(ALL, kernel, best), from, most)) return true;
+                }
+            }
+        }
+        return false;
+    }
+
+    // Whether no warp fires, and how often all have, by all lanes.
+    __device__ __forceinline__ bool idle(u64& fired) const {
+        const u32 warps = gridDim.x * WW_WARPS;
+        bool firing = false;
+        u32 sum = 0;
+        for (u32 warp = lane; warp < warps; warp += 32) {
+            const u32 seen = ww_load_relaxed(a.activity + warp);
+            firing = firing || seen % 2 == 1;
+            sum += seen;
+        }
+        for (u32 k = 16; k > 0; k /= 2) sum += __shfl_sync(ALL, sum, lane ^ k);
+        fired = sum;
+        return !__any_sync(ALL, firing);
+    }
+
+    __device__ __forceinline__ void run() {
+        u64 since = 0, fired = 0;
+        u32 turns = 0;
+        while (true) {
+            u32 status = 0, left = 0;
+            if (lane == 0) {
+                status = ww_load_relaxed(a.record);
+                left = ww_load_relaxed(a.pending);
+            }
+            if (__shfl_sync(ALL, status, 0) != RUNNING || __shfl_sync(ALL, left, 0) == 0) return;
+            if (step()) {
+                turns = 0;
+                continue;
+            }
+            turns = min(turns + 1, 64u);
+            __nanosleep(64 * turns);
+            // By one warp, and only now and then: it reads a word of every warp.
+            if (turns < 64 || blockIdx.x > 0 || threadIdx.x >= 32) continue;
+            u64 now = lane == 0 ? ww_nanoseconds() : 0;
+            now = ww_from_lane_0(now);
+            u64 seen = 0;
+            if (!idle(seen) || since == 0 || seen != fired) {
+                since = now;
+                fired = seen;
+            } else if (now - since > a.patience) {
+                if (lane == 0) end(STUCK);
+                return;
+            }
+        }
+    }
+
+    __device__ __forceinline__ u64 ww_from_lane_0(u64 value) const {
+        const u32 low = __shfl_sync(ALL, (u32)value, 0), high = __shfl_sync(ALL, (u32)(value >> 32), 0);
+        return (u64)high << 32 | low;
+    }
+};
+
+extern "C" __global__ void __launch_bounds__(32 * WW_WARPS) channels_flow(const __grid_constant__ ww_arguments a) {
+    ww_begin_faults();
+    for (u32 k = threadIdx.x; k < WW_KERNELS * COUNTS; k += 32 * WW_WARPS) ww_counts[k] = k % COUNTS == 3 ? ~0ull : 0;
+    __syncthreads();
+    ww_warp warp{a, threadIdx.x % 32, a.activity + blockIdx.x * WW_WARPS + threadIdx.x / 32};
+    warp.run();
+    __syncthreads();
+    for (u32 k = threadIdx.x; k < WW_KERNELS * COUNTS; k += 32 * WW_WARPS) {
+        if (k % COUNTS == 3) atomicMin(a.counts + k, ww_counts[k]);
+        else if (ww_counts[k] > 0) atomicAdd(a.counts + k, ww_counts[k]);
+    }
+}

@@ -1,0 +1,11 @@
+//! Channel-flow graphs on one GPU: a persistent kernel in which every warp fires what it can.
+
+mod executor;
+mod launch;
+mod layout;
+mod text;
+
+pub use executor::FlowGpuExecutor;
+pub use text::compile_check;
+#[doc(hidden)]
+pub use text::played;

@@ -1,0 +1,141 @@
+//! Graphs on a GPU: kernels compile without one; with one every graph gives what the reference gives.
+
+use std::time::{Duration, Instant};
+
+use warpweft::channels::flow::cuda::compile_check;
+use warpweft::channels::flow::{
+    FlowGpuExecutor, FlowGpuPolicy, FlowGraph, Out, Run, Shared, channel_kernel,
+};
+use warpweft::cuda::{Device, compiler};
+use warpweft::prelude::{Error, Machine};
+use warpweft::run::Target;
+use warpweft_lab::conformance::flow::{
+    Walker, fib_failure, fib_graph, random, random_failure, suite, walkers, walkers_failure,
+};
+
+#[test]
+fn kernels_compile_for_ampere_and_hopper() {
+    if let Err(error) = compiler() {
+        return println!("skipped: {error}");
+    }
+    for arch in ["sm_80", "sm_90"] {
+        compile_check(&fib_graph(4096, 24, 24).0, arch).unwrap();
+    }
+    compile_check(&walkers([10, 20], 9).0, "sm_90").unwrap();
+    compile_check(&random(5, 6).graph, "sm_90").unwrap();
+}
+
+fn device() -> Option<Device> {
+    match Device::open(0) {
+        Ok(device) => Some(device),
+        Err(error) => {
+            println!("skipped: {error}");
+            None
+        }
+    }
+}
+
+/// From all warps down to one block, and a buffer for the host that is always full.
+fn policies() -> [FlowGpuPolicy; 4] {
+    let usual = FlowGpuPolicy::default();
+    [
+        usual,
+        FlowGpuPolicy { blocks: 1, ..usual },
+        FlowGpuPolicy { warps: 32, ..usual },
+        FlowGpuPolicy { warps: 4, blocks: 3, collected: 1 },
+    ]
+}
+
+#[test]
+fn graphs_give_what_the_reference_gives() {
+    let Some(device) = device() else { return };
+    for policy in policies() {
+        let mut executor = FlowGpuExecutor::new(&device, policy).unwrap();
+        let failed: Vec<_> =
+            suite(&mut executor).into_iter().filter(|case| case.failure.is_some()).collect();
+        assert!(failed.is_empty(), "{policy:?}: {failed:#?}");
+        for seed in 20..40 {
+            assert_eq!(random_failure(&mut executor, seed), None, "graph {seed}: {policy:?}");
+        }
+    }
+}
+
+#[test]
+fn narrow_channels_and_large_recursions() {
+    let Some(device) = device() else { return };
+    let mut executor = FlowGpuExecutor::new(&device, FlowGpuPolicy::default()).unwrap();
+    for (capacity, n) in [(2, 15), (33, 22), (1000, 27), (32_768, 32)] {
+        let begin = Instant::now();
+        assert_eq!(fib_failure(&mut executor, capacity, n), None, "{capacity} for {n}");
+        println!("fib({n}) in channels of {capacity}: {:.2?}", begin.elapsed());
+    }
+    assert_eq!(walkers_failure(&mut executor, [3000, 100_000], 200_000), None);
+}
+
+#[channel_kernel]
+fn liar(count: u32, on: &mut Out<u32, 2>) {
+    for _ in 0..count {
+        on.emit(0);
+    }
+}
+
+#[channel_kernel]
+fn divide(item: Walker, quotients: &mut Out<u64, 1>) {
+    quotients.emit(item.place / item.steps as u64);
+}
+
+#[channel_kernel]
+fn outside(index: u32, words: &Shared<u32>) {
+    words.add(index as usize, 1);
+}
+
+#[test]
+fn what_goes_wrong_is_an_error_and_the_gpu_lives_on() {
+    let Some(device) = device() else { return };
+    let mut executor = FlowGpuExecutor::new(&device, FlowGpuPolicy::default()).unwrap();
+    let mut told = |graph: &FlowGraph| executor.run(graph).map(|_| ()).unwrap_err().to_string();
+    let mut graph = FlowGraph::new();
+    let [on, next] = [graph.channel("on", 100), graph.channel("next", 100)];
+    graph.connect(on, liar(next));
+    graph.put(on, [2, 3]);
+    assert!(told(&graph).contains("`liar` emitted more for one item than it declares"));
+
+    let mut graph = FlowGraph::new();
+    let items = graph.channel("items", 100);
+    let quotients = graph.channel("quotients", 1);
+    graph.connect(items, divide(quotients));
+    graph.put(items, (0..9).map(|k| Walker { place: 7, steps: 5u16.saturating_sub(k), tag: 3 }));
+    let error = told(&graph);
+    assert!(error.contains("`divide` for the item Walker{u64(7), u16(0), u8(3)} at"), "{error}");
+    assert!(error.contains("gpu.rs") && error.contains("attempt to divide by zero"), "{error}");
+
+    let mut graph = FlowGraph::new();
+    let items = graph.channel("items", 100);
+    let words = graph.buffer([1u32, 2]);
+    graph.connect(items, outside(words));
+    graph.put(items, [1, 2]);
+    assert!(told(&graph).contains("index out of bounds of a buffer"));
+
+    assert!(told(&fib_graph(16, 18, 20).0).contains("`fib` emitted below level 18"));
+    let error = told(&fib_graph(9, 1, 30).0);
+    assert!(error.contains("no kernel can fire") && error.contains("`calls` holds"), "{error}");
+    assert_eq!(fib_failure(&mut executor, 100, 20), None);
+}
+
+#[test]
+fn a_run_ends_early_when_asked() {
+    let machine = Machine::detect().unwrap();
+    if machine.gpus.is_empty() {
+        return println!("skipped: no GPU");
+    }
+    let (endless, _) = fib_graph(10_000, 80, 80);
+    // Compiled before.
+    let run = |deadline| Run { target: Target::AnyGpu, deadline, ..Run::default() };
+    let once = Instant::now() + Duration::from_secs(10);
+    assert!(endless.run_with(&machine, &run(Some(once))).is_err());
+    let begin = Instant::now();
+    let deadline = Some(begin + Duration::from_millis(300));
+    let error = endless.run_with(&machine, &run(deadline)).map(|_| ()).unwrap_err();
+    assert!(matches!(error, Error::Interrupted { .. }), "{error}");
+    assert!(begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());
+}

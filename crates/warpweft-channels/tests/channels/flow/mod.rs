@@ -1,0 +1,5 @@
+//! Channel-flow graphs: every item is consumed once, whatever the threads, warps and capacities.
+
+mod cores;
+mod gpu;
+mod played;

@@ -1,0 +1,162 @@
+//! The scheduler of `flow/cuda/flow.cuh` itself, on warps that the host plays: every interleaving that a seed draws must
+//! end, with the words and items of the reference and all credits back.
+
+use std::process::Command;
+
+use warpweft::channels::flow::cuda::played;
+use warpweft::channels::flow::{FlowGraph, reference};
+use warpweft_lab::conformance::flow::{Random, fib_graph, random, walkers};
+
+use crate::translation_support::host::{compiler, scratch};
+
+/// A list in C++.
+fn list<T: ToString>(values: impl IntoIterator<Item = T>) -> String {
+    let values: Vec<_> = values.into_iter().map(|value| value.to_string()).collect();
+    format!("{{{}}}", values.join(", "))
+}
+
+/// The program that plays `graph` with each number of warps once for each seed: a line each.
+fn program(graph: &FlowGraph, warps: u32, seeds: u32, collected: usize) -> String {
+    let played = played(graph, warps, collected).unwrap();
+    let skeleton = [
+        include_str!("../../../src/flow/cuda/queue.cuh"),
+        include_str!("../../../src/flow/cuda/flow.cuh"),
+    ];
+    let included = |line: &&str| !line.starts_with("#include") && !line.starts_with("#pragma once");
+    let skeleton: String =
+        skeleton.concat().lines().filter(included).map(|line| format!("{line}\n")).collect();
+    // The scheduler's lanes first: kernels' functions name the word of a lane's fault.
+    let mut text = String::from(include_str!("../warps.cuh"));
+    text.push_str("#include <new>\n");
+    text.push_str(include_str!("played.cuh"));
+    text.push_str(&played.text.replace("#include \"flow.cuh\"", &skeleton));
+    text.push_str(include_str!("played_main.cuh"));
+    let bytes = |all: &[(Vec<u8>, usize)]| list(all.iter().map(|(bytes, _)| list(bytes)));
+    let counts = |all: &[(Vec<u8>, usize)]| list(all.iter().map(|(_, count)| count));
+    text.push_str(&format!(
+        "int main() {{
+  bool right = true;
+  for (u64 seed = 1; right && seed <= {seeds}; ++seed)
+    right = play(seed, {}, {}, {}, {}, {}, {}, {}, {}, {}, {collected});
+  return !right;
+}}
+",
+        list(&played.credits),
+        bytes(&played.first),
+        counts(&played.first),
+        list(played.host.iter().map(|bytes| bytes.unwrap_or(0))),
+        bytes(&played.buffers),
+        counts(&played.buffers),
+        list(&played.nodes),
+        played.words[0],
+        played.words[1],
+    ));
+    text
+}
+
+/// What a run printed: its status, items left and consumed, and the rest as hexadecimal bytes.
+struct Played {
+    ended: [u64; 3],
+    bytes: Vec<Vec<u8>>,
+}
+
+/// Plays `graph`; nothing without a compiler.
+fn play(name: &str, graph: &FlowGraph, warps: u32, seeds: u32, collected: usize) -> Vec<Played> {
+    let compiler = match compiler() {
+        Ok(compiler) => compiler,
+        Err(reason) => {
+            println!("skipped: {reason}");
+            return Vec::new();
+        }
+    };
+    let folder = scratch("played flow");
+    std::fs::create_dir_all(&folder).unwrap();
+    let (source, binary) = (folder.join(format!("{name}.cpp")), folder.join(name));
+    std::fs::write(&source, program(graph, warps, seeds, collected)).unwrap();
+    let mut command = Command::new(compiler);
+    // Jumps to another stack are no mistake here.
+    command.args(["-std=c++17", "-O1", "-ffp-contract=off", "-w", "-U_FORTIFY_SOURCE"]);
+    let output = command.arg(&source).arg("-o").arg(&binary).output().unwrap();
+    let log: String = String::from_utf8_lossy(&output.stderr).chars().take(6000).collect();
+    assert!(output.status.success(), "{log}");
+    let ran = Command::new(&binary).output().unwrap();
+    let said = String::from_utf8_lossy(&ran.stdout);
+    assert!(ran.status.success(), "{name}: {said}{:?}", ran.status);
+    let runs: Vec<_> = said.lines().map(parsed).collect();
+    assert_eq!(runs.len(), seeds as usize, "{said}");
+    runs
+}
+
+fn parsed(line: &str) -> Played {
+    let mut words = line.split(' ');
+    let ended = [(); 3].map(|()| words.next().unwrap().parse().unwrap());
+    let bytes = words.map(|word| {
+        let digits = word.as_bytes().chunks_exact(2);
+        digits.map(|pair| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
+    });
+    Played { ended, bytes: bytes.collect() }
+}
+
+fn words(bytes: &[u8]) -> Vec<u64> {
+    bytes.chunks_exact(8).map(|word| u64::from_ne_bytes(word.try_into().unwrap())).collect()
+}
+
+#[test]
+fn a_recursion_fits_into_the_least_channels() {
+    for (capacity, warps) in [(2, 1), (2, 3), (5, 2), (40, 4)] {
+        let (graph, _) = fib_graph(capacity, 12, 12);
+        for run in play(&format!("fib{capacity}_{warps}"), &graph, warps, 3, 1) {
+            assert_eq!((run.ended, words(&run.bytes[0])), ([0, 0, 2 * 144 - 1], vec![144]));
+        }
+    }
+}
+
+#[test]
+fn walkers_go_round_and_come_to_the_host_one_by_one() {
+    for (capacities, warps, collected) in [([1, 1], 2, 1), ([3, 40], 3, 5), ([64, 64], 4, 100)] {
+        let (graph, ended) = walkers(capacities, 60);
+        let expect = reference(&graph).unwrap();
+        let mut items = expect.items(ended).to_vec();
+        items.sort_unstable();
+        let name = format!("walkers{}_{warps}", capacities[0]);
+        for run in play(&name, &graph, warps, 2, collected) {
+            let consumed = expect.channels().iter().map(|channel| channel.items).sum();
+            assert_eq!(run.ended, [0, 0, consumed]);
+            let found = words(&run.bytes[1]);
+            let mut found: Vec<_> = found.chunks(2).map(|pair| (pair[0], pair[1])).collect();
+            found.sort_unstable();
+            assert!(found == items);
+        }
+    }
+}
+
+#[test]
+fn random_graphs_consume_every_item_once() {
+    for seed in 1..=6 {
+        let Random { graph, host, sums, words: exchanged } = random(seed, 1 + seed as usize % 6);
+        let expect = reference(&graph).unwrap();
+        let mut items = expect.items(host).to_vec();
+        items.sort_unstable();
+        for run in play(&format!("random{seed}"), &graph, 1 + seed as u32 % 4, 1, 30) {
+            let consumed = expect.channels().iter().map(|channel| channel.items).sum();
+            assert_eq!(run.ended, [0, 0, consumed], "graph {seed}");
+            assert_eq!(words(&run.bytes[0]), expect.buffer(sums), "graph {seed}");
+            let bytes: Vec<u8> =
+                expect.buffer(exchanged).into_iter().flat_map(u32::to_ne_bytes).collect();
+            assert_eq!(run.bytes[1], bytes, "graph {seed}");
+            let mut found = words(&run.bytes[2]);
+            found.sort_unstable();
+            assert!(found == items, "graph {seed}");
+        }
+    }
+}
+
+#[test]
+fn channels_in_which_nothing_can_fire_end_the_run() {
+    // Status 3: nothing fires; 5: deeper than the levels.
+    for (graph, status) in [(fib_graph(9, 1, 30).0, 3), (fib_graph(16, 9, 12).0, 5)] {
+        for run in play(&format!("status{status}"), &graph, 2, 1, 1) {
+            assert_eq!(run.ended[0], status);
+        }
+    }
+}
