@@ -10,6 +10,7 @@ pub mod himeno;
 pub mod hyperthermia;
 pub mod life;
 pub mod life3d;
+pub mod paths;
 pub mod plain;
 pub mod queens;
 pub mod relaxation;

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 
-use self::apps::{edge, heat, himeno, hyperthermia, life, seismic, swim, tricubic};
+use self::apps::{edge, heat, himeno, hyperthermia, life, paths, seismic, swim, tricubic};
 use self::options::Options;
 use crate::arguments::by_default;
 use crate::world;
@@ -54,12 +54,14 @@ enum App {
     Seismic(seismic::Seismic<Options>),
     /// Laplace's equation by sweeps in place: Gauss-Seidel or over-relaxation.
     Laplace(crate::recurrences::Laplace),
+    /// A picture by a path tracer, with a channel for each material.
+    Paths(paths::Paths),
 }
 
 impl Run {
-    /// Whether processes that `mpirun` started share the work; sweeps in place run in one process.
+    /// Whether processes that `mpirun` started share the work; sweeps in place and path tracing run in one process.
     pub fn is_of_ranks(&self) -> bool {
-        !matches!(self.app, App::Laplace(_))
+        !matches!(self.app, App::Laplace(_) | App::Paths(_))
     }
 
     /// Runs it and reports.
@@ -77,6 +79,7 @@ impl Run {
             App::Tricubic(tricubic) => tricubic.execute(),
             App::Seismic(seismic) => seismic.execute(),
             App::Laplace(laplace) => laplace.run().map(Some),
+            App::Paths(paths) => paths.run().map(Some),
         });
         match outcome {
             Ok(outcome) => {

@@ -50,3 +50,34 @@ fn what_can_not_be_asked_for() {
         warpweft(line).fails(2, &expect);
     }
 }
+
+#[test]
+fn a_picture_is_traced_checked_and_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let (plot, trace) = (folder.path().join("a.png"), folder.path().join("a.json"));
+    let line = format!(
+        "run paths --size 45x80 --samples 3 --device cpu --capacity 500 --json --plot {} --trace {}",
+        plot.display(),
+        trace.display()
+    );
+    let object = warpweft(&line).json();
+    assert_eq!((&object["app"], &object["pattern"]), (&"paths".into(), &"channels".into()));
+    assert_eq!(object["check"]["passed"], true);
+    let channels = object["result"]["channels"].as_array().unwrap();
+    let items = |name: &str| {
+        let found = channels.iter().find(|channel| channel["name"] == name).unwrap();
+        found["items"].as_u64().unwrap()
+    };
+    // Each sample of a pixel is an item, and each ray that meets a material comes back.
+    assert_eq!(items("pixels"), 45 * 80 * 3);
+    let met = items("matte") + items("mirror") + items("glass");
+    assert_eq!(items("rays"), items("pixels") + met);
+    assert!(std::fs::metadata(&plot).unwrap().len() > 1000);
+    assert!(std::fs::read_to_string(&trace).unwrap().contains("glass"));
+    let mean =
+        warpweft("run paths --size 9x16 --furnace --bounces 1000 --device cpu --json").json();
+    let mean = mean["result"]["mean"].as_f64().unwrap();
+    assert!((0.99..=1.0).contains(&mean), "{mean}");
+    warpweft("run paths --samples 0").fails(2, &["0 samples a pixel", "take 1 to 65535"]);
+    warpweft("run paths --capacity 0").fails(2, &["channel `pixels` for 0 items"]);
+}

@@ -7,6 +7,7 @@ pub mod heat;
 pub mod himeno;
 pub mod hyperthermia;
 pub mod life;
+pub mod paths;
 pub mod seismic;
 pub mod swim;
 pub mod tricubic;

@@ -1,0 +1,149 @@
+//! `warpweft run paths`: a picture by a path tracer with a channel for each material.
+
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::json;
+use warpweft::channels::flow::{ChannelCounts, Run};
+use warpweft::grid::io::png;
+use warpweft::machine::Machine;
+use warpweft::prelude::*;
+use warpweft::trace::Trace;
+use warpweft_apps::paths::Paths as Spec;
+
+use crate::arguments::{Size, as_size, threads};
+use crate::interrupt;
+use crate::run::check::Check;
+use crate::run::files::{self, Format, Saved};
+use crate::run::outcome::{Answer, Outcome};
+
+/// Rays that the plain loop follows for the check: about a second.
+const CHECKED: u64 = 100_000;
+
+/// A path tracer: rays that meet one material wait in its channel.
+#[derive(clap::Args)]
+#[command(
+    after_help = "The light of some pixels is checked against a plain loop over their rays, to the bit.
+
+Examples:
+  warpweft run paths --samples 64 --plot paths.png
+  warpweft run paths --size 1080x1920 --samples 512 --device gpu --plot
+  warpweft run paths --furnace            energy is conserved: the mean is 1"
+)]
+pub struct Paths {
+    /// Rows and columns of pixels.
+    #[arg(long, value_name = "N|HxW", default_value = "270x480")]
+    size: Size,
+    /// Rays of a pixel.
+    #[arg(long, value_name = "N", default_value = "16")]
+    samples: u32,
+    /// Surfaces that a ray meets at most.
+    #[arg(long, value_name = "N", default_value = "24")]
+    bounces: u32,
+    /// Items that a channel holds.
+    #[arg(long, value_name = "N", default_value = "65536")]
+    capacity: usize,
+    /// All light is 1 and nothing takes any: the picture is 1 where no ray is given up.
+    #[arg(long)]
+    furnace: bool,
+    /// Where to run: cpu, gpu, gpu:N, or auto.
+    #[arg(long, value_name = "DEVICE", default_value = "auto")]
+    device: Target,
+    /// Threads on the CPU [default: one a core].
+    #[arg(long, value_name = "N", value_parser = threads)]
+    threads: Option<NonZero<usize>>,
+    /// Write the picture [default file: paths.png].
+    #[arg(long, value_name = "FILE.png", num_args = 0..=1)]
+    plot: Option<Option<PathBuf>>,
+    /// Record a timeline of firings, which Perfetto opens.
+    #[arg(long, value_name = "FILE.json")]
+    trace: Option<PathBuf>,
+    /// Print one JSON object instead of the report.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Paths {
+    /// Computes, checks and saves.
+    pub fn run(&self) -> Result<Outcome> {
+        let extents = self.size.extents(2)?.array::<2>();
+        let side = |extent: usize| u32::try_from(extent).unwrap_or(u32::MAX);
+        let spec = Spec {
+            size: [side(extents[1]), side(extents[0])],
+            samples: self.samples,
+            bounces: self.bounces,
+            capacity: self.capacity,
+            furnace: self.furnace,
+        };
+        let plot = self.plot.as_ref().map(|path| path.clone().unwrap_or("paths.png".into()));
+        if let Some(plot) = &plot {
+            Format::of(plot, &[Format::Png])?;
+        }
+        files::found_writable(plot.iter().chain(&self.trace))?;
+        let (graph, picture) = spec.graph()?;
+        let target = match self.device {
+            // Threads are threads on cores.
+            Target::Auto if self.threads.is_some() => Target::Cpu,
+            target => target,
+        };
+        let trace = self.trace.as_ref().map(|_| Arc::new(Trace::new()));
+        let run = Run {
+            target,
+            threads: self.threads.map(NonZero::get),
+            interrupt: Some(interrupt::flag()),
+            trace: trace.clone(),
+            ..Run::default()
+        };
+        let (results, report) = graph.run_with(&Machine::detect()?, &run)?;
+        let words = results.buffer(picture);
+        let mut saved = Saved::default();
+        if let Some(path) = &plot {
+            saved.add(path, spec.picture(&words).and_then(|picture| png::write(path, &picture)));
+        }
+        if let (Some(path), Some(trace)) = (&self.trace, trace) {
+            saved.add(path, trace.save(Path::new(path)));
+        }
+        Ok(Outcome {
+            app: "paths",
+            title: format!("{} pixels of {} rays", as_size(&extents), self.samples),
+            settings: vec![
+                ("size", json!(as_size(&extents))),
+                ("samples", json!(self.samples)),
+                ("bounces", json!(self.bounces)),
+                ("capacity", json!(self.capacity)),
+                ("furnace", json!(self.furnace)),
+            ],
+            check: checked(&spec, &words),
+            answer: self.answer(spec.mean(&words), results.channels()),
+            report,
+            lines: Vec::new(),
+            saved,
+            json: self.json,
+            interrupted: None,
+        })
+    }
+}
+
+impl Paths {
+    /// The mean light; in JSON what was counted at each channel too, of which the report has a note otherwise.
+    fn answer(&self, mean: f64, channels: &[ChannelCounts]) -> Answer {
+        let counted = self.json.then(|| ("channels", json!(channels)));
+        [("mean", json!(mean))].into_iter().chain(counted).collect()
+    }
+}
+
+/// Whether pixels all over the picture have the light that a plain loop finds.
+fn checked(spec: &Spec, words: &[u32]) -> Check {
+    let pixels = words.len() / 3;
+    let count = (CHECKED / u64::from(spec.samples)).clamp(1, pixels as u64) as usize;
+    let worst = (0..count).map(|k| {
+        // By the golden ratio: no pattern of the picture's own.
+        let pixel = (k as u64 * 0x9e37_79b9 % pixels as u64) as usize;
+        let plain = spec.plain(pixel as u32);
+        let found = &words[3 * pixel..][..3];
+        plain.iter().zip(found).map(|(a, b)| a.abs_diff(*b)).max().unwrap_or(0)
+    });
+    let worst = worst.max().unwrap_or(0);
+    Check::made("plain loop over rays", f64::from(worst), 0.0).of(format!("{count} pixels"))
+}
