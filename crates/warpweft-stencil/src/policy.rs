@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::model::Trip;
+use super::model::FusedSteps;
 use warpweft_core::error::{Error, Result};
 
 /// How a stencil runs on one kind of device.
@@ -26,26 +26,26 @@ impl Policy {
         }
     }
 
-    /// The steps that one trip to memory may advance, of a volume of `dims` axes.
-    pub(super) fn steps_a_trip(&self, dims: usize) -> Trip {
+    /// The steps that one pass over memory may advance, of a volume of `dims` axes.
+    pub(super) fn fused_steps(&self, dims: usize) -> FusedSteps {
         match self {
             // A row is a line: there is nothing to skew.
-            Self::Cpu(_) if dims == 1 => Trip::STEP,
-            Self::Cpu(policy) => Trip { steps: policy.temporal_depth as u64, whole: false },
-            Self::Cuda(policy) => Trip {
+            Self::Cpu(_) if dims == 1 => FusedSteps::STEP,
+            Self::Cpu(policy) => FusedSteps { steps: policy.temporal_depth as u64, whole: false },
+            Self::Cuda(policy) => FusedSteps {
                 steps: policy.temporal_depth.into(),
                 whole: policy.kernel != CudaKernel::Resident,
             },
         }
     }
 
-    /// The steps from one visit to memory to the next: a trip's, or a launch's where cells stay on the chip.
-    pub(super) fn steps_a_visit(&self, dims: usize) -> Trip {
+    /// The steps from one pass over memory to the next: a time block's, or a launch's where cells stay on the chip.
+    pub(super) fn steps_per_launch(&self, dims: usize) -> FusedSteps {
         match self {
             Self::Cuda(cuda) if cuda.kernel == CudaKernel::Resident => {
-                Trip { steps: CudaPolicy::RESIDENT_STEPS, whole: false }
+                FusedSteps { steps: CudaPolicy::RESIDENT_STEPS, whole: false }
             }
-            _ => self.steps_a_trip(dims),
+            _ => self.fused_steps(dims),
         }
     }
 }
@@ -123,7 +123,7 @@ pub struct CudaPolicy {
     /// need fewer moves and more time to compile; 0 for all, and for skeletons that do not march.
     #[serde(default)]
     pub phases: u32,
-    /// Steps that one trip through memory advances, or between two posts of resident tiles; above 1 for
+    /// Steps that one pass over memory advances, or between two posts of resident tiles; above 1 for
     /// [`CudaKernel::Temporal`], [`CudaKernel::Pipeline`] and [`CudaKernel::Resident`] alone.
     pub temporal_depth: u32,
     /// Whether the compiler may contract multiply and add into one rounding. The only tunable that
@@ -148,7 +148,7 @@ pub enum CudaKernel {
     March,
     /// Marching with planes copied ahead into shared memory by the copy engine.
     Planes,
-    /// Several steps a trip, each a stage of a pipeline in registers. For stars of radius one over
+    /// Several steps fused in one pass, each a stage of a pipeline in registers. For stars of radius one over
     /// one scalar of four or eight bytes, between Dirichlet and periodic faces.
     Pipeline,
     /// Several steps fused in one pass over memory, each a level in registers: any fields, stages and scalars, any

@@ -47,10 +47,10 @@ impl SweepExecutor for CudaSweeps {
             self.sweep_part(sweep, &cone)?;
             steps = 0;
         }
-        if let Some(trip) = &mut self.trip {
+        if let Some(fused) = &mut self.fused {
             let depth = u64::from(self.policy.temporal_depth);
             // SAFETY: the arrays live as long as `self`, and dropping one waits for the device.
-            self.state = unsafe { trip.run(&self.stream, steps / depth, self.state)? };
+            self.state = unsafe { fused.run(&self.stream, steps / depth, self.state)? };
             steps %= depth;
         }
         // SAFETY: as above.

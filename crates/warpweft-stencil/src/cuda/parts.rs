@@ -55,7 +55,7 @@ impl CudaSweeps {
     fn launches(&self, steps: usize, cone: &Cone) -> Result<Launches> {
         let queue = self.queue();
         let (mut queued, mut state, mut done) = (Vec::new(), self.state, 0);
-        if let Some(kernel) = &self.trip_kernel {
+        if let Some(kernel) = &self.fused_kernel {
             let depth = self.policy().temporal_depth as usize;
             while done + depth <= steps {
                 done += depth;

@@ -26,7 +26,7 @@ const GRID: usize = 65_535;
 /// Runs sweeps over a copy of a volume in the memory of one GPU.
 ///
 /// A sweep of many steps costs less than as many sweeps: launches are replayed from a graph, and
-/// pipelines advance [`CudaPolicy::temporal_depth`] steps a trip.
+/// pipelines advance [`CudaPolicy::temporal_depth`] steps a time block.
 pub struct CudaSweeps {
     pub(super) stream: Stream,
     pub(super) stencil: Spec,
@@ -41,9 +41,9 @@ pub struct CudaSweeps {
     fault: Option<Global>,
     /// The launches of one step from either state of the arrays.
     pub(super) step: Turn,
-    /// The launches of a trip of several steps.
-    pub(super) trip: Option<Turn>,
-    pub(super) trip_kernel: Option<Kernel>,
+    /// The launches of a time block.
+    pub(super) fused: Option<Turn>,
+    pub(super) fused_kernel: Option<Kernel>,
     pub(super) cones: Cones,
     /// The launches of sweeps of parts.
     pub(super) parts: Parts,
@@ -110,13 +110,13 @@ impl CudaSweeps {
         }
         let whole = boxes::whole(&arrays.layout);
         let step = Turn::new(STEP, |state| queue.step(&kernels, state, |_| whole))?;
-        let (mut trip, mut trip_kernel) = (None, None);
+        let (mut fused, mut fused_kernel) = (None, None);
         if let Some((name, shared)) = text.fused_kernel() {
             check_grid(queue.fused_grid(), false, &policy)?;
             let kernel = kernel(&module, name, shared)?;
-            trip =
+            fused =
                 Some(Turn::new(queue.fused_change(), |state| queue.fused(&kernel, state, &whole))?);
-            trip_kernel = Some(kernel);
+            fused_kernel = Some(kernel);
         }
         let mut resident = None;
         if let Some(shape) = &text.resident {
@@ -131,7 +131,7 @@ impl CudaSweeps {
         }
         stream.synchronize()?;
         let tiles = resident.as_ref().map(Resident::kernel);
-        let used = trip_kernel.as_ref().or(tiles).map_or(&kernels[..], std::slice::from_ref);
+        let used = fused_kernel.as_ref().or(tiles).map_or(&kernels[..], std::slice::from_ref);
         let local = used.iter().map(|kernel| kernel.attributes().local_bytes).max();
         let mut sweeps = Self {
             stream,
@@ -143,8 +143,8 @@ impl CudaSweeps {
             faces,
             fault,
             step,
-            trip,
-            trip_kernel,
+            fused,
+            fused_kernel,
             cones: Cones::new(stencil, volume.extents()),
             parts: Parts::default(),
             resident,

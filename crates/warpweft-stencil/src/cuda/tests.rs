@@ -5,11 +5,11 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::process::Command;
 
-use super::halo::halves::of_trip;
-use super::launch::boxes::{TripBox, hold, step_box};
+use super::halo::halves::of_pipeline;
+use super::launch::boxes::{PipelineBox, hold, step_box};
 use super::memory::layout::Layout;
 use super::temporal::TimeBlock;
-use super::text::{TripShape, layout_of, step_text};
+use super::text::{PipelineShape, layout_of, step_text};
 use crate::exchange::BoundarySplit;
 use crate::prelude::*;
 use crate::{
@@ -37,7 +37,7 @@ fn launch<T: Scalar, const D: usize>(
         format!("{{{}}}", numbers.collect::<Vec<_>>().join(", "))
     };
     let mut origin = layout.origin;
-    let (kernel, blocks, warps, waits, numbers, setup) = match (&text.trip, &text.temporal) {
+    let (kernel, blocks, warps, waits, numbers, setup) = match (&text.pipeline, &text.temporal) {
         (_, Some(shape)) => {
             let block = TimeBlock::new(&layout, shape, &policy, region);
             let axes: Vec<_> = (0..6).map(|n| told(3 * n, 3)).collect();
@@ -53,14 +53,15 @@ fn launch<T: Scalar, const D: usize>(
         }
         (Some(shape), None) => {
             let held = hold(stencil, &layout);
-            let part = TripBox::new((&layout, size), (&policy, shape), region, held);
+            let part = PipelineBox::new((&layout, size), (&policy, shape), region, held);
             origin += (0..4).map(|d| part.begin[d] * layout.strides[d]).sum::<usize>();
             let numbers = part.numbers.as_flattened().to_vec();
             let [extent, low, high] = [0, 3, 6].map(|from| told(from, 3));
             let chunk = policy.chunk;
-            let setup =
-                format!("ww::stencil::Trip trip{{{extent}, {low}, {high}, {chunk}, {sz}, {sy}}};");
-            ("ww_trip", part.blocks, policy.warps, true, numbers, setup)
+            let setup = format!(
+                "ww::stencil::Domain domain{{{extent}, {low}, {high}, {chunk}, {sz}, {sy}}};"
+            );
+            ("ww_pipeline", part.blocks, policy.warps, true, numbers, setup)
         }
         (None, None) => {
             let (blocks, [low, high]) = step_box(&layout, (&policy, text.stages[0].start), region);
@@ -74,7 +75,7 @@ fn launch<T: Scalar, const D: usize>(
     let ringed = text.stages[0].ringed.first().filter(|_| text.fused_kernel().is_none());
     let (args, map) = match ringed {
         _ if text.temporal.is_some() => ("in, out, block, held", String::new()),
-        _ if text.trip.is_some() => ("in, out, trip", String::new()),
+        _ if text.pipeline.is_some() => ("in, out, domain", String::new()),
         None => ("in, out, box", String::new()),
         Some((_, tile)) => ("in, out, map, origin, box", host_map(&layout, size, *tile)),
     };
@@ -238,7 +239,7 @@ fn pipe(cells: [u32; 3], warps: u32, temporal_depth: u32) -> CudaPolicy {
     CudaPolicy { temporal_depth, ..policy(CudaKernel::Pipeline, cells, warps) }
 }
 
-/// The whole, boxes at its ends and one inside; of a trip's own steps' width from the ends, or less.
+/// The whole, boxes at its ends and one inside; of a time block's own steps' width from the ends, or less.
 fn regions(extents: Axes<usize>, depth: usize) -> Vec<Region> {
     let dims = extents.rank();
     let part = |from: usize, to: usize| {
@@ -248,16 +249,16 @@ fn regions(extents: Axes<usize>, depth: usize) -> Vec<Region> {
     vec![part(0, 0), part(0, depth + 1), part(depth, 0), part(depth + 1, depth), part(1, 2)]
 }
 
-/// The two parts of a trip over all cells but those within its steps of an end, of which a few are sent.
+/// The two parts of a time block over all cells but those within its steps of an end, of which a few are sent.
 fn halves(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -> Option<BoundarySplit> {
     let dims = stencil.rank();
     let policy = policy.shaped(dims).unwrap();
     let (depth, size) = (policy.temporal_depth as usize, stencil.cell.size(0));
     let piped = policy.kernel == CudaKernel::Pipeline && depth > 1;
-    let shape = TripShape::of(&policy, dims, size).filter(|_| piped)?;
+    let shape = PipelineShape::of(&policy, dims, size).filter(|_| piped)?;
     let layout = layout_of(stencil, extents, &policy).unwrap();
     let own = Region { low: Axes::filled(dims, depth), high: extents.map(|n| n - depth) };
-    let found = of_trip(&own, &Axes::filled(dims, [2, 1]), (&layout, size), (&policy, &shape));
+    let found = of_pipeline(&own, &Axes::filled(dims, [2, 1]), (&layout, size), (&policy, &shape));
     Some(found.expect("a part with a core"))
 }
 
@@ -289,7 +290,7 @@ fn check<T: Scalar, const D: usize>(
                 halves.iter().flat_map(|it| it.boundary.iter().chain([&it.interior])).copied();
             let depth = policy.temporal_depth as usize;
             for region in regions(extents.into(), depth).into_iter().chain(parts.clone()) {
-                // The one part of a trip writes nothing of the other, nor the core of what is received.
+                // The one part of a time block writes nothing of the other, nor the core of what is received.
                 let others: Vec<_> = parts.clone().filter(|part| *part != region).collect();
                 let apart = others.len() < parts.clone().count();
                 let core = halves.as_ref().is_some_and(|halves| halves.interior == region);
@@ -305,7 +306,7 @@ fn check<T: Scalar, const D: usize>(
                         let found = found.get(cell).unwrap();
                         match inside.contains(*at) {
                             true => found != expect.get(cell).unwrap(),
-                            // A trip leaves elsewhere what it likes, a step what there was.
+                            // A time block leaves elsewhere what it likes, a step what there was.
                             false => {
                                 let other = |it: &Region| Span::from(*it).contains(*at);
                                 let kept = depth == 1 || core || apart && others.iter().any(other);

@@ -80,8 +80,13 @@ impl Spec {
         let probed = Mutex::new(self.recorded_before(saved.as_mut()));
         let first = saved.as_ref().map(Opened::first).unwrap_or_default();
         let partition = Partition::grid(volume.extents(), Axes::filled(dims, 1), &self.boundaries)?;
-        let distribution =
-            Distribution { partition, depth: 1, search: None, trip: 1, boundary_first: false };
+        let distribution = Distribution {
+            partition,
+            depth: 1,
+            search: None,
+            fused_steps: 1,
+            boundary_first: false,
+        };
         let (mut executor, mine, mut prepared) = {
             let start = Start::of(volume, saved.as_ref().and_then(|saved| saved.from.as_ref()));
             let (mut local, prepared) =
@@ -99,7 +104,7 @@ impl Spec {
                 trace: run.trace.as_deref(),
                 rebalance: None,
                 pace: Some((step, prepared.depth)),
-                trip: prepared.policy.steps_a_visit(self.rank()),
+                fused_steps: prepared.policy.steps_per_launch(self.rank()),
                 halos: Some(Route::Host),
                 probed: &probed,
             };
@@ -154,7 +159,7 @@ impl Spec {
         asked: std::ops::Range<u64>,
         prepared: Prepared<'_>,
     ) -> Report {
-        let (first, taken) = (asked.start, mine.trips);
+        let (first, taken) = (asked.start, mine.passes);
         let done = mine.steps - first;
         let rate = cells as f64 * done as f64 / mine.seconds.max(1e-9);
         let Prediction { bytes, bound, seconds: predicted } =

@@ -30,8 +30,8 @@ pub struct RankReport {
     pub waiting: f64,
     /// The part of that in residuals: adding up what all ranks' cells changed.
     pub reducing: f64,
-    /// Trips of cells to memory.
-    pub trips: u64,
+    /// Passes of cells over memory.
+    pub passes: u64,
     /// The last residual, for runs that check one.
     #[serde(skip)] // the same on all ranks, and JSON knows no infinities
     pub residual: Option<f64>,
@@ -50,7 +50,7 @@ impl RankReport {
         self.bytes += before.bytes;
         self.waiting += before.waiting;
         self.reducing += before.reducing;
-        self.trips += before.trips;
+        self.passes += before.passes;
         self.saved = self.saved.or(before.saved);
     }
 }

@@ -15,7 +15,7 @@ use crate::drive::stops::Stops;
 use crate::drive::subdomain::{Advanced, LocalSubdomain};
 use crate::drive::task::Distribution;
 use crate::exchange::HaloMessage;
-use crate::model::Trip;
+use crate::model::FusedSteps;
 use crate::plan::halo::footprints;
 use crate::spec::Spec;
 use crate::spec::residual::Residual;
@@ -45,8 +45,8 @@ pub(crate) struct RunSteps<'a> {
     pub rebalance: Option<&'a Rebalance<'a>>,
     /// How many steps to take at once where there is one subdomain; the distribution's depth if `None`.
     pub pace: Option<&'a SweepPace>,
-    /// What a trip of cells to memory takes of steps.
-    pub trip: Trip,
+    /// The steps that are fused in one pass of cells over memory.
+    pub fused_steps: FusedSteps,
 }
 
 /// The hook that balances unlike devices: told the seconds that each rank computed and those that went by, all a
@@ -162,13 +162,13 @@ impl<'r, 'l> RankLoop<'r, 'l> {
             partition.parts_per_axis(),
             distribution.depth,
             distribution.search.as_ref().map(Search::name),
-            distribution.trip,
+            distribution.fused_steps,
         );
         agree(net, "a run of", &spec)?;
         // Deeper zones than are ever free would be tried in vain.
         let deepest = stencil.longest_swap(distribution.depth, every);
         let stages = footprints(&stencil.stages);
-        let limits = (deepest, distribution.trip);
+        let limits = (deepest, distribution.fused_steps);
         let mut pace = match distribution.search {
             None => Pace::fixed(distribution.depth),
             Some(search) => {
@@ -177,7 +177,7 @@ impl<'r, 'l> RankLoop<'r, 'l> {
         };
         let alone = partition.parts() == 1;
         // All ranks of a run know these.
-        if distribution.trip > 1 && !alone && stencil.until.is_none() {
+        if distribution.fused_steps > 1 && !alone && stencil.until.is_none() {
             pace = pace.trying_both_ways();
         }
         let watched = !alone && run.stop.can_stop();
@@ -285,8 +285,9 @@ impl<'r, 'l> RankLoop<'r, 'l> {
         self.sent_ahead = sent > 0;
         // Steps of which one is measured, or whose boundary goes first, are a pass by themselves.
         let last = sent.max(u64::from(measure.is_some()));
-        let passes = self.stencil.points.trips(self.report.steps..done - last, self.run.trip);
-        self.report.trips += passes + u64::from(last > 0);
+        let passes =
+            self.stencil.points.passes(self.report.steps..done - last, self.run.fused_steps);
+        self.report.passes += passes + u64::from(last > 0);
         self.report.steps = done;
         Ok(Block { done, following, may, change: measure.zip(change), asked })
     }

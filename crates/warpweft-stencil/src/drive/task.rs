@@ -17,7 +17,7 @@ use crate::exchange::Endpoint;
 use crate::exchange::Route;
 use crate::exchange::halo_messages;
 use crate::executor::SweepExecutor;
-use crate::model::Trip;
+use crate::model::FusedSteps;
 use crate::plan::Region;
 use crate::plan::halo::{Footprint, Reach, footprints};
 use crate::plan::partition::Partition;
@@ -41,10 +41,10 @@ pub struct Distribution {
     pub depth: usize,
     /// How R is found while the run goes on; `None` keeps it.
     pub search: Option<Search>,
-    /// Steps that ranks take a trip to memory: a search tries whole trips, and the last one before a swap
+    /// Steps that ranks take in one pass over memory: a search tries whole time blocks, and the last one before a swap
     /// both in two parts and in one. 1 tries all depths.
-    pub trip: usize,
-    /// Whether cells that neighbours wait for are computed first, and the rest of the last step or trip while
+    pub fused_steps: usize,
+    /// Whether cells that neighbours wait for are computed first, and the rest of the last step or time block while
     /// they are on their way.
     pub boundary_first: bool,
 }
@@ -80,8 +80,8 @@ pub(crate) struct Task<'a> {
     /// Seconds that a step is taken to last at first, and steps of a pass over memory, where there is one subdomain;
     /// as many steps are taken at once as the distribution's depth if `None`.
     pub pace: Option<(f64, u64)>,
-    /// What a trip of cells to memory takes of steps.
-    pub trip: Trip,
+    /// The steps that are fused in one pass of cells over memory.
+    pub fused_steps: FusedSteps,
     /// How halos travel, if that is not to be found out. Ranks that all compute on the cores say
     /// [`Route::Host`].
     pub halos: Option<Route>,
@@ -167,7 +167,7 @@ impl Task<'_> {
             trace: self.trace,
             rebalance: self.rebalance,
             pace: pace.as_ref(),
-            trip: self.trip,
+            fused_steps: self.fused_steps,
         };
         let report = run_rank(stencil, distribution, local, net, &steps)?;
         collected(local)?;
@@ -280,7 +280,7 @@ pub fn run_on_cores<S: Fields, const D: usize>(
             trace: None,
             rebalance: None,
             pace: None,
-            trip: Trip::STEP,
+            fused_steps: FusedSteps::STEP,
             halos: Some(Route::Host),
             probed: &Mutex::default(),
         };
@@ -338,7 +338,7 @@ mod tests {
                 trace: None,
                 rebalance: None,
                 pace: None,
-                trip: Trip::STEP,
+                fused_steps: FusedSteps::STEP,
                 halos: Some(Route::Host),
                 probed: &Mutex::default(),
             };

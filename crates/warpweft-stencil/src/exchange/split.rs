@@ -1,5 +1,5 @@
 //! The last launch before a swap in two parts: the boundary, whose cells are sent, and the interior, which is computed
-//! while they are on their way. Pure functions of boxes. Not: what suits a GPU's trips (`cuda/halo/halves.rs`).
+//! while they are on their way. Pure functions of boxes. Not: what suits a GPU's time blocks (`cuda/halo/halves.rs`).
 
 use crate::exchange::HaloMessage;
 use crate::plan::Region;

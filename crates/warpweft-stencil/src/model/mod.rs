@@ -2,7 +2,7 @@
 //!
 //! A stage must read every field it uses once and write every field it assigns once; all other
 //! reads are of cells that were read before and can come from a cache. The bound is that of one step
-//! a trip to memory. A block of `depth` steps moves the bytes once for all of them and may pass it.
+//! a pass over memory. A block of `depth` steps moves the bytes once for all of them and may pass it.
 
 pub mod ghost;
 
@@ -16,30 +16,30 @@ use crate::spec::stage::RawTap;
 pub struct Prediction {
     /// Bytes that must move between memory and the device.
     pub bytes: u64,
-    /// Cells a second that memory allows at one step a trip, if its rate is known.
+    /// Cells a second that memory allows at one step in a pass over memory, if its rate is known.
     pub bound: Option<f64>,
     /// Seconds the run should take, if a rate is known from measurement or memory limits it.
     pub seconds: Option<f64>,
 }
 
-/// What an executor takes of steps in one trip to memory.
+/// The steps that an executor fuses in one pass over memory.
 #[derive(Clone, Copy, Debug)]
-pub struct Trip {
+pub struct FusedSteps {
     /// Steps of one, where there are as many.
     pub steps: u64,
-    /// Whether fewer are a trip each, as beside a GPU's pipeline, and not one together.
+    /// Whether fewer are a pass each, as beside a GPU's pipeline, and not one together.
     pub whole: bool,
 }
 
-impl Trip {
-    /// A trip a step.
+impl FusedSteps {
+    /// A pass a step.
     pub const STEP: Self = Self { steps: 1, whole: true };
 
-    /// Trips that `steps` steps take which nothing cuts short.
+    /// Passes that `steps` steps take which nothing cuts short.
     pub fn count(self, steps: u64) -> u64 {
-        let trip = self.steps.max(1);
-        let rest = steps % trip;
-        steps / trip + if self.whole { rest } else { rest.min(1) }
+        let fused_steps = self.steps.max(1);
+        let rest = steps % fused_steps;
+        steps / fused_steps + if self.whole { rest } else { rest.min(1) }
     }
 }
 
@@ -61,7 +61,7 @@ impl Spec {
         bytes_of(self.cell, touched.fold(0, |all, fields| all | fields))
     }
 
-    /// What `steps` steps over `cells` cells cost that take so many `trips` to memory.
+    /// What `steps` steps over `cells` cells cost that take so many `passes` to memory.
     ///
     /// `bandwidth` is the measured copy rate in bytes a second, read and written together;
     /// `rate` is a rate in cells a second that tuning measured for the same problem.
@@ -69,15 +69,15 @@ impl Spec {
         &self,
         cells: usize,
         steps: u64,
-        trips: u64,
+        passes: u64,
         bandwidth: Option<f64>,
         rate: Option<f64>,
     ) -> Prediction {
-        let bytes = self.step_bytes() as u64 * cells as u64 * trips;
+        let bytes = self.step_bytes() as u64 * cells as u64 * passes;
         let work = cells as f64 * steps as f64;
         let bound = bandwidth.map(|bandwidth| bandwidth / self.step_bytes().max(1) as f64);
         // A block of several steps is limited by the cores, about which memory says nothing.
-        let limited = bound.filter(|_| trips == steps);
+        let limited = bound.filter(|_| passes == steps);
         Prediction { bytes, bound, seconds: rate.or(limited).map(|rate| work / rate) }
     }
 }
@@ -97,7 +97,7 @@ fn bytes_of(cell: CellType, fields: u32) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::Trip;
+    use super::FusedSteps;
     use crate::prelude::*;
 
     #[derive(Clone, Copy, Fields)]
@@ -135,7 +135,7 @@ mod tests {
         let blocks = stencil.predict(
             1000,
             10,
-            Trip { steps: 4, whole: false }.count(10),
+            FusedSteps { steps: 4, whole: false }.count(10),
             Some(1.2e9),
             Some(5e7),
         );

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use super::Spec;
 use crate::executor::SweepExecutor;
-use crate::model::Trip;
+use crate::model::FusedSteps;
 use crate::plan::Sweep;
 use warpweft_core::element::{CellType, Scalar, ScalarKind, bf16, f16};
 use warpweft_core::error::{Error, Result};
@@ -192,15 +192,15 @@ impl Points {
         sources.chain(probes)
     }
 
-    /// Trips to memory of the steps after `steps.start` up to `steps.end`: steps after which something is due end one.
-    pub fn trips(&self, steps: Range<u64>, trip: Trip) -> u64 {
+    /// Passes over memory of the steps after `steps.start` up to `steps.end`: steps after which something is due end one.
+    pub fn passes(&self, steps: Range<u64>, fused_steps: FusedSteps) -> u64 {
         let Range { start, end } = steps;
         if self.quiet_from(start) {
-            return trip.count(end - start);
+            return fused_steps.count(end - start);
         }
         let mut begun = start;
         let ends = (start + 1..=end).filter(|&step| step == end || self.due(step));
-        ends.map(|step| trip.count(step - std::mem::replace(&mut begun, step))).sum()
+        ends.map(|step| fused_steps.count(step - std::mem::replace(&mut begun, step))).sum()
     }
 
     /// A series for every probe, of the steps after `done`: still empty.
@@ -392,18 +392,25 @@ mod tests {
     }
 
     #[test]
-    fn trips_end_where_something_is_due() {
+    fn passes_end_where_something_is_due() {
         let probe = RawProbe { field: 0, at: vec![[1].into()], every: 3 };
         let points = Points { sources: Vec::new(), probes: vec![probe] };
         // Of 10 steps three times 3 and one.
-        let trip = |steps| Trip { steps, whole: false };
-        assert_eq!([1, 2, 3, 9].map(|steps| points.trips(0..10, trip(steps))), [10, 7, 4, 4]);
-        assert_eq!(points.trips(2..4, trip(9)), 2, "a step before one that is due, and one after");
-        let whole = |steps| Trip { steps, whole: true };
-        assert_eq!([1, 2, 3, 9].map(|steps| points.trips(0..10, whole(steps))), [10, 7, 4, 10]);
+        let fused_steps = |steps| FusedSteps { steps, whole: false };
+        assert_eq!(
+            [1, 2, 3, 9].map(|steps| points.passes(0..10, fused_steps(steps))),
+            [10, 7, 4, 4]
+        );
+        assert_eq!(
+            points.passes(2..4, fused_steps(9)),
+            2,
+            "a step before one that is due, and one after"
+        );
+        let whole = |steps| FusedSteps { steps, whole: true };
+        assert_eq!([1, 2, 3, 9].map(|steps| points.passes(0..10, whole(steps))), [10, 7, 4, 10]);
         let none = Points::default();
-        assert_eq!([1, 4, 99].map(|steps| none.trips(0..10, trip(steps))), [10, 3, 1]);
-        // Of pipelines two trips of four and two of one, or ten of one.
-        assert_eq!([1, 4, 99].map(|steps| none.trips(0..10, whole(steps))), [10, 4, 10]);
+        assert_eq!([1, 4, 99].map(|steps| none.passes(0..10, fused_steps(steps))), [10, 3, 1]);
+        // Of pipelines two time blocks of four and two of one, or ten of one.
+        assert_eq!([1, 4, 99].map(|steps| none.passes(0..10, whole(steps))), [10, 4, 10]);
     }
 }

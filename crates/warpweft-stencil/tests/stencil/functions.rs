@@ -131,7 +131,7 @@ fn ghost_zones_of_any_depth_on_any_grid_of_ranks_see_the_same_functions() {
                         partition: partition.clone(),
                         depth,
                         search: None,
-                        trip: 1,
+                        fused_steps: 1,
                         boundary_first,
                     };
                     let soon = Duration::from_secs(60);
@@ -182,7 +182,7 @@ fn a_resumed_run_goes_on_with_the_step_it_left_off_at() {
 }
 
 #[test]
-fn a_face_without_its_function_and_several_steps_a_trip_are_refused() {
+fn a_face_without_its_function_and_fused_steps_are_refused() {
     let mut plate = Volume::<f64, 2>::zeroed([8, 8]).expect("a plate");
     let stencil = Stencil::of(conduct(0.2)).boundary(Boundary::Function);
     let error = stencil.run(&mut plate, Steps(1), &machine()).expect_err("no function").to_string();

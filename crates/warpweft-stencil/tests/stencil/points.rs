@@ -107,7 +107,7 @@ fn ranks_add_and_record_what_one_process_does_in_ghost_zones_of_any_depth() {
             let faces = Boundaries::all(2, boundary);
             let partition = Partition::grid([17, 22], [2, 2], &faces).expect("parts");
             let distribution =
-                Distribution { partition, depth, search: None, trip: 1, boundary_first };
+                Distribution { partition, depth, search: None, fused_steps: 1, boundary_first };
             let mut volume = start.clone();
             let soon = std::time::Duration::from_secs(60);
             // A residual keeps what is sent from being sent ahead.

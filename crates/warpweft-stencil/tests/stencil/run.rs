@@ -202,7 +202,7 @@ fn ranks_fault_where_the_volume_does_and_nowhere_else() {
     let stencil = Stencil::of(slope()).boundary(face);
     let partition = Partition::grid([32], [2], &Boundaries([[face; 2]].into())).unwrap();
     let distribution =
-        Distribution { partition, depth: 2, search: None, trip: 1, boundary_first: false };
+        Distribution { partition, depth: 2, search: None, fused_steps: 1, boundary_first: false };
     let run = |volume: &mut Volume<i32, 1>| {
         let (cores, soon) = ([vec![0]], Duration::from_secs(60));
         let policy = CpuPolicy { threads: 1, ..CpuPolicy::default() };

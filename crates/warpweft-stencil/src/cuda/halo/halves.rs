@@ -1,14 +1,14 @@
-//! The last launch before a swap in two parts on a GPU: what a trip of several steps is cut into, and both launches.
+//! The last launch before a swap in two parts on a GPU: what a time block is cut into, and both launches.
 //! Not: what is sent (`halo`).
 //!
-//! A trip's boundary is a thin slab along the axis that tiles march, whose cost is what fills and drains them, and
+//! A time block's boundary is a thin slab along the axis that tiles march, whose cost is what fills and drains them, and
 //! whole tiles along the others, which cost nothing beside what the interior is spared.
 
 use crate::cuda::launch::boxes::{SECTOR, placed, whole};
 use crate::cuda::memory::layout::{Layout, axes};
 use crate::cuda::policy::chunks::in_vain;
 use crate::cuda::sweeps::CudaSweeps;
-use crate::cuda::text::{TripShape, single};
+use crate::cuda::text::{PipelineShape, single};
 use crate::exchange::BoundarySplit;
 use crate::plan::halo::Margin;
 use crate::{CudaKernel, CudaPolicy, Region};
@@ -16,13 +16,13 @@ use warpweft_core::cuda::Stream;
 use warpweft_core::error::Result;
 use warpweft_core::grid::Axes;
 
-/// The two parts of a trip over `own`, of whose cells those up to `sent` deep are sent: none where they would write
+/// The two parts of a time block over `own`, of whose cells those up to `sent` deep are sent: none where they would write
 /// one another's cells.
-pub(crate) fn of_trip(
+pub(crate) fn of_pipeline(
     own: &Region,
     sent: &Margin,
     (layout, size): (&Layout, usize),
-    (policy, shape): (&CudaPolicy, &TripShape),
+    (policy, shape): (&CudaPolicy, &PipelineShape),
 ) -> Option<BoundarySplit> {
     let dims = own.rank();
     let steps = policy.temporal_depth as usize;
@@ -58,13 +58,13 @@ pub(crate) fn of_trip(
 
 /// Whether two parts may be faster than one: not where the boundary is as much work as the whole, so that what is
 /// computed twice is as much as the interior, behind which messages hide.
-fn may_pay(halves: &BoundarySplit, own: &Region, of: (&CudaPolicy, &TripShape, usize)) -> bool {
+fn may_pay(halves: &BoundarySplit, own: &Region, of: (&CudaPolicy, &PipelineShape, usize)) -> bool {
     let boundary: usize = halves.boundary.iter().map(|region| work(region, of)).sum();
     boundary < work(own, of)
 }
 
-/// Planes of tiles that a trip over `region` goes through, those in vain too, for scalars of `size` bytes.
-fn work(region: &Region, (policy, shape, size): (&CudaPolicy, &TripShape, usize)) -> usize {
+/// Planes of tiles that a time block over `region` goes through, those in vain too, for scalars of `size` bytes.
+fn work(region: &Region, (policy, shape, size): (&CudaPolicy, &PipelineShape, usize)) -> usize {
     let dims = region.rank();
     let (low, [_, z, y, x]) = placed(region);
     let across = (x + low[3] % (SECTOR / size)).div_ceil(shape.inner[0]);
@@ -95,12 +95,12 @@ impl CudaSweeps {
         if self.text.temporal.is_some() && steps.is_multiple_of(depth) {
             return None;
         }
-        match &self.text.trip {
-            // Its single steps are trips too, and those of another kernel may round otherwise.
+        match &self.text.pipeline {
+            // Its single steps are time blocks too, and those of another kernel may round otherwise.
             Some(_) if depth == 1 => None,
             Some(shape) if steps.is_multiple_of(depth) => {
                 let size = self.stencil.cell.size(0);
-                let found = of_trip(own, sent, (&self.arrays.layout, size), (policy, shape));
+                let found = of_pipeline(own, sent, (&self.arrays.layout, size), (policy, shape));
                 found.filter(|halves| may_pay(halves, own, (policy, shape, size)))
             }
             _ => Some(BoundarySplit::of_step(*own, sent, tile(own.rank(), policy))),
@@ -112,7 +112,7 @@ impl CudaSweeps {
         if placed(region).1.contains(&0) {
             return Ok(());
         }
-        let queued = match &self.trip_kernel {
+        let queued = match &self.fused_kernel {
             Some(kernel) if steps > 1 => self.queue().fused_part(kernel, self.state, region)?,
             _ => self.queue().part(&self.kernels[0], self.state, region)?.into_iter().collect(),
         };
@@ -142,7 +142,7 @@ fn tile(dims: usize, policy: &CudaPolicy) -> Axes<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cuda::launch::boxes::{TripBox, hold};
+    use crate::cuda::launch::boxes::{PipelineBox, hold};
     use crate::cuda::text::layout_of;
     use crate::prelude::{Near, stencil};
     use crate::{Boundary, Face, Span, Spec, Stencil};
@@ -170,7 +170,7 @@ mod tests {
         contraction: true,
     };
 
-    /// The halves of a trip by a part that holds `ghosts` around `own` cells and sends `sent`, and that they are
+    /// The halves of a time block by a part that holds `ghosts` around `own` cells and sends `sent`, and that they are
     /// disjoint, all of the part, and write nothing of one another.
     fn halves(
         stencil: &Spec,
@@ -182,16 +182,16 @@ mod tests {
         let size = stencil.cell.size(0);
         let extents = Axes::from_fn(dims, |d| ghosts[d][0] + own[d] + ghosts[d][1]);
         let layout = layout_of(stencil, extents, &policy).unwrap();
-        let shape = TripShape::of(&policy, dims, size).unwrap();
+        let shape = PipelineShape::of(&policy, dims, size).unwrap();
         let low = ghosts.map(|[below, _]| below);
         let own = Region { low, high: Axes::from_fn(dims, |d| low[d] + own[d]) };
-        let found = of_trip(&own, &sent, (&layout, size), (&policy, &shape))?;
+        let found = of_pipeline(&own, &sent, (&layout, size), (&policy, &shape))?;
         let boxes: Vec<_> = found.boundary.iter().chain([&found.interior]).map(placed).collect();
         let cells: usize = boxes.iter().map(|(_, n)| n.iter().product::<usize>()).sum();
         assert_eq!(cells, Span::from(own).cells(), "{found:?}");
         for (n, region) in found.boundary.iter().chain([&found.interior]).enumerate() {
             let held = hold(stencil, &layout);
-            let written = TripBox::new((&layout, size), (&policy, &shape), region, held);
+            let written = PipelineBox::new((&layout, size), (&policy, &shape), region, held);
             let end = |d: usize| match d {
                 0 => written.begin[0] + 1,
                 d => written.begin[d] + written.numbers[0][d - 1] as usize,
@@ -235,7 +235,7 @@ mod tests {
             halves(&own, &TUNED, ([1024; 3].into(), cut(at, 6).into(), cut(at, depth).into()))
                 .unwrap()
         };
-        // Thousandths of a trip: two slabs of 3 planes, each with 12 in vain, beside 1018.
+        // Thousandths of a time block: two slabs of 3 planes, each with 12 in vain, beside 1018.
         let (own, slabs, more) = of([1, 0, 0], 3);
         assert_eq!((slabs.boundary.len(), slabs.interior.low[0] - own.low[0], more), (2, 3, 21));
         assert_eq!(own.high[0] - slabs.interior.high[0], 3);

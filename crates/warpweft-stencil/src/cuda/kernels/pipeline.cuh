@@ -1,4 +1,4 @@
-// Pipeline: several steps a trip through memory. A block streams planes along z; while plane s comes in
+// Pipeline: several steps fused in one pass over memory. A block streams planes along z; while plane s comes in
 // as level 0, level t (t steps on) of plane s - t is computed from three planes of level t - 1 that sit
 // in registers. Neighbours along x come by shuffles, along y within a thread's rows, and only a warp's
 // first and last row pass through shared memory. For one scalar field of four or eight bytes, a star of
@@ -21,7 +21,7 @@
 namespace ww::stencil {
 
 // Along z, y, x.
-struct Trip {
+struct Domain {
   static constexpr int far = 0x3fffffff;  // sums with it do not overflow
   int extent[3], hold_low[3], hold_high[3];
   int chunk;  // planes that a block marches through
@@ -90,7 +90,7 @@ template <class S>
 struct Pipeline {
   using G = Tile<S>;
   using T = typename G::T;
-  const Trip& trip;
+  const Domain& domain;
   char* shared;
   T level[S::depth][2][S::vy][S::vx];  // planes of levels 0 .. depth - 1, newest by parity
   const T* in;                         // the thread's cells of the next plane to request
@@ -105,11 +105,11 @@ struct Pipeline {
     for (int i = 0; i < S::vy; i++) {
 #pragma unroll
       for (int q = 0; q < S::vx / G::vector; q++) {
-        copy_word(ring + to * G::slot + (i * (S::vx / G::vector) + q) * 512, in + i * trip.y + q * G::vector);
+        copy_word(ring + to * G::slot + (i * (S::vx / G::vector) + q) * 512, in + i * domain.y + q * G::vector);
       }
     }
     close_copies();
-    in += trip.z;
+    in += domain.z;
   }
 
   WW_FN T* edge_row(int parity, int t, int warp, int which) {
@@ -170,7 +170,7 @@ struct Pipeline {
       }
       if constexpr (Check) {
         const int z = s - t - 1;
-        if (z < trip.hold_low[0] || z >= trip.hold_high[0]) {
+        if (z < domain.hold_low[0] || z >= domain.hold_high[0]) {
 #pragma unroll
           for (int i = 0; i < S::vy; i++) {
 #pragma unroll
@@ -197,7 +197,7 @@ struct Pipeline {
     if (s - S::depth >= first && s - S::depth < end) {
       store<Edge>(next, out);
     }
-    out += trip.z;
+    out += domain.z;
     if constexpr (!G::flat) __syncthreads();
   }
 
@@ -208,13 +208,13 @@ struct Pipeline {
     for (int i = 0; i < S::vy; i++) {
 #pragma unroll
       for (int q = 0; q < words; q++) {
-        T* to = plane_out + i * trip.y + q * G::vector;
+        T* to = plane_out + i * domain.y + q * G::vector;
         if (whole >> (i * words + q) & 1) {
           store_vector<G::vector>(to, plane[i] + q * G::vector);
         } else if (Parts && (part >> (i * words + q) & 1)) {
 #pragma unroll
           for (int j = 0; j < G::vector; j++) {
-            if (x + q * G::vector + j < trip.extent[2]) to[j] = plane[i][q * G::vector + j];
+            if (x + q * G::vector + j < domain.extent[2]) to[j] = plane[i][q * G::vector + j];
           }
         }
       }
@@ -227,9 +227,9 @@ struct Pipeline {
     const int after = end + S::depth;
     // Steps in which no level's plane is held, in pairs: those before `filled`, in which levels are computed
     // from garbage and nothing is stored, and from `low` on before `high`.
-    const int filled = trip.hold_low[0] < 0 ? S::depth - 1 : -Trip::far;
-    const int low = S::depth + trip.hold_low[0];
-    const int high = lower(trip.hold_high[0], after);
+    const int filled = domain.hold_low[0] < 0 ? S::depth - 1 : -Domain::far;
+    const int low = S::depth + domain.hold_low[0];
+    const int high = lower(domain.hold_high[0], after);
     // Loops of their own, so that registers are allotted to each alone.
 #pragma unroll 1
     for (int round = 0; round < 2; round++) {
@@ -258,41 +258,41 @@ struct Pipeline {
 
 // The tiles of block (x, y) over chunk `chunk`.
 template <class S, class T, class E>
-WW_FN void pipeline_chunk(const T* in, T* out, const Trip& trip, const E& element,
+WW_FN void pipeline_chunk(const T* in, T* out, const Domain& domain, const E& element,
                           int chunk) {
   using G = Tile<S>;
   static_assert(G::inner_x > 0 && G::inner_y > 0, "a tile must be wider than its skirts");
-  static_assert(G::edges + G::slot * G::slots == S::trip_bytes, "host and kernel disagree on shared memory");
+  static_assert(G::edges + G::slot * G::slots == S::shared_bytes, "host and kernel disagree on shared memory");
   extern __shared__ __align__(128) char shared_memory[];
   const int lane = threadIdx.x, warp = threadIdx.y;
   const int tile = G::flat ? blockIdx.x * S::warps + warp : blockIdx.x;
   const int tile_x = tile * G::inner_x - G::skirt_x;
   const int tile_y = G::flat ? 0 : int(blockIdx.y) * G::inner_y - G::skirt_y;
-  if (G::flat && tile_x + G::skirt_x >= trip.extent[2]) return;
-  Pipeline<S> p{trip, shared_memory};
+  if (G::flat && tile_x + G::skirt_x >= domain.extent[2]) return;
+  Pipeline<S> p{domain, shared_memory};
   p.x = tile_x + lane * S::vx;
   const int y = G::flat ? 0 : tile_y + warp * S::vy;
-  p.first = chunk * trip.chunk;
-  p.end = lower(p.first + trip.chunk, trip.extent[0]);
+  p.first = chunk * domain.chunk;
+  p.end = lower(p.first + domain.chunk, domain.extent[0]);
   p.held = p.whole = p.part = 0;
   constexpr int words = S::vx / G::vector;
   for (int i = 0; i < S::vy; i++) {
     const int r = warp * S::vy + i;
-    const bool inner = r >= G::skirt_y && r < G::skirt_y + G::inner_y && y + i < trip.extent[1];
+    const bool inner = r >= G::skirt_y && r < G::skirt_y + G::inner_y && y + i < domain.extent[1];
     for (int q = 0; q < words && (G::flat || inner); q++) {
-      const int c = lane * S::vx + q * G::vector, left = trip.extent[2] - (p.x + q * G::vector);
+      const int c = lane * S::vx + q * G::vector, left = domain.extent[2] - (p.x + q * G::vector);
       if (c < G::skirt_x || c >= G::skirt_x + G::inner_x || left <= 0) continue;
       (left >= G::vector ? p.whole : p.part) |= 1u << (i * words + q);
     }
     for (int j = 0; j < S::vx; j++) {
-      const bool held = p.x + j < trip.hold_low[2] || p.x + j >= trip.hold_high[2] ||
-                        (!G::flat && (y + i < trip.hold_low[1] || y + i >= trip.hold_high[1]));
+      const bool held = p.x + j < domain.hold_low[2] || p.x + j >= domain.hold_high[2] ||
+                        (!G::flat && (y + i < domain.hold_low[1] || y + i >= domain.hold_high[1]));
       p.held |= unsigned(held) << (i * S::vx + j);
     }
   }
-  const i64 at = i64(y) * trip.y + p.x;
-  p.in = in + i64(p.first - S::depth) * trip.z + at;
-  p.out = out + i64(p.first - 2 * S::depth) * trip.z + at;
+  const i64 at = i64(y) * domain.y + p.x;
+  p.in = in + i64(p.first - S::depth) * domain.z + at;
+  p.out = out + i64(p.first - 2 * S::depth) * domain.z + at;
   p.ring = shared_at(__cvta_generic_to_shared(shared_memory)) + G::edges + warp * (G::words * 512) + lane * 16;
   p.slot = 0;
 #pragma unroll
@@ -305,16 +305,16 @@ WW_FN void pipeline_chunk(const T* in, T* out, const Trip& trip, const E& elemen
   }
 #pragma unroll
   for (int k = 0; k < S::prefetch; k++) p.request(k);
-  const bool edge = tile_x < trip.hold_low[2] || tile_x + G::columns > trip.hold_high[2] ||
-                    (tile_x + G::columns > trip.extent[2] && trip.extent[2] % G::vector != 0) ||
-                    (!G::flat && (tile_y < trip.hold_low[1] ||
-                                  tile_y + S::warps * S::vy > trip.hold_high[1]));
+  const bool edge = tile_x < domain.hold_low[2] || tile_x + G::columns > domain.hold_high[2] ||
+                    (tile_x + G::columns > domain.extent[2] && domain.extent[2] % G::vector != 0) ||
+                    (!G::flat && (tile_y < domain.hold_low[1] ||
+                                  tile_y + S::warps * S::vy > domain.hold_high[1]));
   p.run(edge, element);
 }
 
 template <class S, class T, class E>
-WW_FN void pipeline(const T* in, T* out, const Trip& trip, const E& element) {
-  pipeline_chunk<S>(in, out, trip, element, blockIdx.z);
+WW_FN void pipeline(const T* in, T* out, const Domain& domain, const E& element) {
+  pipeline_chunk<S>(in, out, domain, element, blockIdx.z);
 }
 
 }  // namespace ww::stencil

@@ -3,7 +3,7 @@
 use crate::cuda::memory::layout::{Layout, axes};
 use crate::cuda::sweeps::clamped;
 use crate::cuda::text::grid;
-use crate::cuda::text::{TripShape, trip_grid};
+use crate::cuda::text::{PipelineShape, pipeline_grid};
 use crate::{Boundary, CudaPolicy, Region, Spec};
 use warpweft_core::grid::Axes;
 
@@ -51,24 +51,24 @@ pub(crate) fn step_box(
     (blocks, [low.map(|n| n as i32), high])
 }
 
-/// What a trip of several steps covers.
+/// What a time block covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TripBox {
+pub(crate) struct PipelineBox {
     /// The first cell (w, z, y, x).
     pub begin: [usize; 4],
     /// Blocks.
     pub blocks: [u32; 3],
-    /// Of `struct Trip`, along z, y and x and from the first cell on: extents, and the first cell that
+    /// Of `struct Domain`, along z, y and x and from the first cell on: extents, and the first cell that
     /// no face holds and the first after it that one does.
     pub numbers: [[i32; 3]; 3],
 }
 
-impl TripBox {
+impl PipelineBox {
     /// For the cells of `region`, given what faces hold ([`hold`]). Rows begin on sectors of memory, and
-    /// a face that the steps of the trip come by is an end.
+    /// a face that the steps of the time block come by is an end.
     pub fn new(
         (layout, size): (&Layout, usize),
-        (policy, shape): (&CudaPolicy, &TripShape),
+        (policy, shape): (&CudaPolicy, &PipelineShape),
         region: &Region,
         hold: [[i32; 3]; 2],
     ) -> Self {
@@ -86,7 +86,7 @@ impl TripBox {
             extents[d] = if ends { all } else { high } - begin[d];
             let Some(d) = d.checked_sub(1) else { continue };
             numbers[0][d] = extents[d + 1] as i32;
-            // Other faces are too far away for the trip to see.
+            // Other faces are too far away for the time block to see.
             if begins {
                 numbers[1][d] = hold[0][d];
             }
@@ -94,7 +94,7 @@ impl TripBox {
                 numbers[2][d] = hold[1][d] - begin[d + 1] as i32;
             }
         }
-        let blocks = clamped(trip_grid(&Layout { extents, ..*layout }, policy, shape));
+        let blocks = clamped(pipeline_grid(&Layout { extents, ..*layout }, policy, shape));
         Self { begin, blocks, numbers }
     }
 }

@@ -1,12 +1,12 @@
-//! What a step (or a trip of several) puts into a stream: kernels with their arguments.
+//! What a step (or a time block of several) puts into a stream: kernels with their arguments.
 
-use super::boxes::{TripBox, hold, step_box, whole};
+use super::boxes::{PipelineBox, hold, step_box, whole};
 use super::faces::{self, Faces, When};
 use super::ghosts::{self, At, Which};
 use crate::cuda::memory::arrays::{Arrays, FUSED, STEP};
 use crate::cuda::memory::layout::Layout;
 use crate::cuda::temporal::{self, TemporalShape, TimeBlock};
-use crate::cuda::text::{Role, StageShape, StepText, TripShape, trip_grid};
+use crate::cuda::text::{PipelineShape, Role, StageShape, StepText, pipeline_grid};
 use crate::{CudaKernel, CudaPolicy, Region, Spec, Stage};
 use warpweft_core::cuda::{Args, Kernel, Launch, Module, Stream};
 use warpweft_core::error::Result;
@@ -129,8 +129,8 @@ impl Queue<'_> {
     /// Blocks along the grid's three axes for a pass of several steps over all cells.
     pub fn fused_grid(&self) -> [usize; 3] {
         let layout = &self.arrays.layout;
-        match (&self.text.trip, &self.text.temporal) {
-            (Some(shape), _) => trip_grid(layout, self.policy, shape),
+        match (&self.text.pipeline, &self.text.temporal) {
+            (Some(shape), _) => pipeline_grid(layout, self.policy, shape),
             (_, Some(shape)) => {
                 let all = whole(layout);
                 TimeBlock::new(layout, shape, self.policy, &all).blocks.map(|n| n as usize)
@@ -160,7 +160,7 @@ impl Queue<'_> {
         state: usize,
         region: &Region,
     ) -> Result<Vec<Queued>> {
-        Ok(match (&self.text.trip, &self.text.temporal) {
+        Ok(match (&self.text.pipeline, &self.text.temporal) {
             (Some(shape), _) => vec![self.pipeline((kernel, shape), state, region)],
             (_, Some(shape)) => vec![self.time_block((kernel, shape), state, region)],
             _ => Vec::new(),
@@ -189,25 +189,25 @@ impl Queue<'_> {
 
     fn pipeline(
         &self,
-        (kernel, shape): (&Kernel, &TripShape),
+        (kernel, shape): (&Kernel, &PipelineShape),
         state: usize,
         region: &Region,
     ) -> Queued {
         let layout = &self.arrays.layout;
         let size = self.stencil.cell.size(0);
         let held = hold(self.stencil, layout);
-        let part = TripBox::new((layout, size), (self.policy, shape), region, held);
+        let part = PipelineBox::new((layout, size), (self.policy, shape), region, held);
         let first: usize = (0..4).map(|d| part.begin[d] * layout.strides[d]).sum();
         let mut args = Args::new();
         let array =
             |state: usize| self.arrays.cell(0, self.arrays.now(0, state)) + (first * size) as u64;
         args.value(array(state));
         args.value(array(state ^ STEP));
-        let mut trip: Vec<u8> =
+        let mut domain: Vec<u8> =
             part.numbers.as_flattened().iter().flat_map(|n| n.to_ne_bytes()).collect();
-        trip.extend((self.policy.chunk as i32).to_ne_bytes());
-        trip.extend(layout.strides[1..3].iter().flat_map(|&n| (n as i64).to_ne_bytes()));
-        args.blob(&trip, 8);
+        domain.extend((self.policy.chunk as i32).to_ne_bytes());
+        domain.extend(layout.strides[1..3].iter().flat_map(|&n| (n as i64).to_ne_bytes()));
+        args.blob(&domain, 8);
         element_argument(&mut args, &*self.stencil.stages[0]);
         let launch =
             Launch::new(part.blocks, [32, self.policy.warps, 1]).shared(shape.shared as u32);

@@ -1,6 +1,6 @@
 //! How long chunks of marching kernels should be, by a small model of their time (docs/models.md).
 
-use crate::cuda::text::TripShape;
+use crate::cuda::text::PipelineShape;
 use crate::{CudaPolicy, Spec};
 use warpweft_core::grid::Axes;
 
@@ -22,17 +22,22 @@ fn slots(sms: u32, cuda: &CudaPolicy) -> usize {
     (sms * cuda.min_blocks) as usize
 }
 
-/// Planes that a chunk of `cuda`'s trips goes through beside those that it computes.
+/// Planes that a chunk of `cuda`'s time blocks goes through beside those that it computes.
 pub(crate) fn in_vain(cuda: &CudaPolicy) -> usize {
     2 * cuda.temporal_depth as usize + START
 }
 
-/// The chunks of [`chunks_of`] for `extents` in trips of `cuda`, whose widest field has `size` bytes a cell, on
-/// `sms` multiprocessors; none if it makes no trips.
-pub fn chunks_of_trips(extents: Axes<usize>, cuda: &CudaPolicy, size: usize, sms: u32) -> Vec<u32> {
+/// The chunks of [`chunks_of`] for `extents` in time blocks of `cuda`, whose widest field has `size` bytes a cell, on
+/// `sms` multiprocessors; none if it makes no time blocks.
+pub fn chunks_of_pipelines(
+    extents: Axes<usize>,
+    cuda: &CudaPolicy,
+    size: usize,
+    sms: u32,
+) -> Vec<u32> {
     let dims = extents.rank();
-    let Some(trip) = TripShape::of(cuda, dims, size) else { return Vec::new() };
-    chunks_of(extents[0], tiles(extents, cuda, trip.inner), slots(sms, cuda), in_vain(cuda))
+    let Some(pipeline) = PipelineShape::of(cuda, dims, size) else { return Vec::new() };
+    chunks_of(extents[0], tiles(extents, cuda, pipeline.inner), slots(sms, cuda), in_vain(cuda))
 }
 
 /// The chunks of [`chunks_of`] for planes of `extents` in Planes' tiles of `cuda` on `sms` multiprocessors.

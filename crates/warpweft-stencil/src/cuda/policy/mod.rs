@@ -7,7 +7,7 @@
 
 pub(super) mod chunks;
 
-use self::chunks::{chunks_of_planes, chunks_of_trips};
+use self::chunks::{chunks_of_pipelines, chunks_of_planes};
 use super::memory::layout::axes;
 use super::resident::for_volume;
 use super::temporal::temporal_shapes;
@@ -176,7 +176,7 @@ impl CudaPolicy {
         }
         // Other chunks need no other kernel.
         for &policy in &pipelines {
-            let best = chunks_of_trips(extents, &policy, problem.size, sms);
+            let best = chunks_of_pipelines(extents, &policy, problem.size, sms);
             for chunk in std::iter::once(policy.chunk / 2).chain(best) {
                 add(CudaPolicy { chunk, ..policy });
             }
@@ -361,13 +361,17 @@ pub(super) fn ring_fits(
         return false;
     }
     let rings = text.stages.iter().map(|stage| stage.shared);
-    let trips = text.trip.iter().map(|trip| trip.shared);
+    let pipelines = text.pipeline.iter().map(|pipeline| pipeline.shared);
     let tiles = text.resident.iter().map(|shape| shape.shared);
     let fused = text.temporal.iter().map(|shape| shape.shared);
-    rings.chain(trips).chain(tiles).chain(fused).all(|bytes| bytes == 0 || bytes + BARRIERS <= each)
+    rings
+        .chain(pipelines)
+        .chain(tiles)
+        .chain(fused)
+        .all(|bytes| bytes == 0 || bytes + BARRIERS <= each)
 }
 
-/// Pipelines that were fast on an H200: cells, warps, blocks, steps a trip, planes ahead and planes
+/// Pipelines that were fast on an H200: cells, warps, blocks, steps a time block, planes ahead and planes
 /// a chunk, chunks shorter where the grid is small.
 fn pipelines_to_try(problem: &Problem) -> Vec<CudaPolicy> {
     let shapes: &[([u32; 3], u32, u32, u32, u32)] = match (problem.dims, problem.size) {

@@ -1,6 +1,6 @@
 //! Blocks over a layout, and the layout that a policy needs.
 
-use super::trip::{TripShape, pipelines};
+use super::pipeline::{PipelineShape, pipelines};
 use crate::cuda::memory::layout::Layout;
 use crate::cuda::resident::{ResidentShape, resides};
 use crate::cuda::temporal::{self, TemporalShape};
@@ -58,14 +58,14 @@ pub fn grid(layout: &Layout, policy: &CudaPolicy) -> [usize; 3] {
     }
 }
 
-/// Blocks along the grid's three axes for a pipelined trip over all of `layout`.
-pub fn trip_grid(layout: &Layout, policy: &CudaPolicy, trip: &TripShape) -> [usize; 3] {
+/// Blocks along the grid's three axes for a pipelined time block over all of `layout`.
+pub fn pipeline_grid(layout: &Layout, policy: &CudaPolicy, pipeline: &PipelineShape) -> [usize; 3] {
     let [_, z, y, x] = layout.extents;
-    let tiles = x.div_ceil(trip.inner[0]);
+    let tiles = x.div_ceil(pipeline.inner[0]);
     let chunks = z.div_ceil(policy.chunk.max(1) as usize);
     match layout.dims {
         2 => [tiles.div_ceil(policy.warps as usize), 1, chunks],
-        _ => [tiles, y.div_ceil(trip.inner[1]), chunks],
+        _ => [tiles, y.div_ceil(pipeline.inner[1]), chunks],
     }
 }
 
@@ -110,7 +110,7 @@ pub fn layout_of(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -> R
              eight bytes, between faces that are periodic or hold one value, without faults",
         );
     }
-    let Some(trip) = TripShape::of(policy, dims, stencil.cell.size(0)) else {
+    let Some(pipeline) = PipelineShape::of(policy, dims, stencil.cell.size(0)) else {
         return refused(
             format!(
                 "tiles of {:?} cells and {} warps, {} steps deep",
@@ -119,7 +119,7 @@ pub fn layout_of(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -> R
             "take larger tiles or fewer steps: nothing of these remains without their overlap cells",
         );
     };
-    Layout::of(stencil, extents, deep(stencil, depth), trip.slack)
+    Layout::of(stencil, extents, deep(stencil, depth), pipeline.slack)
 }
 
 /// Ghost cells for so many steps on all sides.

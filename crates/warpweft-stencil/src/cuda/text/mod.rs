@@ -3,15 +3,15 @@
 
 mod glue;
 mod grid;
+mod pipeline;
 pub(super) mod reach;
-mod trip;
 
 use self::glue::Glue;
 pub use self::glue::StageShape;
-pub use self::grid::{grid, layout_of, single, trip_grid};
+pub use self::grid::{grid, layout_of, pipeline_grid, single};
+use self::pipeline::write_pipeline;
+pub use self::pipeline::{PipelineShape, goes_on_alone};
 pub use self::reach::{Role, role_of};
-use self::trip::write_trip;
-pub use self::trip::{TripShape, goes_on_alone};
 use super::launch::faces;
 use super::memory::arrays;
 use super::resident::{ResidentShape, write_resident};
@@ -45,8 +45,8 @@ pub struct StepText {
     pub unit: Unit,
     /// The stages in order, one step a launch.
     pub stages: Vec<StageShape>,
-    /// The kernel `ww_trip` of several steps a launch, if the policy asks for it.
-    pub trip: Option<TripShape>,
+    /// The kernel `ww_pipeline` of several steps a launch, if the policy asks for it.
+    pub pipeline: Option<PipelineShape>,
     /// The kernel of several steps in one pass of any stencil, if the policy asks for it.
     pub temporal: Option<TemporalShape>,
     /// The kernel `ww_resident` of tiles that stay on the chip, if the policy asks for it.
@@ -58,8 +58,8 @@ pub struct StepText {
 impl StepText {
     /// The kernel that takes several steps in one pass over memory, and its shared memory in bytes.
     pub fn fused_kernel(&self) -> Option<(&'static str, usize)> {
-        let trip = self.trip.map(|shape| ("ww_trip", shape.shared));
-        trip.or(self.temporal.as_ref().map(|shape| (temporal::KERNEL, shape.shared)))
+        let pipeline = self.pipeline.map(|shape| ("ww_pipeline", shape.shared));
+        pipeline.or(self.temporal.as_ref().map(|shape| (temporal::KERNEL, shape.shared)))
     }
 }
 
@@ -97,12 +97,12 @@ pub fn step_text(
         let _ = glue.write(&mut source, functor);
         stages.push(glue.shape);
     }
-    let (mut trip, mut resident) = (None, None);
+    let (mut pipeline, mut resident) = (None, None);
     if let (Some(policy), [stage]) = (piped, &stencil.stages[..]) {
-        trip = TripShape::of(policy, dims, stencil.cell.size(0));
+        pipeline = PipelineShape::of(policy, dims, stencil.cell.size(0));
         source.push_str(PIPELINE);
-        let shared = trip.map_or(0, |trip| trip.shared);
-        let _ = write_trip(&mut source, &**stage, &names[0], policy, shared);
+        let shared = pipeline.map_or(0, |pipeline| pipeline.shared);
+        let _ = write_pipeline(&mut source, &**stage, &names[0], policy, shared);
     }
     if let (Some(policy), [stage]) = (stays, &stencil.stages[..]) {
         resident = ResidentShape::of(stencil, policy);
@@ -124,7 +124,7 @@ pub fn step_text(
         source: source.replace("#pragma once\n", ""),
         unit,
         stages,
-        trip,
+        pipeline,
         temporal,
         resident,
         warps: policy.warps,

@@ -1,10 +1,10 @@
-//! Whether the last trip before a swap is better taken in two parts: tried while the run goes on. Not: how
+//! Whether the last time block before a swap is better taken in two parts: tried while the run goes on. Not: how
 //! deep swaps are (`search`), or what the two parts are (`halves`).
 //!
-//! Two parts cost a trip what their rim computes twice, and hide messages behind their core. Which of the two is more
+//! Two parts cost a time block what their rim computes twice, and hide messages behind their core. Which of the two is more
 //! depends on how halos travel, so it is timed.
 
-/// Swaps of a trial. The last one's trip is whole either way, as no trial knows what comes after it.
+/// Swaps of a trial. The last one's time block is whole either way, as no trial knows what comes after it.
 pub(crate) const SWAPS: usize = 4;
 /// Trials of each way: a hiccup spoils one.
 const ROUNDS: usize = 2;

@@ -1,4 +1,4 @@
-//! How deep the next swap is, and whether the last trip before it is taken in two parts: fixed, or found while the
+//! How deep the next swap is, and whether the last time block before it is taken in two parts: fixed, or found while the
 //! run goes on.
 
 use crate::drive::depth::overlap::{SWAPS, Ways};
@@ -44,7 +44,7 @@ impl<'a> Pace<'a> {
         Self { search: Some(search), open: true, ..Self::fixed(1) }
     }
 
-    /// Then tries both ways of taking the last trip before a swap; it is taken in two parts otherwise.
+    /// Then tries both ways of taking the last time block before a swap; it is taken in two parts otherwise.
     pub(crate) fn trying_both_ways(self) -> Self {
         Self { ways: Some(Ways::default()), open: true, ..self }
     }
@@ -56,7 +56,7 @@ impl<'a> Pace<'a> {
         if let Some(search) = &mut self.search {
             timed.take().into_iter().for_each(|seconds| search.record(seconds));
             if let Some(trial) = search.next() {
-                // A trial's last trip is whole, so that all are, to be alike, where both ways are tried after.
+                // A trial's last time block is whole, so that all are, to be alike, where both ways are tried after.
                 return (trial.depth, trial.swaps, self.ways.is_none());
             }
             self.depth = search.best();
@@ -122,7 +122,7 @@ impl<'a> Pace<'a> {
         self.open && !both
     }
 
-    /// Whether the last trip before the next swap is taken in two parts.
+    /// Whether the last time block before the next swap is taken in two parts.
     pub(crate) fn apart(&self) -> bool {
         self.apart
     }
@@ -197,7 +197,7 @@ mod tests {
                 pace.took(Some(slow * depth as f64));
                 (depth, pace.apart(), pace.following().is_some())
             };
-            // Depths are compared by whole trips, and no trial knows what comes after it.
+            // Depths are compared by whole time blocks, and no trial knows what comes after it.
             let mut trials = if searched { vec![(4, false, 2), (2, false, 1)] } else { Vec::new() };
             trials.extend([true, false, true, false].map(|apart| (2, apart, SWAPS)));
             for (depth, apart, swaps) in trials {

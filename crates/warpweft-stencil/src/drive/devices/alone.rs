@@ -113,7 +113,7 @@ impl Spec {
         Ok(Prepared {
             build: Box::new(build),
             devices: vec![machine.cpu.label(policy.threads)],
-            depth: Policy::Cpu(policy).steps_a_trip(self.rank()).steps,
+            depth: Policy::Cpu(policy).fused_steps(self.rank()).steps,
             bandwidth,
             known_rate,
             cells_a_second: CELLS_A_SECOND[0] * policy.threads as f64,
@@ -149,7 +149,7 @@ impl Spec {
             build: Box::new(build),
             devices: vec![gpu.label()],
             policy: Policy::Cuda(policy),
-            depth: Policy::Cuda(policy).steps_a_trip(self.rank()).steps,
+            depth: Policy::Cuda(policy).fused_steps(self.rank()).steps,
             bandwidth: probe.and_then(|probe| probe.gpu(gpu.ordinal)?.bandwidth()),
             known_rate,
             cells_a_second: CELLS_A_SECOND[1],

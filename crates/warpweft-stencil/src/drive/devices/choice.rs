@@ -53,9 +53,9 @@ pub(crate) fn refusal(
         CudaKernel::Resident => {
             Some("its persistent kernel takes no halos from other devices".into())
         }
-        _ if trip(policy) > free => Some(format!(
+        _ if fused_steps(policy) > free => Some(format!(
             "it takes {} fused steps, and halo exchanges, checks or checkpoints are at most {free} apart",
-            trip(policy)
+            fused_steps(policy)
         )),
         _ => policy.check(stencil, part).err().map(|error| error.to_string()),
     }
@@ -95,8 +95,8 @@ impl OnGpu {
     }
 }
 
-/// Steps that `policy` takes a trip to memory where there are as many.
-pub(crate) fn trip(policy: &CudaPolicy) -> usize {
+/// Steps that `policy` takes in one pass over memory where there are as many.
+pub(crate) fn fused_steps(policy: &CudaPolicy) -> usize {
     match policy.kernel {
         CudaKernel::Pipeline => policy.temporal_depth.max(1) as usize,
         _ => 1,
@@ -132,7 +132,7 @@ mod tests {
     const SMALL: [usize; 3] = [128; 3];
     const HOPPER: (u32, u32) = (9, 0);
 
-    /// Planes of four cells, so many steps a trip.
+    /// Planes of four cells, so many steps a time block.
     fn piped(temporal_depth: u32) -> CudaPolicy {
         let stencil = Stencil::of(mean());
         let all = CudaPolicy::candidates(&stencil, PART.into(), (HOPPER, 132));
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_tuned_for_a_volume_of_a_parts_size_is_taken_where_swaps_leave_room_for_its_trips() {
+    fn a_tuned_policy_is_taken_where_halo_exchanges_leave_room_for_its_fused_steps() {
         let (stencil, machine) = (Stencil::of(mean()), Machine::detect().unwrap());
         let folder = tempfile::tempdir().unwrap();
         let mut cache = TuningCache::open(folder.path());
@@ -173,7 +173,7 @@ mod tests {
     fn tiles_that_stay_on_the_chip_are_for_whole_volumes() {
         let stays = CudaPolicy { kernel: CudaKernel::Resident, ..piped(2) };
         let told = Choice::of(&Stencil::of(mean()), (PART.into(), HOPPER), Some(stays), 16);
-        assert_eq!((told.tuned, trip(&told.policy)), (false, 1));
+        assert_eq!((told.tuned, fused_steps(&told.policy)), (false, 1));
         let note = told.note.unwrap();
         assert!(
             note.contains("for 1024 x 1024 x 1024 cells") && note.contains("persistent kernel"),
@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn kernels_that_a_function_may_not_have_are_not_taken() {
         let told = Choice::of(&Stencil::of(at_most(3)), (PART.into(), HOPPER), Some(piped(2)), 16);
-        assert_eq!((told.tuned, trip(&told.policy)), (false, 1));
+        assert_eq!((told.tuned, fused_steps(&told.policy)), (false, 1));
         assert!(told.note.unwrap().contains("several fused steps of this stencil"));
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::cpu::CpuSweeps;
 use crate::cuda::CudaSweeps;
 use crate::drive::devices::alone::{check_threads, gpu, of_cores, probe};
-use crate::drive::devices::choice::{Choice, fitted, trip};
+use crate::drive::devices::choice::{Choice, fitted, fused_steps};
 use crate::drive::subdomain::Build;
 use crate::drive::task::Distribution;
 use crate::executor::SweepExecutor;
@@ -30,8 +30,8 @@ pub(crate) struct Device<'a> {
     pub(crate) policy: Policy,
     /// Whether tuning found the policy.
     pub(crate) tuned: bool,
-    /// Steps a trip to memory that swaps had better leave whole; 1 on the cores, which any number suits.
-    pub(crate) trip: usize,
+    /// Steps fused in one pass over memory that swaps had better leave whole; 1 on the cores, which any number suits.
+    pub(crate) fused_steps: usize,
     pub(crate) boundary_first: bool,
     /// Its share of the bytes a second that its memory moves, if that was measured.
     pub(crate) bandwidth: Option<f64>,
@@ -94,7 +94,7 @@ impl Spec {
             label,
             policy: Policy::Cpu(policy),
             tuned: false,
-            trip: 1,
+            fused_steps: 1,
             boundary_first: false,
             bandwidth: bandwidth.map(|all| all / placement.sharers as f64),
             notes,
@@ -137,7 +137,7 @@ impl Spec {
             label: gpu.label(),
             policy: Policy::Cuda(policy),
             tuned,
-            trip: trip(&policy),
+            fused_steps: fused_steps(&policy),
             boundary_first: true,
             bandwidth,
             notes: note.into_iter().collect(),

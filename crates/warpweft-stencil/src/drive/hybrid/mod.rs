@@ -14,7 +14,7 @@ use crate::checkpoint::{Opened, Saver, State};
 use crate::cuda::CudaSweeps;
 use crate::drive::deepest_feasible;
 use crate::drive::devices::alone::{CELLS_A_SECOND, gpu, of_cores, probe};
-use crate::drive::devices::choice::{OnGpu, trip};
+use crate::drive::devices::choice::{OnGpu, fused_steps};
 use crate::drive::hybrid::balance::{Balance, Measured, Shares};
 use crate::drive::rank_report::RankReport;
 use crate::drive::ranks::launch::{DEEPEST, SWAP};
@@ -24,7 +24,7 @@ use crate::drive::subdomain::Build;
 use crate::drive::task::{Distribution, Task, on_cores, store_all};
 use crate::exchange::Route;
 use crate::executor::SweepExecutor;
-use crate::model::Trip;
+use crate::model::FusedSteps;
 use crate::model::ghost::{
     Balanced, Geometry, GhostModel, Kernel, Linear, Overlap, Split, Staging, Subdomain,
 };
@@ -66,8 +66,8 @@ pub(crate) struct Both<'a> {
     pub builds: [&'a Build<'a>; 2],
     /// Steps between two swaps.
     pub depth: usize,
-    /// What a trip of the GPU's cells to memory takes of steps.
-    pub trip: Trip,
+    /// The steps that are fused in one pass of the GPU's cells over memory.
+    pub fused_steps: FusedSteps,
     /// Steps done before, and the residual then.
     pub first: State,
     /// Steps to be done in all.
@@ -113,8 +113,13 @@ impl Both<'_> {
             let weights = &planes[usize::from(share.cpu == 0)..];
             let partition = Partition::slabs(extents, 0, weights, &self.stencil.boundaries)?;
             let depth = self.depth;
-            let distribution =
-                Distribution { partition, depth, search: None, trip: 1, boundary_first: false };
+            let distribution = Distribution {
+                partition,
+                depth,
+                search: None,
+                fused_steps: 1,
+                boundary_first: false,
+            };
             let build = |stencil: &Spec, volume: &RawVolume, part: usize| {
                 let device = if share.cpu == 0 { 1 } else { part };
                 self.builds[device](stencil, volume, part)
@@ -131,7 +136,7 @@ impl Both<'_> {
                     trace: run.trace.as_deref(),
                     rebalance: Some(&rebalance),
                     pace: None,
-                    trip: self.trip,
+                    fused_steps: self.fused_steps,
                     halos: Some(Route::Host),
                     probed: self.probed,
                 };
@@ -197,7 +202,7 @@ impl Spec {
             stencil: self,
             builds: [&on_cores, &on_gpu],
             depth,
-            trip: Policy::Cuda(cuda).steps_a_trip(self.rank()),
+            fused_steps: Policy::Cuda(cuda).fused_steps(self.rank()),
             first: saved.as_ref().map(Opened::first).unwrap_or_default(),
             steps,
             saving: saved.as_ref().map(|saved| &saved.saver),
@@ -335,14 +340,15 @@ impl Spec {
         let cpu = GhostModel { staging: Staging::None, ..model(of_cores, launch) };
         let gpu = model(on_gpu.rate.unwrap_or(untuned), launch);
         let both = Balanced { cpu, gpu, delta: one[0] };
-        let trip = trip(&on_gpu.choice.policy);
-        let deepest = self.deepest_of_two(extents, trip, run);
-        // The GPU advances by whole trips.
-        let depths =
-            (1..=deepest / trip).map(|trips| trips * trip).chain((deepest > 0).then_some(1));
+        let fused_steps = fused_steps(&on_gpu.choice.policy);
+        let deepest = self.deepest_of_two(extents, fused_steps, run);
+        // The GPU advances by whole time blocks.
+        let depths = (1..=deepest / fused_steps)
+            .map(|blocks| blocks * fused_steps)
+            .chain((deepest > 0).then_some(1));
         let alone = match on_gpu.alone {
             Some(rate) => part.cells() / rate,
-            None => both.gpu.predict(&part, trip).seconds,
+            None => both.gpu.predict(&part, fused_steps).seconds,
         };
         let splits = depths.map(|depth| (depth, both.split(&part, depth)));
         let best = splits.min_by(|a, b| a.1.seconds.total_cmp(&b.1.seconds));
@@ -352,11 +358,11 @@ impl Spec {
     }
 
     /// The most steps between halo exchanges of two equal subdomains.
-    fn deepest_of_two(&self, extents: Axes<usize>, trip: usize, run: &Run<'_>) -> usize {
+    fn deepest_of_two(&self, extents: Axes<usize>, fused_steps: usize, run: &Run<'_>) -> usize {
         let halves = Partition::slabs(extents, 0, &[1.0; 2], &self.boundaries);
         halves.map_or(0, |halves| {
             let every = run.checkpoint.map(|at| at.every);
-            let most = self.longest_swap(DEEPEST.max(4 * trip), every);
+            let most = self.longest_swap(DEEPEST.max(4 * fused_steps), every);
             let stages = footprints(&self.stages);
             deepest_feasible(&halves, &self.boundaries, &stages, self.cell.len(), most)
         })

@@ -7,7 +7,7 @@ use crate::drive::hybrid::*;
 use crate::drive::subdomain::Built;
 use crate::exchange::Cells;
 use crate::executor::SweepExecutor;
-use crate::model::Trip;
+use crate::model::FusedSteps;
 use crate::plan::Sweep;
 use crate::prelude::*;
 use crate::spec::total::Total;
@@ -77,7 +77,7 @@ fn shared<S: Fields, const D: usize>(
         stencil,
         builds: [&cpu, &gpu],
         depth,
-        trip: Trip::STEP,
+        fused_steps: FusedSteps::STEP,
         first: State::default(),
         steps,
         saving: None,
@@ -176,7 +176,7 @@ fn a_gpu_and_cores_give_the_bits_of_either() {
             stencil: &stencil,
             builds: [&on_cores, &on_gpu],
             depth: 2,
-            trip: Trip::STEP,
+            fused_steps: FusedSteps::STEP,
             first: State::default(),
             steps: 61,
             saving: None,

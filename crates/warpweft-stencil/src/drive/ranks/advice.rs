@@ -180,22 +180,22 @@ mod tests {
     }
 
     #[test]
-    fn trips_are_those_that_were_taken() {
-        let trips = |stencil: &Stencil<f32, 2>, saves| {
+    fn passes_are_those_that_were_done() {
+        let passes = |stencil: &Stencil<f32, 2>, saves| {
             let report = report(stencil, 20, 60, saves);
             assert_eq!(report.bytes % (800 * 8), 0);
             (report.bytes / (800 * 8), report.temporal_depth)
         };
         let plain = Stencil::of(mean());
         assert_eq!(
-            trips(&plain, None),
+            passes(&plain, None),
             (15, Some(4.0)),
             "20 steps between halo exchanges, 4 in a time block"
         );
-        assert_eq!(trips(&plain, Some(3)), (20, Some(3.0)), "a checkpoint every 3");
+        assert_eq!(passes(&plain, Some(3)), (20, Some(3.0)), "a checkpoint every 3");
         let probed = plain.clone().probe(Probe { field: 0, at: vec![[3, 3]], every: 2 });
-        assert_eq!(trips(&probed, None), (30, Some(2.0)), "a probe every 2");
+        assert_eq!(passes(&probed, None), (30, Some(2.0)), "a probe every 2");
         let checked = plain.until_every(Residual::Max, 0.0, 5);
-        assert_eq!(trips(&checked, None), (24, Some(2.5)), "4 steps, and the one that is checked");
+        assert_eq!(passes(&checked, None), (24, Some(2.5)), "4 steps, and the one that is checked");
     }
 }

@@ -115,7 +115,7 @@ impl Spec {
                 trace: run.trace.as_deref(),
                 rebalance: None,
                 pace: None,
-                trip: Policy::Cpu(policy).steps_a_trip(self.rank()),
+                fused_steps: Policy::Cpu(policy).fused_steps(self.rank()),
                 halos: Some(Route::Host),
                 probed: &probed,
             };
@@ -176,8 +176,8 @@ impl Spec {
         let waiting: f64 = reports.iter().map(|report| report.waiting).sum();
         let steps = of_rank_0.steps - first;
         let rate = cells as f64 * steps as f64 / seconds.max(1e-9);
-        let trips = of_rank_0.trips;
-        let Prediction { bytes, bound, .. } = self.predict(cells, steps, trips, bandwidth, None);
+        let passes = of_rank_0.passes;
+        let Prediction { bytes, bound, .. } = self.predict(cells, steps, passes, bandwidth, None);
         let mut notes: Vec<_> = Launched::unjoined().into_iter().collect();
         if bound.is_none() {
             notes.push("no roofline: what memory allows is not measured on all ranks' hosts, as `warpweft info --probe` there does".into());
@@ -207,7 +207,7 @@ impl Spec {
             bytes,
             roofline: bound.map(|value| Quantity { value, unit: "cells/s" }),
             roofline_fraction: bound.map(|bound| rate / bound),
-            temporal_depth: (trips > 0).then(|| steps as f64 / trips as f64),
+            temporal_depth: (passes > 0).then(|| steps as f64 / passes as f64),
             predicted_seconds: None,
             policy,
             done: of_rank_0.steps,
@@ -291,7 +291,7 @@ impl Spec {
         };
         let search = (ranks.depth.is_none() && deepest > 1).then_some(Search::Guided(rates));
         let depth = ranks.depth.unwrap_or(deepest);
-        Ok(Distribution { partition, depth, search, trip: 1, boundary_first: false })
+        Ok(Distribution { partition, depth, search, fused_steps: 1, boundary_first: false })
     }
 
     /// The policy of a rank and each rank's cores.

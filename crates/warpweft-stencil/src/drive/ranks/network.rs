@@ -103,7 +103,7 @@ impl Spec {
         check_route(halos, device.bus)?;
         device.share_with(net, host.trim())?;
         distribution.boundary_first = device.boundary_first;
-        distribution.trip = of_all(net, device.trip, usize::max)?;
+        distribution.fused_steps = of_all(net, device.fused_steps, usize::max)?;
         distribution.begin_at(device.bandwidth, self.step_bytes());
         let task = Task {
             stencil: self,
@@ -116,7 +116,7 @@ impl Spec {
             trace: run.trace.as_deref(),
             rebalance: None,
             pace: None,
-            trip: device.policy.steps_a_trip(self.rank()),
+            fused_steps: device.policy.fused_steps(self.rank()),
             halos,
             probed: &probed,
         };
@@ -245,7 +245,7 @@ fn all_done(net: &dyn Transport) -> Result<()> {
     broadcast(net, Vec::new()).map(drop)
 }
 
-/// The ranks' numbers put into one, on every rank: the longest trip, say, into which hosts that were tuned apart
+/// The ranks' numbers put into one, on every rank: the longest time block, say, into which hosts that were tuned apart
 /// fit theirs.
 pub(crate) fn of_all(
     net: &dyn Transport,
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn all_ranks_know_the_longest_of_their_trips_and_the_fewest_of_their_gpus() {
+    fn all_ranks_know_the_most_fused_steps_and_the_fewest_gpus_of_any() {
         let numbers = [2, 3, 4, 1, 2];
         for (pick, expect) in [(usize::max as fn(usize, usize) -> usize, 4), (usize::min, 1)] {
             let told = in_process_all(5, Duration::from_secs(60), |net| {

@@ -11,7 +11,7 @@ use crate::drive::{Distribution, Ranks};
 use crate::exchange::Cells;
 use crate::exchange::Route;
 use crate::executor::SweepExecutor;
-use crate::model::Trip;
+use crate::model::FusedSteps;
 use crate::plan::{Region, Sweep};
 use crate::prelude::*;
 use crate::spec::total::Total;
@@ -102,7 +102,7 @@ fn a_device_that_vanishes_is_an_error_on_every_rank_and_the_last_checkpoint_is_w
             trace: None,
             rebalance: None,
             pace: None,
-            trip: Trip::STEP,
+            fused_steps: FusedSteps::STEP,
             halos: Some(Route::Host),
             probed: &Mutex::default(),
         };

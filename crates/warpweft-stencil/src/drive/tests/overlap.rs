@@ -1,4 +1,4 @@
-//! Ranks whose executor takes trips of several steps, the last one before a swap in two parts: a plain loop that
+//! Ranks whose executor takes time blocks of several steps, the last one before a swap in two parts: a plain loop that
 //! computes a core when it is waited for, and damages whatever may not be read.
 
 use std::sync::Mutex;
@@ -13,7 +13,7 @@ use crate::drive::task::{Task, store_all};
 use crate::drive::{Distribution, RankReport, deepest_feasible, footprints_of};
 use crate::exchange::{BoundarySplit, Cells, Route};
 use crate::executor::SweepExecutor;
-use crate::model::Trip;
+use crate::model::FusedSteps;
 use crate::plan::halo::{Margin, Span};
 use crate::plan::{Region, Sweep};
 use crate::prelude::*;
@@ -33,8 +33,8 @@ const DAMAGED: u8 = 0xA5;
 struct Plain {
     stencil: Spec,
     now: RawVolume,
-    /// Steps a trip.
-    trip: u64,
+    /// Steps of a time block.
+    fused_steps: u64,
     /// Whether the last one before a swap is ever in two parts.
     split: bool,
     /// The core that is being computed: what will be there.
@@ -94,7 +94,7 @@ impl SweepExecutor for Plain {
         net.send(to, tag, bytes.collect())
     }
     fn split(&self, own: &Region, sent: &Margin, steps: u64) -> Option<BoundarySplit> {
-        let steps = if steps.is_multiple_of(self.trip) { self.trip } else { 1 };
+        let steps = if steps.is_multiple_of(self.fused_steps) { self.fused_steps } else { 1 };
         self.split.then(|| BoundarySplit {
             steps,
             ..BoundarySplit::of_step(*own, sent, own.low.map(|_| 1))
@@ -133,7 +133,7 @@ fn churn(u: Near<u32, 3>, by: u32) -> u32 {
 
 const STEPS: u64 = 59;
 
-/// Runs on ranks with such executors, of which number `unsplit` takes no trip in two parts, until it ends or is stopped;
+/// Runs on ranks with such executors, of which number `unsplit` takes no time block in two parts, until it ends or is stopped;
 /// what each did.
 fn run<const D: usize>(
     stencil: &Stencil<u32, D>,
@@ -142,10 +142,10 @@ fn run<const D: usize>(
     unsplit: Option<usize>,
     stop: Option<&AtomicBool>,
 ) -> Vec<RankReport> {
-    let trip = distribution.trip as u64;
+    let fused_steps = distribution.fused_steps as u64;
     let build = |stencil: &Spec, volume: &RawVolume, part: usize| -> Built {
         let (stencil, split) = (stencil.clone(), unsplit != Some(part));
-        Ok(Box::new(Plain { stencil, now: volume.clone(), trip, split, core: None }))
+        Ok(Box::new(Plain { stencil, now: volume.clone(), fused_steps, split, core: None }))
     };
     let ranks = {
         let raw = volume.raw_mut();
@@ -160,7 +160,7 @@ fn run<const D: usize>(
             trace: None,
             rebalance: None,
             pace: None,
-            trip: Trip { steps: trip, whole: true },
+            fused_steps: FusedSteps { steps: fused_steps, whole: true },
             halos: Some(Route::Host),
             probed: &Mutex::default(),
         };
@@ -172,7 +172,7 @@ fn run<const D: usize>(
     store_all(volume.raw_mut(), distribution, ranks).unwrap()
 }
 
-/// Runs `stencil` on parts of every grid, in trips of several lengths, swapped after so many steps.
+/// Runs `stencil` on parts of every grid, in time blocks of several lengths, swapped after so many steps.
 fn check<const D: usize>(
     stencil: &Stencil<u32, D>,
     start: &Volume<u32, D>,
@@ -183,23 +183,28 @@ fn check<const D: usize>(
         let stencil = stencil.clone().boundary(boundary);
         let mut expect = start.clone();
         reference(&stencil, &mut expect, STEPS).unwrap();
-        for (&grid, &(trip, depth, search)) in
+        for (&grid, &(fused_steps, depth, search)) in
             grids.iter().flat_map(|grid| settings.iter().map(move |it| (grid, it)))
         {
-            let distribution = cut(&stencil, start, grid, (trip, depth, search));
+            let distribution = cut(&stencil, start, grid, (fused_steps, depth, search));
             let depth = distribution.depth as u64;
             let mut found = start.clone();
             let reports = run(&stencil, &mut found, &distribution, None, None);
-            let of = format!("{boundary:?}, {grid:?}, R = {depth}, trips of {trip}, {search:?}");
+            let of = format!(
+                "{boundary:?}, {grid:?}, R = {depth}, time blocks of {fused_steps}, {search:?}"
+            );
             assert!(found.as_slice() == expect.as_slice(), "{of}");
-            let trips = |steps: u64| steps / trip + steps % trip;
+            let passes = |steps: u64| steps / fused_steps + steps % fused_steps;
             for report in &reports {
                 // Some were sent ahead, and where both ways are tried some were not.
                 assert!(report.ahead > 0, "{of}: {report:?}");
-                let both = search.is_none() && trip > 1 && STEPS / depth > 8;
+                let both = search.is_none() && fused_steps > 1 && STEPS / depth > 8;
                 assert!(!both || report.ahead < report.swaps - 3, "{of}: {report:?}");
-                let all = STEPS / depth * trips(depth) + trips(STEPS % depth);
-                assert!(search.is_some() || report.trips == all, "{of}: {report:?}, {all} trips");
+                let all = STEPS / depth * passes(depth) + passes(STEPS % depth);
+                assert!(
+                    search.is_some() || report.passes == all,
+                    "{of}: {report:?}, {all} time blocks"
+                );
             }
         }
     }
@@ -209,12 +214,18 @@ fn cut<const D: usize>(
     stencil: &Stencil<u32, D>,
     start: &Volume<u32, D>,
     grid: [usize; D],
-    (trip, depth, search): (u64, usize, Option<Search>),
+    (fused_steps, depth, search): (u64, usize, Option<Search>),
 ) -> Distribution {
     let boundaries = stencil.boundaries;
     let partition = Partition::grid(start.extents(), grid, &boundaries).unwrap();
     let depth = deepest_feasible(&partition, &boundaries, &footprints_of(stencil), 1, depth);
-    Distribution { partition, depth, search, trip: trip as usize, boundary_first: true }
+    Distribution {
+        partition,
+        depth,
+        search,
+        fused_steps: fused_steps as usize,
+        boundary_first: true,
+    }
 }
 
 fn plane() -> Volume<u32, 2> {
@@ -222,18 +233,19 @@ fn plane() -> Volume<u32, 2> {
 }
 
 #[test]
-fn trips_in_two_parts_give_the_bits_of_the_reference_at_any_depth() {
+fn split_time_blocks_give_the_bits_of_the_reference_at_any_depth() {
     let fixed = [(3, 3), (3, 6), (3, 7), (2, 5), (4, 3), (1, 2)];
-    let mut settings: Vec<_> = fixed.into_iter().map(|(trip, depth)| (trip, depth, None)).collect();
-    // One depth of trips of two, three of single steps.
-    settings.extend([2, 1].map(|trip| (trip, 3, Some(Search::Exhaustive))));
+    let mut settings: Vec<_> =
+        fixed.into_iter().map(|(fused_steps, depth)| (fused_steps, depth, None)).collect();
+    // One depth of time blocks of two, three of single steps.
+    settings.extend([2, 1].map(|fused_steps| (fused_steps, 3, Some(Search::Exhaustive))));
     check(&Stencil::of(stir(3)), &plane(), &[[2, 1], [1, 3], [2, 2]], &settings);
     let space = Volume::from_fn([13, 12, 14], |[z, y, x]| (z * 911 + y * 83 + x * 7) as u32);
     check(&Stencil::of(churn(5)), &space, &[[2, 2, 2]], &[(2, 2, None), (2, 3, None)]);
 }
 
 #[test]
-fn sources_and_probes_end_trips_in_two_parts_as_any() {
+fn sources_and_probes_end_split_time_blocks_as_any() {
     for every in [2, 5, 7] {
         let amplitudes = (0..STEPS).map(|step| if step % every == 1 { 41.0 } else { 0.0 });
         let at = vec![[14, 20], [15, 22], [16, 23]];
@@ -255,7 +267,7 @@ fn sources_and_probes_end_trips_in_two_parts_as_any() {
 /// What was sent ahead of a swap that never comes is received, or its ranks would wait or take it for
 /// another's; by ranks that sent nothing ahead too, whose neighbours wait for them.
 #[test]
-fn a_run_that_is_asked_to_end_ends_whole_beside_a_trip_in_two_parts() {
+fn a_run_that_is_asked_to_end_during_a_split_time_block_ends_after_a_whole_step() {
     let stencil = Stencil::of(stir(3)).boundary(Boundary::Periodic);
     for (setting, unsplit) in [(3, 3, None), (3, 6, None), (2, 5, None), (1, 2, None)]
         .into_iter()

@@ -72,7 +72,7 @@ fn pipe(cells: [u32; 3], warps: u32, temporal_depth: u32, prefetch: u32) -> Cuda
     CudaPolicy { temporal_depth, prefetch, ..policy(CudaKernel::Pipeline, cells, warps) }
 }
 
-/// Several steps a trip; a trip and a half and a few single steps must come out the same.
+/// Several steps fused in one pass; a time block and a half and a few single steps must come out the same.
 fn check_pipelines<T: Scalar, const D: usize>(
     element: impl StencilElement<D, State = T>,
     policies: &[CudaPolicy],

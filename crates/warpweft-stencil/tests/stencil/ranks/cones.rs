@@ -236,8 +236,13 @@ fn a_function_is_called_as_often_as_dependence_wants() {
                     expect += (0..partition.parts()).map(cells).sum::<usize>();
                 }
             }
-            let distribution =
-                Distribution { partition, depth, search: None, trip: 1, boundary_first: false };
+            let distribution = Distribution {
+                partition,
+                depth,
+                search: None,
+                fused_steps: 1,
+                boundary_first: false,
+            };
             for policy in policies {
                 CALLS.store(0, Ordering::Relaxed);
                 let cores = [vec![0]];

@@ -246,7 +246,8 @@ fn same_bits<S: Fields, const D: usize>(
     }
     let (mut expect, mut found) = (start.clone(), start.clone());
     let done = reference(&stencil, &mut expect, steps).unwrap();
-    let distribution = Distribution { partition, depth, search: None, trip: 1, boundary_first };
+    let distribution =
+        Distribution { partition, depth, search: None, fused_steps: 1, boundary_first };
     let reports = run_in_process(&stencil, &mut found, steps, &distribution, SOON).unwrap();
     let same = |found: &Volume<S, D>, reports: &[RankReport], how: &str| {
         for (rank, report) in reports.iter().enumerate() {
@@ -396,8 +397,13 @@ fn a_residual_is_exact_on_any_grid_of_ranks() {
         let ends = |stencil: &Stencil<f32, 3>, parts: [usize; 3]| {
             let partition = Partition::grid(extents, parts, &boundaries).unwrap();
             let depth = 2;
-            let plan =
-                Distribution { partition, depth, search: None, trip: 1, boundary_first: true };
+            let plan = Distribution {
+                partition,
+                depth,
+                search: None,
+                fused_steps: 1,
+                boundary_first: true,
+            };
             let (mut one, mut other) = (start.clone(), start.clone());
             let plain = run_in_process(stencil, &mut one, 20, &plan, SOON).unwrap();
             let swept =
@@ -430,7 +436,7 @@ fn deeper_zones_swap_less_often_and_all_fields_travel_together() {
     for (depth, swaps) in [(1, 11), (4, 2)] {
         let partition = Partition::grid([64, 16], [4, 1], &boundaries).unwrap();
         let distribution =
-            Distribution { partition, depth, search: None, trip: 1, boundary_first: false };
+            Distribution { partition, depth, search: None, fused_steps: 1, boundary_first: false };
         let reports =
             run_in_process(&stencil, &mut start.clone(), 12, &distribution, SOON).unwrap();
         for report in reports {
@@ -458,16 +464,22 @@ fn searching_the_depth_while_running_changes_nothing_but_the_swaps() {
     let searches =
         [Search::Exhaustive, Search::HillClimbing, Search::Dichotomic, Search::Guided(rates)];
     for search in searches {
-        for (boundary_first, trip) in [(false, 1), (true, 1), (false, 2), (true, 3), (false, 7)] {
+        for (boundary_first, fused_steps) in
+            [(false, 1), (true, 1), (false, 2), (true, 3), (false, 7)]
+        {
             let partition = Partition::grid([40, 24], [4, 1], &boundaries).unwrap();
             let search = Some(search);
-            let distribution = Distribution { partition, depth: 6, search, trip, boundary_first };
+            let distribution =
+                Distribution { partition, depth: 6, search, fused_steps, boundary_first };
             let mut found = start.clone();
             let reports = run_in_process(&stencil, &mut found, 700, &distribution, SOON).unwrap();
             assert_eq!(found.as_slice(), expect.as_slice(), "{search:?}");
             let depth = reports[0].depth;
-            // In whole trips, of which there are none of seven steps.
-            assert!((1..=6).contains(&depth) && (trip == 7 || depth % trip == 0), "{depth}");
+            // In whole time blocks, of which there are none of seven steps.
+            assert!(
+                (1..=6).contains(&depth) && (fused_steps == 7 || depth % fused_steps == 0),
+                "{depth}"
+            );
             assert!(reports.iter().all(|r| (r.depth, r.steps) == (depth, 700)), "{search:?}");
         }
     }
@@ -487,7 +499,7 @@ fn an_element_function_that_panics_anywhere_ends_the_run_everywhere() {
     let stencil = Stencil::of(Fuse).boundary(Boundary::Periodic);
     let partition = Partition::grid([64], [8], &boundaries).unwrap();
     let distribution =
-        Distribution { partition, depth: 2, search: None, trip: 1, boundary_first: true };
+        Distribution { partition, depth: 2, search: None, fused_steps: 1, boundary_first: true };
     // Somewhere in the first, a middle and a late step, on whichever rank comes to it.
     for fuse in [3, 700, 5000] {
         FUSE.store(fuse, Ordering::Relaxed);
@@ -582,7 +594,7 @@ fn too_deep_or_foreign_partitions_are_refused_with_what_would_fit() {
     let mut volume = Volume::from_fn([16, 8, 8], |[z, _, _]| z as f32);
     let partition = Partition::grid([16, 8, 8], [4, 1, 1], &boundaries).unwrap();
     let mut distribution =
-        Distribution { partition, depth: 3, search: None, trip: 1, boundary_first: false };
+        Distribution { partition, depth: 3, search: None, fused_steps: 1, boundary_first: false };
     let mut refusal = |distribution: &Distribution| {
         run_in_process(&stencil, &mut volume, 3, distribution, SOON).unwrap_err().to_string()
     };

@@ -242,13 +242,13 @@ fn spread(u: Near<f64, 2>, rate: f64) -> f64 {
     u[[0, 0]] + rate * (around - 3.9 * u[[0, 0]])
 }
 
-/// Runs pipelines of `trip` steps on ranks, swapped after whole trips, parts of trips and both, or as a
+/// Runs pipelines of `fused_steps` steps on ranks, swapped after whole time blocks, parts of them and both, or as a
 /// search says.
-fn check_trips<S: Fields, const D: usize>(
+fn check_pipelines<S: Fields, const D: usize>(
     machine: &Machine,
     stencil: &Stencil<S, D>,
     start: &Volume<S, D>,
-    (cells, trip): ([u32; 3], u32),
+    (cells, fused_steps): ([u32; 3], u32),
     grids: &[[usize; D]],
 ) {
     const STEPS: u64 = 29;
@@ -259,7 +259,7 @@ fn check_trips<S: Fields, const D: usize>(
         min_blocks: 1,
         chunk: 7,
         prefetch: 2,
-        temporal_depth: trip,
+        temporal_depth: fused_steps,
         phases: 0,
         contraction: false,
     });
@@ -292,7 +292,8 @@ fn check_trips<S: Fields, const D: usize>(
                 )?;
                 let swapped = report.policy["depth"].as_u64().unwrap();
                 // The last swap may be cut short.
-                let left = [0, STEPS % u64::from(trip)].contains(&(swapped % u64::from(trip)));
+                let left = [0, STEPS % u64::from(fused_steps)]
+                    .contains(&(swapped % u64::from(fused_steps)));
                 assert!(depth.is_some() || left, "R = {swapped}");
                 Ok(volume)
             });
@@ -306,26 +307,26 @@ fn check_trips<S: Fields, const D: usize>(
 }
 
 #[test]
-fn trips_of_several_steps_give_the_bits_of_the_reference_at_any_depth() {
+fn fused_steps_give_the_bits_of_the_reference_at_any_depth() {
     let machine = Machine::detect().unwrap();
     if machine.gpus.is_empty() {
         return println!("skipped: no GPU");
     }
     let space = Volume::from_fn([23, 21, 70], |[z, y, x]| (z * 911 + y * 83 + x * 7) as u32);
     let grids = [[2, 1, 1], [1, 3, 1], [2, 2, 2], [1, 1, 4]];
-    check_trips(&machine, &Stencil::of(churn(3)), &space, ([4, 3, 1], 3), &grids);
+    check_pipelines(&machine, &Stencil::of(churn(3)), &space, ([4, 3, 1], 3), &grids);
     let plane = Volume::from_fn([40, 190], |[y, x]| (y * x) as f64 * 0.01);
     let grids = [[4, 1], [1, 3], [2, 2]];
-    check_trips(&machine, &Stencil::of(spread(0.2)), &plane, ([2, 1, 1], 4), &grids);
+    check_pipelines(&machine, &Stencil::of(spread(0.2)), &plane, ([2, 1, 1], 4), &grids);
 }
 
-/// Runs pipelines of `trip` steps on ranks, all of which send some swaps ahead, beside a trip in two parts or, where
+/// Runs pipelines of `fused_steps` steps on ranks, all of which send some swaps ahead, beside a split time block or, where
 /// the depth leaves one, a single step.
 fn check_ahead<S: Fields, const D: usize>(
     machine: &Machine,
     stencil: &Stencil<S, D>,
     start: &Volume<S, D>,
-    (cells, trip): ([u32; 3], u32),
+    (cells, fused_steps): ([u32; 3], u32),
     cuts: &[([usize; D], &[usize])],
 ) {
     const STEPS: u64 = 26;
@@ -336,7 +337,7 @@ fn check_ahead<S: Fields, const D: usize>(
         min_blocks: 1,
         chunk: 5,
         prefetch: 2,
-        temporal_depth: trip,
+        temporal_depth: fused_steps,
         phases: 0,
         contraction: false,
     });
@@ -385,7 +386,7 @@ fn check_ahead<S: Fields, const D: usize>(
 }
 
 #[test]
-fn trips_before_a_swap_in_two_parts_give_the_bits_of_the_reference() {
+fn split_time_blocks_before_an_exchange_give_the_bits_of_the_reference() {
     let machine = Machine::detect().unwrap();
     if machine.gpus.is_empty() {
         return println!("skipped: no GPU");
@@ -412,7 +413,7 @@ fn counted<const N: usize>(report: &Report, what: [&str; N]) -> [u64; N] {
     what.map(|what| report.policy[what].as_u64().unwrap())
 }
 
-/// Of parts of unequal sizes the smallest, which is as much rim as all of it is work, takes its trips whole, and the
+/// Of parts of unequal sizes the smallest, which is as much rim as all of it is work, takes its time blocks whole, and the
 /// others send it messages of a swap that never comes.
 #[test]
 fn a_run_that_is_asked_to_end_ends_whole_where_only_some_ranks_split() {

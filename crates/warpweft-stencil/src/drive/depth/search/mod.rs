@@ -4,18 +4,18 @@
 //! well or badly spent. Depths count steps R, not cells of halo, which prunes the space by the
 //! footprint: halos between two multiples of δ are never tried (PARTANS figure 10, Tricubic).
 
+mod blocks;
 mod dichotomic;
 mod exhaustive;
 mod guided;
 mod hill;
-mod trips;
 
 pub use dichotomic::Dichotomic;
 pub use exhaustive::Exhaustive;
 pub use guided::Guided;
 pub use hill::HillClimbing;
 
-use self::trips::{InTrips, Trips};
+use self::blocks::{InBlocks, WholeBlocks};
 
 use crate::drive::cut::simulate::Cycle;
 use crate::model::ghost::{GhostModel, Traced};
@@ -70,29 +70,29 @@ impl Search {
         }
     }
 
-    /// Starts the search over the multiples of `trip` in `1..=deepest`; over all of them where there are
+    /// Starts the search over the multiples of `fused_steps` in `1..=deepest`; over all of them where there are
     /// none.
     pub fn start(
         self,
         partition: &Partition,
         stages: &[Footprint],
         fields: &[FieldInfo],
-        (deepest, trip): (usize, usize),
+        (deepest, fused_steps): (usize, usize),
     ) -> Box<dyn DepthSearch> {
-        let trip = if (1..=deepest).contains(&trip) { trip } else { 1 };
-        let trips = deepest / trip;
+        let fused_steps = if (1..=deepest).contains(&fused_steps) { fused_steps } else { 1 };
+        let blocks = deepest / fused_steps;
         let search: Box<dyn DepthSearch> = match self {
-            Self::Exhaustive => Box::new(Exhaustive::new(trips)),
-            Self::HillClimbing => Box::new(HillClimbing::new(trips)),
-            Self::Dichotomic => Box::new(Dichotomic::new(trips)),
+            Self::Exhaustive => Box::new(Exhaustive::new(blocks)),
+            Self::HillClimbing => Box::new(HillClimbing::new(blocks)),
+            Self::Dichotomic => Box::new(Dichotomic::new(blocks)),
             Self::Guided(mut prior) => {
-                // A trip moves the bytes of a step.
-                prior.compute.per_unit /= trip as f64;
+                // A time block moves the bytes of a step.
+                prior.compute.per_unit /= fused_steps as f64;
                 let part = Traced::new(partition, stages, fields, deepest);
-                Box::new(Guided::new(prior, InTrips { part, trip }, trips))
+                Box::new(Guided::new(prior, InBlocks { part, fused_steps }, blocks))
             }
         };
-        if trip > 1 { Box::new(Trips { search, trip }) } else { search }
+        if fused_steps > 1 { Box::new(WholeBlocks { search, fused_steps }) } else { search }
     }
 }
 

@@ -8,7 +8,7 @@ use warpweft_core::element::Unit;
 
 /// What the host must know of a pipelined kernel: `Tile` in pipeline.cuh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TripShape {
+pub struct PipelineShape {
     /// Cells along x and rows along y that a tile advances.
     pub inner: [usize; 2],
     /// Dynamic shared memory in bytes.
@@ -17,7 +17,7 @@ pub struct TripShape {
     pub slack: [usize; 2],
 }
 
-impl TripShape {
+impl PipelineShape {
     /// For scalars of `size` bytes in `dims` dimensions; `None` when a tile is all skirt.
     pub fn of(policy: &CudaPolicy, dims: usize, size: usize) -> Option<Self> {
         let depth = policy.temporal_depth as usize;
@@ -70,7 +70,7 @@ pub fn pipelines(stencil: &Spec) -> bool {
 }
 
 /// Writes the pipelined kernel and its shape.
-pub fn write_trip(
+pub fn write_pipeline(
     text: &mut String,
     stage: &dyn Stage,
     functor: &str,
@@ -87,15 +87,15 @@ pub fn write_trip(
     };
     write!(
         text,
-        "struct ww_trip_shape {{
+        "struct ww_pipeline_shape {{
   template <int F>
   using Type = ww::stencil::pick<F, {scalar}>;
   using Writes = ww::stencil::indices<0>;
   static constexpr int dims = {dims}, vx = {vx}, vy = {vy}, warps = {warps}, depth = {temporal_depth};
-  static constexpr int prefetch = {prefetch}, trip_bytes = {shared};
+  static constexpr int prefetch = {prefetch}, shared_bytes = {shared};
 }};
-extern \"C\" __global__ void __launch_bounds__({threads}, {min_blocks}) ww_trip(const {scalar}* __restrict__ in, {scalar}* __restrict__ out, const ww::stencil::Trip trip{parameter}) {{
-{local}  ww::stencil::pipeline<ww_trip_shape>(in, out, trip, element);
+extern \"C\" __global__ void __launch_bounds__({threads}, {min_blocks}) ww_pipeline(const {scalar}* __restrict__ in, {scalar}* __restrict__ out, const ww::stencil::Domain domain{parameter}) {{
+{local}  ww::stencil::pipeline<ww_pipeline_shape>(in, out, domain, element);
 }}
 ",
         threads = 32 * warps
