@@ -115,12 +115,12 @@ pub struct CudaPolicy {
     pub warps: u32,
     /// Blocks an SM that the register allocation must leave room for.
     pub min_blocks: u32,
-    /// Planes a block marches through before another takes over, or of a resident tile; 0 for other skeletons.
+    /// Planes that a block streams through before another takes over, or of a resident tile; 0 for other skeletons.
     pub chunk: u32,
     /// Planes requested ahead of use.
     pub prefetch: u32,
-    /// Phases of the register queue that a march unrolls, each a copy of the element function: more
-    /// need fewer moves and more time to compile; 0 for all, and for skeletons that do not march.
+    /// Phases of the register queue that a streaming kernel unrolls, each a copy of the element function: more
+    /// need fewer moves and more time to compile; 0 for all, and for kernels that do not stream.
     #[serde(default)]
     pub phases: u32,
     /// Steps that one pass over memory advances, or between two posts of resident tiles; above 1 for

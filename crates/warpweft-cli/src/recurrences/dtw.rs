@@ -177,13 +177,7 @@ impl Dtw {
         let saved = self.save(plot.as_deref(), [a.len(), b.len()], (distance, &pairs));
         Ok(Outcome {
             app: "dtw",
-            title: format!(
-                "{} ({} samples) and {} ({} samples)",
-                self.a.display(),
-                a.len(),
-                self.b.display(),
-                b.len()
-            ),
+            title: format!("{} and {}", samples(&self.a, a.len()), samples(&self.b, b.len())),
             settings: vec![
                 ("dtype", json!(T::KIND.name())),
                 ("band", json!(self.band)),
@@ -198,4 +192,9 @@ impl Dtw {
             interrupted: None,
         })
     }
+}
+
+/// `a.npy (12 samples)`.
+fn samples(path: &Path, count: usize) -> String {
+    format!("{} ({count} samples)", path.display())
 }

@@ -20,7 +20,7 @@ pub(super) const NAME: &str = "manifest";
 /// A checkpoint's contents.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Manifest {
-    /// [`FORMAT`]'s of whoever wrote it.
+    /// [`FORMAT`] of the version that wrote it.
     pub version: u32,
     /// The program's version, for people.
     pub program: String,

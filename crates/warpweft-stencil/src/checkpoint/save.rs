@@ -85,13 +85,13 @@ impl Saver {
         let target = self.directory.join(folder_name(state.step));
         let beside = self.directory.join(format!("{}.partial", folder_name(state.step)));
         let begun = match net.rank() {
-            0 => self.begin(&beside).map_err(|error| self.told(&beside, &error)),
+            0 => self.begin(&beside).map_err(|error| self.failed(&beside, &error)),
             _ => Ok(()),
         };
         agree_on(net, begun.map(|()| Vec::new()))?;
         let written = self.part(&beside, net.rank(), region, cells);
         let written = written.and_then(|part| {
-            serde_json::to_vec(&part).map_err(|error| self.told(&beside, &error.into()))
+            serde_json::to_vec(&part).map_err(|error| self.failed(&beside, &error.into()))
         });
         let parts = gather_fine(net, written).inspect_err(|_| self.discard(net, &beside))?;
         let closed = match net.rank() {
@@ -137,12 +137,12 @@ impl Saver {
     ) -> Result<PartFile> {
         let name = format!("part-{rank}");
         let path = folder.join(&name);
-        let told = |error| self.told(&path, &error);
-        let mut file = Writer::create(&path).map_err(told)?;
+        let failed = |error| self.failed(&path, &error);
+        let mut file = Writer::create(&path).map_err(failed)?;
         for field in 0..self.fields.len() {
-            file.put(&cells(field)?).map_err(told)?;
+            file.put(&cells(field)?).map_err(failed)?;
         }
-        let sum = file.finish().map_err(told)?;
+        let sum = file.finish().map_err(failed)?;
         let (low, high) = (region.low.to_vec(), region.high.to_vec());
         Ok(PartFile { file: name, low, high, sum })
     }
@@ -158,7 +158,7 @@ impl Saver {
         let probes = {
             let mut records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
             let saved = records.save(&self.directory, recorded);
-            saved.map_err(|error| self.told(&self.directory, &error))?
+            saved.map_err(|error| self.failed(&self.directory, &error))?
         };
         let parts = parts.iter().map(|part| serde_json::from_slice(part));
         let manifest = Manifest {
@@ -173,7 +173,7 @@ impl Saver {
             residual: state.residual.map(f64::to_bits),
             parts: parts
                 .collect::<serde_json::Result<_>>()
-                .map_err(|error| self.told(beside, &error.into()))?,
+                .map_err(|error| self.failed(beside, &error.into()))?,
             probes,
         };
         let text = manifest.text()?;
@@ -186,7 +186,7 @@ impl Saver {
             fs::rename(beside, target)?;
             sync_folder(&self.directory)
         };
-        finish().map_err(|error: io::Error| self.told(beside, &error))
+        finish().map_err(|error: io::Error| self.failed(beside, &error))
     }
 
     /// Removes what a run that was killed left behind: the unfinished, and what its last checkpoint was to
@@ -243,7 +243,7 @@ impl Saver {
         }
     }
 
-    fn told(&self, path: &Path, error: &io::Error) -> Error {
+    fn failed(&self, path: &Path, error: &io::Error) -> Error {
         let hint = match self.last.load(Ordering::Relaxed) {
             NONE => "choose a folder that can be written and has room".to_string(),
             step => format!(

@@ -17,8 +17,8 @@ struct Beyond {
     at: isize,
     /// The cell after which it is written.
     anchor: isize,
-    /// What functions are told: the source's coordinate where the face copies cells.
-    told: isize,
+    /// What functions are called with: the source's coordinate where the face copies cells.
+    coordinate: isize,
     /// Whether the face holds values.
     held: bool,
 }
@@ -46,9 +46,9 @@ impl Faces {
                 let anchor = if at < 0 { -at - 1 } else { 2 * n - 1 - at };
                 let ghost = match stencil.boundaries.source(d, at, n as usize) {
                     Source::Cell(cell) => {
-                        Beyond { at, anchor: cell as isize, told: cell as isize, held: false }
+                        Beyond { at, anchor: cell as isize, coordinate: cell as isize, held: false }
                     }
-                    _ => Beyond { at, anchor: anchor.clamp(0, n - 1), told: at, held: true },
+                    _ => Beyond { at, anchor: anchor.clamp(0, n - 1), coordinate: at, held: true },
                 };
                 beyond[axis].push(ghost);
             }
@@ -80,14 +80,17 @@ impl Faces {
                 for y in &y {
                     for m in &m {
                         for x in &x {
-                            let told = [z.told, y.told, m.told, x.told];
-                            let told = axes.map(|axis| told[axis]);
-                            let told = self.stencil.functions.frame.place(told);
+                            let coordinate =
+                                [z.coordinate, y.coordinate, m.coordinate, x.coordinate];
+                            let coordinate = axes.map(|axis| coordinate[axis]);
+                            let coordinate = self.stencil.functions.frame.place(coordinate);
                             let index = self.layout.index([z.at, y.at, m.at, x.at]);
                             for (step, fields) in values {
                                 if fields != 0 {
                                     // SAFETY: the ghost is in the layout; the caller's contract.
-                                    unsafe { function.store((told, step), (base, index), fields) };
+                                    unsafe {
+                                        function.store((coordinate, step), (base, index), fields)
+                                    };
                                 }
                             }
                         }
@@ -130,8 +133,13 @@ impl Faces {
             return ghosts.filter(|ghost| (ghost.at < 0) == (face == Face::Low)).collect();
         }
         // Levels compute around the seam of an axis that repeats.
-        let told = |at: isize| at.rem_euclid(n);
-        let cells = (low..high).map(|at| Beyond { at, anchor: at, told: told(at), held: false });
+        let coordinate = |at: isize| at.rem_euclid(n);
+        let cells = (low..high).map(|at| Beyond {
+            at,
+            anchor: at,
+            coordinate: coordinate(at),
+            held: false,
+        });
         cells.chain(ghosts.filter(|ghost| axis > across || !ghost.held)).collect()
     }
 }

@@ -63,7 +63,7 @@ impl Layout {
         if span(Y)? > 1 {
             plane = (plane / line).next_multiple_of(16).checked_add(5)?.checked_mul(line)?;
         }
-        // A line more, for whoever rounds up.
+        // A line more, for what rounds addresses up.
         let len = plane.checked_mul(span(Z)?)?.checked_add(line)?;
         isize::try_from(len.checked_mul(widest)?).ok()?;
         let strides = [plane as isize, rows as isize, row as isize, 1];

@@ -270,7 +270,7 @@ mod tests {
             let too_many = |&&(of, row, column): &&(usize, isize, isize)| {
                 of == l && (beyond(0, row, z) || beyond(1, column, y))
             };
-            assert_eq!(when.keys().find(too_many), None, "computed in vain");
+            assert_eq!(when.keys().find(too_many), None, "computed without need");
         }
     }
 

@@ -59,7 +59,7 @@ impl<E: StencilElement<D>, const D: usize> Of<E, D> {
         }
         64 / widest
     };
-    /// A row's address needs one argument, and jamming is possible.
+    /// A row's address needs one argument, and rows can be unrolled and jammed.
     const SINGLE: bool = E::WRITES.len() == 1 && Self::IN_PLACE == 0;
 }
 
@@ -68,7 +68,7 @@ struct By<E, R, const D: usize>(std::marker::PhantomData<(E, R)>);
 
 impl<E: StencilElement<D>, R: RowFunctions, const D: usize> By<E, R, D> {
     /// Whether planes are computed together: elsewhere these rows are not compiled at all.
-    const JAMS: bool = R::JAMS && D > 1 && Of::<E, D>::SINGLE;
+    const UNROLLS: bool = R::UNROLLS && D > 1 && Of::<E, D>::SINGLE;
 }
 
 /// Computes every cell of `slab`.
@@ -93,7 +93,7 @@ pub(crate) unsafe fn slab<E: StencilElement<D>, const D: usize>(element: &E, sla
 /// The row functions of one instruction set.
 trait RowFunctions {
     /// Whether planes are worth computing together: with few registers they are not.
-    const JAMS: bool;
+    const UNROLLS: bool;
     unsafe fn one<E: StencilElement<D>, const D: usize>(
         element: &E,
         source: &[*const u8; MAX_FIELDS],
@@ -128,7 +128,7 @@ trait RowFunctions {
 unsafe fn walk<E: StencilElement<D>, const D: usize, R: RowFunctions>(element: &E, slab: &Slab) {
     let strides = slab.strides.array::<D>();
     let [planes, rows, inner, cells] = slab.counts;
-    let jam = if cells >= Of::<E, D>::VECTOR { slab.unroll_and_jam } else { 1 };
+    let unroll = if cells >= Of::<E, D>::VECTOR { slab.unroll_and_jam } else { 1 };
     for y in 0..rows as isize {
         for m in 0..inner as isize {
             let mut z = 0;
@@ -145,17 +145,17 @@ unsafe fn walk<E: StencilElement<D>, const D: usize, R: RowFunctions>(element: &
                         let row = slab.target[field].offset(offset(z) * size as isize);
                         std::slice::from_raw_parts_mut(row, cells * size)
                     };
-                    if By::<E, R, D>::JAMS {
+                    if By::<E, R, D>::UNROLLS {
                         // SAFETY: the caller's contract, for the rows `z` and up to three more in the box.
                         unsafe {
-                            if jam >= 4 && z + 4 <= planes {
+                            if unroll >= 4 && z + 4 <= planes {
                                 let targets =
                                     [target(z), target(z + 1), target(z + 2), target(z + 3)];
                                 R::four(element, &source, &strides, targets, cells);
                                 z += 4;
                                 continue;
                             }
-                            if jam >= 2 && z + 2 <= planes {
+                            if unroll >= 2 && z + 2 <= planes {
                                 let targets = [target(z), target(z + 1)];
                                 R::two(element, &source, &strides, targets, cells);
                                 z += 2;
@@ -220,7 +220,7 @@ unsafe fn cell<E: StencilElement<D>, const D: usize>(
 /// Unoptimised builds have each of these loops once instead of three times an instruction set: there
 /// the sets make the same code of it, in which nothing is vectorised, and most of the time to compile
 /// an element would go into it.
-macro_rules! jammed {
+macro_rules! unrolled {
     ($name:ident, $n:literal, $($plane:literal => $value:ident),+) => {
         #[cfg_attr(not(unoptimised), inline(always))]
         #[cfg_attr(unoptimised, inline(never))]
@@ -247,11 +247,11 @@ macro_rules! jammed {
     };
 }
 
-jammed!(jam1, 1, 0 => a);
-jammed!(jam2, 2, 0 => a, 1 => b);
-jammed!(jam4, 4, 0 => a, 1 => b, 2 => c, 3 => d);
+unrolled!(unrolled1, 1, 0 => a);
+unrolled!(unrolled2, 2, 0 => a, 1 => b);
+unrolled!(unrolled4, 4, 0 => a, 1 => b, 2 => c, 3 => d);
 
-/// Cells `0..cells` of a row that write any fields of `targets`, read at `base`. As [`jammed`].
+/// Cells `0..cells` of a row that write any fields of `targets`, read at `base`. As [`unrolled`].
 #[cfg_attr(not(unoptimised), inline(always))]
 #[cfg_attr(unoptimised, inline(never))]
 unsafe fn each<E: StencilElement<D>, const D: usize>(
@@ -270,20 +270,20 @@ unsafe fn each<E: StencilElement<D>, const D: usize>(
     }
 }
 
-/// `$jam` over full vectors, then over the last vector once more if cells remain.
+/// `$unrolled` over full vectors, then over the last vector once more if cells remain.
 macro_rules! overlapped {
-    ($jam:ident, $element:ident, $source:ident, $strides:ident, $targets:expr, $cells:ident) => {{
+    ($unrolled:ident, $element:ident, $source:ident, $strides:ident, $targets:expr, $cells:ident) => {{
         let vector = Of::<E, D>::VECTOR;
         let (source, strides, targets) = (*$source, *$strides, $targets);
         let whole = $cells / vector * vector;
         // SAFETY: the caller's contract; all ranges are within the row.
         unsafe {
             if $cells < vector {
-                $jam::<E, D>($element, source, strides, targets, 0, $cells);
+                $unrolled::<E, D>($element, source, strides, targets, 0, $cells);
             } else {
-                $jam::<E, D>($element, source, strides, targets, 0, whole);
+                $unrolled::<E, D>($element, source, strides, targets, 0, whole);
                 if whole < $cells {
-                    $jam::<E, D>($element, source, strides, targets, $cells - vector, vector);
+                    $unrolled::<E, D>($element, source, strides, targets, $cells - vector, vector);
                 }
             }
         }
@@ -292,7 +292,7 @@ macro_rules! overlapped {
 
 /// The row functions, compiled for one instruction set.
 macro_rules! instruction_set {
-    ($name:ident, $jams:literal $(, $features:literal)?) => {
+    ($name:ident, $unrolls:literal $(, $features:literal)?) => {
         mod $name {
             use super::*;
 
@@ -304,7 +304,7 @@ macro_rules! instruction_set {
                 element: &E, source: &[*const u8; MAX_FIELDS], strides: &[isize; D],
                 a: &mut [u8], cells: usize,
             ) {
-                overlapped!(jam1, element, source, strides, [a.as_mut_ptr()], cells)
+                overlapped!(unrolled1, element, source, strides, [a.as_mut_ptr()], cells)
             }
 
             $(#[target_feature(enable = $features)])?
@@ -313,7 +313,7 @@ macro_rules! instruction_set {
                 element: &E, source: &[*const u8; MAX_FIELDS], strides: &[isize; D],
                 a: &mut [u8], b: &mut [u8], cells: usize,
             ) {
-                overlapped!(jam2, element, source, strides, [a.as_mut_ptr(), b.as_mut_ptr()], cells)
+                overlapped!(unrolled2, element, source, strides, [a.as_mut_ptr(), b.as_mut_ptr()], cells)
             }
 
             $(#[target_feature(enable = $features)])?
@@ -324,7 +324,7 @@ macro_rules! instruction_set {
                 a: &mut [u8], b: &mut [u8], c: &mut [u8], d: &mut [u8], cells: usize,
             ) {
                 let targets = [a.as_mut_ptr(), b.as_mut_ptr(), c.as_mut_ptr(), d.as_mut_ptr()];
-                overlapped!(jam4, element, source, strides, targets, cells)
+                overlapped!(unrolled4, element, source, strides, targets, cells)
             }
 
             /// Any number of written fields, in place or not: one argument each, so that each is
@@ -356,7 +356,7 @@ macro_rules! instruction_set {
             }
 
             impl RowFunctions for Rows {
-                const JAMS: bool = $jams;
+                const UNROLLS: bool = $unrolls;
                 unsafe fn one<E: StencilElement<D>, const D: usize>(
                     element: &E, source: &[*const u8; MAX_FIELDS], strides: &[isize; D],
                     target: &mut [u8], cells: usize,

@@ -13,7 +13,7 @@ impl CudaSweeps {
             let all = self.arrays.layout.extents[1];
             let alone = ([None; 2], [0, all]);
             for queued in self.queue().resident(home, alone, self.state, steps)? {
-                // SAFETY: the arrays and the mail live as long as `self`, and dropping one waits for the device.
+                // SAFETY: the arrays and the messages live as long as `self`, and dropping one waits for the device.
                 unsafe { queued.launch(&self.stream)? };
             }
             self.state ^= STEP;

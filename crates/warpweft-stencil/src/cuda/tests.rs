@@ -32,7 +32,7 @@ fn launch<T: Scalar, const D: usize>(
     let size = T::KIND.size();
     let ([w, z, y, x], [sw, sz, sy, _]) = (layout.extents, layout.strides);
     // Arguments of the program, so that one is for several boxes.
-    let told = |from: usize, count: usize| {
+    let numbers_from = |from: usize, count: usize| {
         let numbers = (from..from + count).map(|n| format!("int(number({n}))"));
         format!("{{{}}}", numbers.collect::<Vec<_>>().join(", "))
     };
@@ -40,8 +40,8 @@ fn launch<T: Scalar, const D: usize>(
     let (kernel, blocks, warps, waits, numbers, setup) = match (&text.pipeline, &text.temporal) {
         (_, Some(shape)) => {
             let block = TimeBlock::new(&layout, shape, &policy, region);
-            let axes: Vec<_> = (0..6).map(|n| told(3 * n, 3)).collect();
-            let (origin, chunk) = (told(18, 2), told(20, 2));
+            let axes: Vec<_> = (0..6).map(|n| numbers_from(3 * n, 3)).collect();
+            let (origin, chunk) = (numbers_from(18, 2), numbers_from(20, 2));
             let setup = format!(
                 "ww::stencil::TimeBlock block{{{}, {origin}, {}, {sz}, {sy}}};
   ww::stencil::HeldValues held;
@@ -56,7 +56,7 @@ fn launch<T: Scalar, const D: usize>(
             let part = PipelineBox::new((&layout, size), (&policy, shape), region, held);
             origin += (0..4).map(|d| part.begin[d] * layout.strides[d]).sum::<usize>();
             let numbers = part.numbers.as_flattened().to_vec();
-            let [extent, low, high] = [0, 3, 6].map(|from| told(from, 3));
+            let [extent, low, high] = [0, 3, 6].map(|from| numbers_from(from, 3));
             let chunk = policy.chunk;
             let setup = format!(
                 "ww::stencil::Domain domain{{{extent}, {low}, {high}, {chunk}, {sz}, {sy}}};"
@@ -66,7 +66,7 @@ fn launch<T: Scalar, const D: usize>(
         (None, None) => {
             let (blocks, [low, high]) = step_box(&layout, (&policy, text.stages[0].start), region);
             let numbers = [low, high].as_flattened().to_vec();
-            let (low, high) = (told(0, 4), told(4, 4));
+            let (low, high) = (numbers_from(0, 4), numbers_from(4, 4));
             let setup = format!("ww::stencil::Box box{{{low}, {high}, {sw}, {sz}, {sy}}};");
             let waits = policy.kernel == CudaKernel::Planes;
             ("ww_stage0", blocks, text.warps, waits, numbers, setup)
@@ -345,7 +345,7 @@ fn skew(u: Near<i32, 3>, by: i32) -> i32 {
 }
 
 #[test]
-fn direct_and_march() {
+fn direct_and_register_queue() {
     let policies = [
         policy(CudaKernel::Direct, [4, 2, 2], 2),
         policy(CudaKernel::Direct, [1, 3, 1], 3),

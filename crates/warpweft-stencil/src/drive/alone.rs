@@ -80,13 +80,7 @@ impl Spec {
         let probed = Mutex::new(self.recorded_before(saved.as_mut()));
         let first = saved.as_ref().map(Opened::first).unwrap_or_default();
         let partition = Partition::grid(volume.extents(), Axes::filled(dims, 1), &self.boundaries)?;
-        let distribution = Distribution {
-            partition,
-            depth: 1,
-            search: None,
-            fused_steps: 1,
-            boundary_first: false,
-        };
+        let distribution = Distribution::fixed(partition, 1);
         let (mut executor, mine, mut prepared) = {
             let start = Start::of(volume, saved.as_ref().and_then(|saved| saved.from.as_ref()));
             let (mut local, prepared) =
@@ -108,8 +102,9 @@ impl Spec {
                 halos: Some(Route::Host),
                 probed: &probed,
             };
-            let told = |done| run.progress.iter().for_each(|progress| progress(done, steps));
-            let watch = Watch { told: &told, stop: run.stop() };
+            let report_progress =
+                |done| run.progress.iter().for_each(|progress| progress(done, steps));
+            let watch = Watch { progress: &report_progress, stop: run.stop() };
             let mine = task.run(&mut local, &Alone, &watch)?;
             (local.into_executor(), mine, prepared)
         };

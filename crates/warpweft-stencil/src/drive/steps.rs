@@ -35,7 +35,7 @@ pub(crate) struct RunSteps<'a> {
     pub residual: Option<f64>,
     /// Told the steps done, on rank 0.
     pub report: &'a dyn Fn(u64),
-    /// Set by whoever wants the run to end; rank 0 looks at it.
+    /// Says whether the run is to end; rank 0 asks it.
     pub stop: Stop<'a>,
     /// Where ranks record what they did when.
     pub trace: Option<&'a Trace>,
@@ -165,7 +165,7 @@ impl<'r, 'l> RankLoop<'r, 'l> {
             distribution.fused_steps,
         );
         agree(net, "a run of", &spec)?;
-        // Deeper zones than are ever free would be tried in vain.
+        // Deeper zones than are ever free would be tried for nothing.
         let deepest = stencil.longest_swap(distribution.depth, every);
         let stages = footprints(&stencil.stages);
         let limits = (deepest, distribution.fused_steps);

@@ -50,6 +50,11 @@ pub struct Distribution {
 }
 
 impl Distribution {
+    /// Halo exchanges after every `depth` steps, which nothing changes while the run goes on.
+    pub(crate) fn fixed(partition: Partition, depth: usize) -> Self {
+        Self { partition, depth, search: None, fused_steps: 1, boundary_first: false }
+    }
+
     /// Lets a guided search begin with what the memory of a rank allows, in bytes a second, if that was
     /// measured, for so many bytes a cell and step.
     pub(crate) fn begin_at(&mut self, bandwidth: Option<f64>, step_bytes: usize) {
@@ -92,8 +97,8 @@ pub(crate) struct Task<'a> {
 /// Who watches a run from outside.
 pub(crate) struct Watch<'a> {
     /// Told the steps done, on rank 0.
-    pub told: &'a dyn Fn(u64),
-    /// Set by whoever wants the run to end.
+    pub progress: &'a dyn Fn(u64),
+    /// Says whether the run is to end.
     pub stop: Stop<'a>,
 }
 
@@ -161,7 +166,7 @@ impl Task<'_> {
             first: self.first.step,
             steps: self.steps,
             residual: self.first.residual,
-            report: watch.told,
+            report: watch.progress,
             stop: watch.stop,
             saving: saving.as_ref(),
             trace: self.trace,
@@ -205,11 +210,13 @@ impl Task<'_> {
     pub fn in_process(
         &self,
         deadline: Duration,
-        told: &(dyn Fn(u64) + Sync),
+        progress: &(dyn Fn(u64) + Sync),
         stop: Stop<'_>,
     ) -> Result<Vec<(Own, RankReport)>> {
         let parts = self.distribution.partition.parts();
-        in_process(parts, deadline, |net| self.rank(net, &Watch { told: &|done| told(done), stop }))
+        in_process(parts, deadline, |net| {
+            self.rank(net, &Watch { progress: &|done| progress(done), stop })
+        })
     }
 }
 
@@ -342,7 +349,7 @@ mod tests {
                 halos: Some(Route::Host),
                 probed: &Mutex::default(),
             };
-            task.rank(net, &Watch { told: &|_| (), stop: Stop::default() })
+            task.rank(net, &Watch { progress: &|_| (), stop: Stop::default() })
         });
         let mut expect = first.clone();
         reference(&stencil, &mut expect, 100).unwrap();

@@ -36,7 +36,7 @@ pub(crate) enum Handshake {
     /// The receiver: where it wants the bytes.
     Offer = 0x200,
     /// The sender: whether it can put them there.
-    Verdict = 0x300,
+    Opened = 0x300,
     /// The sender: they are on their way.
     Put = 0x400,
     /// The receiver: they are where they belong, and there is room for others.
@@ -108,10 +108,10 @@ pub(crate) fn decline(endpoints: &[Endpoint], net: &dyn Transport, why: &str) ->
     }
     for Endpoint { to, tag, .. } in outbound() {
         net.receive(*to, Handshake::Offer.tag(*tag))?;
-        send_answer(net, *to, Handshake::Verdict.tag(*tag), &refusal)?;
+        send_answer(net, *to, Handshake::Opened.tag(*tag), &refusal)?;
     }
     for Endpoint { from, tag, .. } in inbound() {
-        net.receive(*from, Handshake::Verdict.tag(*tag))?;
+        net.receive(*from, Handshake::Opened.tag(*tag))?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The obviously right sequential loop: the oracle of every executor.
+//! The obviously right sequential loop: the reference solution of every executor.
 
 pub mod agreement;
 

@@ -52,12 +52,12 @@ impl Spec {
             ("boundaries", vec![self.boundaries.to_string()]),
             ("sources", sources.collect()),
         ];
-        let told = |values: Vec<String>| match values.join("; ") {
+        let shown = |values: Vec<String>| match values.join("; ") {
             none if none.is_empty() => "none".into(),
             short if short.len() <= SHORT && !short.contains('\n') => short,
             long => format!("hash {}", short_hash(&long)),
         };
-        all.into_iter().map(|(name, values)| (name.into(), told(values))).collect()
+        all.into_iter().map(|(name, values)| (name.into(), shown(values))).collect()
     }
 
     /// What is computed over `extents`: names to read and a hash of its [parts](Spec::parts). Not part of it:

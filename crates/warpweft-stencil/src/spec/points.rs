@@ -382,13 +382,13 @@ mod tests {
             sources: vec![source(vec![[1].into()], vec![1.0]), source(vec![], vec![1.0])],
             probes: vec![probe(vec![[1].into()], 5), probe(vec![[1].into()], 6), probe(vec![], 1)],
         };
-        let told = |steps| points.without_effect(steps).collect::<Vec<_>>();
+        let said = |steps| points.without_effect(steps).collect::<Vec<_>>();
         let always = [
             "source 1 adds nothing: it names no cells",
             "probe 2 records nothing: it names no cells",
         ];
-        assert_eq!(told(0..6), always);
-        assert_eq!(told(0..5)[1], "probe 1 records nothing: its first step is 6, the last is 5");
+        assert_eq!(said(0..6), always);
+        assert_eq!(said(0..5)[1], "probe 1 records nothing: its first step is 6, the last is 5");
     }
 
     #[test]

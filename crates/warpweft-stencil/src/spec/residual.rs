@@ -1,4 +1,4 @@
-//! Norms of the change of a step, the same whoever adds what.
+//! Norms of the change of a step, the same in whatever order they are added up.
 //!
 //! Floating-point sums depend on their order, and results must not depend on threads, tiles, devices or
 //! how ranks cut a volume. So a sum is the exact one of what all cells contribute, each an `f64`, and is

@@ -209,7 +209,7 @@ mod tests {
         }
 
         #[test]
-        fn whoever_takes_what_it_is_the_same(
+        fn sums_are_the_same_however_the_numbers_are_dealt_out(
             values in prop::collection::vec(number(), 1..300),
             cuts in prop::array::uniform3(0usize..300),
         ) {

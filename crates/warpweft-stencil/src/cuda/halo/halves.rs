@@ -1,12 +1,12 @@
 //! The last launch before a swap in two parts on a GPU: what a time block is cut into, and both launches.
 //! Not: what is sent (`halo`).
 //!
-//! A time block's boundary is a thin slab along the axis that tiles march, whose cost is what fills and drains them, and
+//! A time block's boundary is a thin slab along the axis that tiles are streamed along, whose cost is what fills and drains them, and
 //! whole tiles along the others, which cost nothing beside what the interior is spared.
 
 use crate::cuda::launch::boxes::{SECTOR, placed, whole};
 use crate::cuda::memory::layout::{Layout, axes};
-use crate::cuda::policy::chunks::in_vain;
+use crate::cuda::policy::chunks::redundant_planes;
 use crate::cuda::sweeps::CudaSweeps;
 use crate::cuda::text::{PipelineShape, single};
 use crate::exchange::BoundarySplit;
@@ -63,14 +63,14 @@ fn may_pay(halves: &BoundarySplit, own: &Region, of: (&CudaPolicy, &PipelineShap
     boundary < work(own, of)
 }
 
-/// Planes of tiles that a time block over `region` goes through, those in vain too, for scalars of `size` bytes.
+/// Planes of tiles that a time block over `region` goes through, redundant ones too, for scalars of `size` bytes.
 fn work(region: &Region, (policy, shape, size): (&CudaPolicy, &PipelineShape, usize)) -> usize {
     let dims = region.rank();
     let (low, [_, z, y, x]) = placed(region);
     let across = (x + low[3] % (SECTOR / size)).div_ceil(shape.inner[0]);
     let down = if dims == 2 { 1 } else { y.div_ceil(shape.inner[1]) };
     let chunks = z.div_ceil(policy.chunk.max(1) as usize);
-    across * down * (z + chunks * in_vain(policy))
+    across * down * (z + chunks * redundant_planes(policy))
 }
 
 impl CudaSweeps {
@@ -235,7 +235,7 @@ mod tests {
             halves(&own, &TUNED, ([1024; 3].into(), cut(at, 6).into(), cut(at, depth).into()))
                 .unwrap()
         };
-        // Thousandths of a time block: two slabs of 3 planes, each with 12 in vain, beside 1018.
+        // Thousandths of a time block: two slabs of 3 planes, each with 12 redundant, beside 1018.
         let (own, slabs, more) = of([1, 0, 0], 3);
         assert_eq!((slabs.boundary.len(), slabs.interior.low[0] - own.low[0], more), (2, 3, 21));
         assert_eq!(own.high[0] - slabs.interior.high[0], 3);

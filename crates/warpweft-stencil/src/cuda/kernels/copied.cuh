@@ -1,6 +1,6 @@
 // Copied faces: which cell a ghost beyond a face takes its value from.
 //
-// Guarded by a macro, for it is in the text of whoever asks for it, once or twice.
+// Guarded by a macro, as several kernels of one text include it.
 #ifndef WW_COPIED
 #define WW_COPIED
 

@@ -4,8 +4,8 @@
 // first and last row pass through shared memory. For one scalar field of four or eight bytes, a star of
 // radius one and two (rows are the planes) or three dimensions; faces Dirichlet or periodic.
 //
-// Grid:   (tiles of x, tiles of y, chunks of z); a tile advances its inner cells, without the skirt of
-//         `depth` cells that it computes in vain. In two dimensions a block is `warps` tiles along x.
+// Grid:   (tiles of x, tiles of y, chunks of z); a tile advances its inner cells, without the overlap of
+//         `depth` cells that it computes redundantly. In two dimensions a block is `warps` tiles along x.
 // Block:  32 lanes along x, `warps` along y (3D) or x (2D).
 // Shared: edge rows [parity][level][warp + 2][first, last][column] (3D), then per plane slot and lane
 //         the 16-byte words of the planes in flight, private to the lane: no barrier for input.
@@ -33,10 +33,10 @@ struct Tile {
   static constexpr bool flat = S::dims == 2;
   static constexpr int vector = 16 / int(sizeof(T));
   static constexpr int sector = 32 / int(sizeof(T));  // tiles start on sectors of memory
-  static constexpr int skirt_x = (S::depth + sector - 1) / sector * sector;
-  static constexpr int skirt_y = flat ? 0 : S::depth;
-  static constexpr int columns = 32 * S::vx, inner_x = columns - 2 * skirt_x;
-  static constexpr int inner_y = flat ? 1 : S::warps * S::vy - 2 * skirt_y;
+  static constexpr int overlap_x = (S::depth + sector - 1) / sector * sector;
+  static constexpr int overlap_y = flat ? 0 : S::depth;
+  static constexpr int columns = 32 * S::vx, inner_x = columns - 2 * overlap_x;
+  static constexpr int inner_y = flat ? 1 : S::warps * S::vy - 2 * overlap_y;
   static constexpr int words = S::vx * S::vy / vector;  // 16-byte words of a thread's plane
   static constexpr int edges = flat ? 0 : 2 * S::depth * (S::warps + 2) * 2 * columns * int(sizeof(T));
   static constexpr int slot = S::warps * 32 * words * 16;
@@ -261,14 +261,14 @@ template <class S, class T, class E>
 WW_FN void pipeline_chunk(const T* in, T* out, const Domain& domain, const E& element,
                           int chunk) {
   using G = Tile<S>;
-  static_assert(G::inner_x > 0 && G::inner_y > 0, "a tile must be wider than its skirts");
+  static_assert(G::inner_x > 0 && G::inner_y > 0, "a tile must be wider than its overlap");
   static_assert(G::edges + G::slot * G::slots == S::shared_bytes, "host and kernel disagree on shared memory");
   extern __shared__ __align__(128) char shared_memory[];
   const int lane = threadIdx.x, warp = threadIdx.y;
   const int tile = G::flat ? blockIdx.x * S::warps + warp : blockIdx.x;
-  const int tile_x = tile * G::inner_x - G::skirt_x;
-  const int tile_y = G::flat ? 0 : int(blockIdx.y) * G::inner_y - G::skirt_y;
-  if (G::flat && tile_x + G::skirt_x >= domain.extent[2]) return;
+  const int tile_x = tile * G::inner_x - G::overlap_x;
+  const int tile_y = G::flat ? 0 : int(blockIdx.y) * G::inner_y - G::overlap_y;
+  if (G::flat && tile_x + G::overlap_x >= domain.extent[2]) return;
   Pipeline<S> p{domain, shared_memory};
   p.x = tile_x + lane * S::vx;
   const int y = G::flat ? 0 : tile_y + warp * S::vy;
@@ -278,10 +278,10 @@ WW_FN void pipeline_chunk(const T* in, T* out, const Domain& domain, const E& el
   constexpr int words = S::vx / G::vector;
   for (int i = 0; i < S::vy; i++) {
     const int r = warp * S::vy + i;
-    const bool inner = r >= G::skirt_y && r < G::skirt_y + G::inner_y && y + i < domain.extent[1];
+    const bool inner = r >= G::overlap_y && r < G::overlap_y + G::inner_y && y + i < domain.extent[1];
     for (int q = 0; q < words && (G::flat || inner); q++) {
       const int c = lane * S::vx + q * G::vector, left = domain.extent[2] - (p.x + q * G::vector);
-      if (c < G::skirt_x || c >= G::skirt_x + G::inner_x || left <= 0) continue;
+      if (c < G::overlap_x || c >= G::overlap_x + G::inner_x || left <= 0) continue;
       (left >= G::vector ? p.whole : p.part) |= 1u << (i * words + q);
     }
     for (int j = 0; j < S::vx; j++) {

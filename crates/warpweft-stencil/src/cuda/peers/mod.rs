@@ -129,7 +129,7 @@ impl Peers {
             let opened =
                 offer.and_then(|offer| Outbound::open(device, here, endpoint, &offer, count));
             let answer: Answer<()> = opened.map(|link| self.outbound.push(link));
-            send_answer(net, endpoint.to, Handshake::Verdict.tag(endpoint.tag), &answer)?;
+            send_answer(net, endpoint.to, Handshake::Opened.tag(endpoint.tag), &answer)?;
             let route = if answer.is_ok() { Route::Ipc } else { self.other };
             self.routes = self.routes.and(route);
             refused = refused.or(answer.err().map(|why| (endpoint.to, why)));
@@ -149,7 +149,7 @@ impl Peers {
         let mut rooms = rooms.iter();
         for (endpoint, sender) in inbound.iter().zip(senders) {
             let answer: Answer<()> =
-                recv_answer(net, endpoint.from, Handshake::Verdict.tag(endpoint.tag))?;
+                recv_answer(net, endpoint.from, Handshake::Opened.tag(endpoint.tag))?;
             let room = sender.as_ref().ok().and_then(|_| rooms.next());
             let (Ok(()), Some(((flag, slots), _))) = (answer, room) else { continue };
             let start = self.mailbox.as_ref().map_or(0, Buffer::address);

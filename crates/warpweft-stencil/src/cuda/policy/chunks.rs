@@ -1,4 +1,4 @@
-//! How long chunks of marching kernels should be, by a small model of their time (docs/models.md).
+//! How long chunks of streaming kernels should be, by a small model of their time (docs/models.md).
 
 use crate::cuda::text::PipelineShape;
 use crate::{CudaPolicy, Spec};
@@ -23,7 +23,7 @@ fn slots(sms: u32, cuda: &CudaPolicy) -> usize {
 }
 
 /// Planes that a chunk of `cuda`'s time blocks goes through beside those that it computes.
-pub(crate) fn in_vain(cuda: &CudaPolicy) -> usize {
+pub(crate) fn redundant_planes(cuda: &CudaPolicy) -> usize {
     2 * cuda.temporal_depth as usize + START
 }
 
@@ -37,7 +37,12 @@ pub fn chunks_of_pipelines(
 ) -> Vec<u32> {
     let dims = extents.rank();
     let Some(pipeline) = PipelineShape::of(cuda, dims, size) else { return Vec::new() };
-    chunks_of(extents[0], tiles(extents, cuda, pipeline.inner), slots(sms, cuda), in_vain(cuda))
+    chunks_of(
+        extents[0],
+        tiles(extents, cuda, pipeline.inner),
+        slots(sms, cuda),
+        redundant_planes(cuda),
+    )
 }
 
 /// The chunks of [`chunks_of`] for planes of `extents` in Planes' tiles of `cuda` on `sms` multiprocessors.
@@ -58,16 +63,16 @@ const LAYERS: usize = 1 << 12;
 const LENGTHS: usize = 32;
 
 /// The chunks for which `planes` planes of `tiles` tiles take least time on `slots` blocks, each of
-/// which computes or brings in `vain` planes beside its chunk: the best, the best of layers that are
+/// which computes or brings in `redundant` planes beside its chunk: the best, the best of layers that are
 /// alike, and one more, of different numbers of turns.
 ///
 /// A last layer may be shorter than the others: short chunks fill up what long ones leave.
-pub(crate) fn chunks_of(planes: usize, tiles: usize, slots: usize, vain: usize) -> Vec<u32> {
+pub(crate) fn chunks_of(planes: usize, tiles: usize, slots: usize, redundant: usize) -> Vec<u32> {
     let slots = slots.max(1);
     let turns = |chunk: usize| (tiles * planes.div_ceil(chunk)).div_ceil(slots);
     let mut known: Vec<_> = (1..=planes.div_ceil(4).min(LAYERS))
         .flat_map(|layers| lengths(planes, layers))
-        .map(|chunk| (span(planes, tiles, slots, vain, chunk), chunk))
+        .map(|chunk| (span(planes, tiles, slots, redundant, chunk), chunk))
         .collect();
     known.sort_by_key(|&(span, _)| span);
     let alike = |chunk: usize| chunk == planes.div_ceil(planes.div_ceil(chunk));
@@ -89,9 +94,9 @@ fn lengths(planes: usize, layers: usize) -> impl Iterator<Item = usize> {
 }
 
 /// Planes' time until the last of all blocks ends, if they take the next free slot in the order of layers.
-fn span(planes: usize, tiles: usize, slots: usize, vain: usize, chunk: usize) -> usize {
+fn span(planes: usize, tiles: usize, slots: usize, redundant: usize, chunk: usize) -> usize {
     let (long, rest) = (planes / chunk, planes % chunk);
-    let (turn, blocks) = (chunk + vain, long * tiles);
+    let (turn, blocks) = (chunk + redundant, long * tiles);
     // Some slots have had a block more than the others.
     let (mut late, mut early) = (blocks % slots, slots - blocks % slots);
     let (mut late_end, mut early_end) = ((blocks / slots + 1) * turn, blocks / slots * turn);
@@ -103,7 +108,7 @@ fn span(planes: usize, tiles: usize, slots: usize, vain: usize, chunk: usize) ->
             std::mem::swap(&mut late_end, &mut early_end);
         }
         left = left.saturating_sub(early);
-        early_end += rest + vain;
+        early_end += rest + redundant;
         last = last.max(early_end);
     }
     last
@@ -140,28 +145,28 @@ mod tests {
         );
     }
 
-    fn vain(temporal_depth: usize) -> usize {
+    fn redundant(temporal_depth: usize) -> usize {
         2 * temporal_depth + START
     }
 
     #[test]
-    fn chunks_fill_the_multiprocessors_and_leave_little_in_vain() {
+    fn chunks_fill_the_multiprocessors_with_little_redundant_work() {
         // 90 tiles on 132 blocks: of 102 and 26 planes, those of 26 fill up what 90 leave. Four chunks
         // of 32 take three turns of 44 planes, five of 26 four of 38.
-        assert_eq!(chunks_of(128, 90, 132, vain(3)), [102, 32, 31]);
+        assert_eq!(chunks_of(128, 90, 132, redundant(3)), [102, 32, 31]);
         // As many tiles as blocks: one chunk.
-        assert_eq!(chunks_of(256, 132, 132, vain(3))[0], 256);
-        assert_eq!(chunks_of(64, 27, 132, vain(3))[0], 16);
-        assert_eq!(chunks_of(1, 5, 132, vain(8)), [1]);
+        assert_eq!(chunks_of(256, 132, 132, redundant(3))[0], 256);
+        assert_eq!(chunks_of(64, 27, 132, redundant(3))[0], 16);
+        assert_eq!(chunks_of(1, 5, 132, redundant(8)), [1]);
     }
 
     /// Blocks that take the first free slot, one by one.
-    fn played(planes: usize, tiles: usize, slots: usize, vain: usize, chunk: usize) -> usize {
+    fn played(planes: usize, tiles: usize, slots: usize, redundant: usize, chunk: usize) -> usize {
         let mut ends = vec![0; slots];
         for low in (0..planes).step_by(chunk) {
             for _ in 0..tiles {
                 let first = ends.iter_mut().min().unwrap();
-                *first += chunk.min(planes - low) + vain;
+                *first += chunk.min(planes - low) + redundant;
             }
         }
         ends.into_iter().max().unwrap()

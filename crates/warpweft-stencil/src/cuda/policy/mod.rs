@@ -292,7 +292,7 @@ impl CudaPolicy {
     }
 }
 
-/// A policy of this shape; marching kernels march by 48 planes.
+/// A policy of this shape; streaming kernels take 48 planes.
 fn shape(kernel: CudaKernel, cells: [u32; 3], warps: u32, min_blocks: u32) -> CudaPolicy {
     let chunk = if kernel == CudaKernel::Direct { 0 } else { 48 };
     CudaPolicy {

@@ -50,7 +50,7 @@ pub fn for_volume(
         sms,
         shared: SharedMemory::of_capability(capability),
     };
-    // A skirt costs little in two dimensions, and much in three.
+    // Overlap costs little in two dimensions, and much in three.
     let depths: &[u32] = if dims == 2 { &[4, 6, 8] } else { &[1] };
     let mut all: Vec<(f64, CudaPolicy)> = Vec::new();
     for &depth in depths {
@@ -108,7 +108,7 @@ impl Problem<'_> {
                 return None;
             }
             let cells = f64::from(32 * warps * min_blocks * 4 * vy * vz * size / 4);
-            let post = POST + (shape.mail / shape.size * min_blocks as usize) as f64 * RIM;
+            let post = POST + (shape.messages / shape.size * min_blocks as usize) as f64 * RIM;
             let time = cells * CELL[usize::from(dims == 3)] + post / f64::from(depth);
             Some((time, policy))
         })

@@ -29,7 +29,7 @@ pub struct Resident {
     shape: ResidentShape,
     /// Along z, y and x.
     tiles: [usize; 3],
-    mail: Buffer,
+    messages: Buffer,
     flags: Buffer,
     dog: Watchdog,
     /// Since the flags were zero.
@@ -38,7 +38,7 @@ pub struct Resident {
 
 impl Resident {
     /// For tiles over `layout`, of which each of `beside` slabs on this device has as many. The zeroing of
-    /// mail is queued in `stream`.
+    /// messages are queued in `stream`.
     ///
     /// # Errors
     /// More tiles than the device holds at once; [`ResidentShape::check`]'s; the driver's.
@@ -59,10 +59,10 @@ impl Resident {
             Launch::new([blocks as u32, 1, 1], [32, policy.warps, 1]).shared(shape.shared as u32);
         // Kernels that share a device are not both cooperative at once.
         launch.cooperative = beside == 1;
-        let [mail, flags] = shape.bytes(blocks);
-        let (mail, flags) = (Buffer::zeroed(stream, mail)?, Buffer::zeroed(stream, flags)?);
+        let [messages, flags] = shape.bytes(blocks);
+        let (messages, flags) = (Buffer::zeroed(stream, messages)?, Buffer::zeroed(stream, flags)?);
         let dog = Watchdog::new(device, TIMEOUT)?;
-        Ok(Self { kernel, launch, shape: *shape, tiles, mail, flags, dog, posts: 0 })
+        Ok(Self { kernel, launch, shape: *shape, tiles, messages, flags, dog, posts: 0 })
     }
 
     /// What tiles run.
@@ -83,7 +83,7 @@ impl Resident {
 
     /// `struct Beyond` of these tiles, for a neighbour.
     fn beyond(&self) -> [u64; 3] {
-        [self.mail.address(), self.flags.address(), self.tiles[0] as u64]
+        [self.messages.address(), self.flags.address(), self.tiles[0] as u64]
     }
 
     /// What a tile reported, if one waited too long for another.
@@ -103,7 +103,7 @@ impl Resident {
             ["the slab below", "the slab above", "its own slab"][report.other.min(2) as usize];
         Err(Error::Device {
             stage: "exchanging halos between tiles of a persistent kernel".into(),
-            device: self.mail.device().label().into(),
+            device: self.messages.device().label().into(),
             what: format!(
                 "tile {} waited {} s for halo {} from the tile {direction:?} of it (z, y, x) in {whose}, which has sent {}",
                 report.block,
@@ -132,7 +132,7 @@ impl Queue<'_> {
     ) -> Result<Vec<Queued>> {
         let layout = &self.arrays.layout;
         let [mut low, mut high] = hold(self.stencil, layout);
-        // Skirts reach across cuts, and past a thin slab to the face beyond it, which holds its cells there too.
+        // Overlap cells reach across cuts, and past a thin slab to the face beyond it, which holds its cells there too.
         let held = |face: &Boundary| matches!(face, Boundary::Dirichlet(_));
         let faces = &self.stencil.boundaries.0[0];
         if held(&faces[0]) {
@@ -158,7 +158,7 @@ impl Queue<'_> {
         told.extend(layout.strides[1..3].iter().flat_map(|&n| (n as i64).to_ne_bytes()));
         // Across a periodic face a volume is its own neighbour.
         let own = (wraps[1] == 1 && layout.shared[1] == [false; 2]).then_some(home);
-        let mut words = vec![home.mail.address(), home.flags.address()];
+        let mut words = vec![home.messages.address(), home.flags.address()];
         for tiles in beyond {
             words.extend(tiles.or(own).map_or([0; 3], Resident::beyond));
         }

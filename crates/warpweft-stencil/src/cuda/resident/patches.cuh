@@ -2,7 +2,7 @@
 // vx × vy × vz cells into registers, and stores it once all have read.
 //
 // Shared: the computed cells and a pad around them as far as the footprint reaches.
-// Mail:   between posts lie few steps, mostly one. What comes along z, in which slabs are cut, only the warps there
+// Messages: between posts lie few steps, mostly one. What comes along z, in which slabs are cut, only the warps there
 //         wait for and take, while the others compute: another device's is longer on its way. Barriers 1 and 2 are
 //         theirs.
 // Measured on an H200, µs a step: 3D7 f32 64 × 256² 4.7 (Pipeline 8.0), 128³ 3.3 (6.0).
@@ -46,7 +46,7 @@ struct Patches {
     keep(told);
   }
 
-  WW_FN Mail<S> mail() const { return {place}; }
+  WW_FN Messages<S> messages() const { return {place}; }
 
   // Which of the thread's cells keep their values.
   WW_FN void keep(const Resident& told) {
@@ -70,7 +70,7 @@ struct Patches {
       const int z = row / rows_y - H::pad[0], y = row % rows_y - H::pad[1];
       T values[V] = {};
       if (place.held_by_memory(place.low[0] + z, place.low[1] + y, place.low[2] + x)) {
-        load_vector<V, memory::plain>(in + (place.low[0] + z) * place.told.z + (place.low[1] + y) * place.told.y + place.low[2] + x, values);
+        load_vector<V, memory::plain>(in + (place.low[0] + z) * place.given.z + (place.low[1] + y) * place.given.y + place.low[2] + x, values);
       }
       store_vector<V>(cells + z * plane + y * pitch + x, values);
     }
@@ -79,12 +79,12 @@ struct Patches {
   WW_FN void store(T* out) const {
     constexpr int words = H::tile[2] / V;
     for (int n = place.thread; n < H::tile[0] * H::tile[1] * words; n += H::threads) {
-      const int row = n / words, x = H::skirt[2] + n % words * V;
-      const int z = H::skirt[0] + row / H::tile[1], y = H::skirt[1] + row % H::tile[1];
-      const int left = place.told.extent[2] - (place.low[2] + x);
-      if (place.low[0] + z >= place.told.extent[0] || place.low[1] + y >= place.told.extent[1] || left <= 0) continue;
+      const int row = n / words, x = H::overlap[2] + n % words * V;
+      const int z = H::overlap[0] + row / H::tile[1], y = H::overlap[1] + row % H::tile[1];
+      const int left = place.given.extent[2] - (place.low[2] + x);
+      if (place.low[0] + z >= place.given.extent[0] || place.low[1] + y >= place.given.extent[1] || left <= 0) continue;
       const T* from = cells + z * plane + y * pitch + x;
-      T* to = out + (place.low[0] + z) * place.told.z + (place.low[1] + y) * place.told.y + place.low[2] + x;
+      T* to = out + (place.low[0] + z) * place.given.z + (place.low[1] + y) * place.given.y + place.low[2] + x;
       if (left >= V) {
         T values[V];
         load_vector<V, memory::plain>(from, values);
@@ -108,17 +108,17 @@ struct Patches {
 
   // The layers of warps whose cells what comes along z is for or beside, from the lowest and from the highest.
   static constexpr int layers(int side) {
-    const int deep = H::skirt[0] + S::reach_z;
-    const int from = (H::skirt[0] + H::tile[0] - S::reach_z) / S::vz;
+    const int deep = H::overlap[0] + S::reach_z;
+    const int from = (H::overlap[0] + H::tile[0] - S::reach_z) / S::vz;
     return side > 0 ? S::warps_z - from : (deep + S::vz - 1) / S::vz < S::warps_z ? (deep + S::vz - 1) / S::vz : S::warps_z;
   }
 
   // Sends post `n`, to other slabs first: that has farther to go.
   WW_FN void send(ww_word n) const {
     const auto from = [&](auto direction, int word) { return item<true, decltype(direction)::value>(word); };
-    mail().template send<18, 27>(n, from);
-    mail().template send<0, 9>(n, from);
-    mail().template send<9, 18>(n, from);
+    messages().template send<18, 27>(n, from);
+    messages().template send<0, 9>(n, from);
+    messages().template send<9, 18>(n, from);
   }
 
   // Takes what of post `n` comes from the tiles of layer `Side` along z, by `Threads` threads of which this is number
@@ -127,7 +127,7 @@ struct Patches {
   WW_FN void take(ww_word n, int me) {
     constexpr int first = 9 * (Side + 1);
     const auto to = [&](auto direction, int word) { return item<false, decltype(direction)::value>(word); };
-    ok &= mail().template take<first, first + 9, Threads>(n, me, to);
+    ok &= messages().template take<first, first + 9, Threads>(n, me, to);
   }
 
   // Takes, as the threads of side `Side` along z, what comes from there.
@@ -196,7 +196,7 @@ struct Patches {
             const int x = place.low[2] + place.first[2] + q;
 #pragma unroll
             for (int j = 0; j < V; j++) {
-              if (x + j >= place.told.hold_low[2] && x + j < place.told.hold_high[2]) to[j] = next[k][i][q + j];
+              if (x + j >= place.given.hold_low[2] && x + j < place.given.hold_high[2]) to[j] = next[k][i][q + j];
             }
           } else {
             store_vector<V>(to, next[k][i] + q);

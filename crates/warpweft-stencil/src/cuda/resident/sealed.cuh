@@ -1,10 +1,10 @@
-// Mail that says by itself whether it is there: cells travel in words, each stored and loaded at once, of whose bits
+// Messages that say by themselves whether they are there: cells travel in words, each stored and loaded at once, of whose bits
 // the last is a mark that changes from one use of a slot to the next; the receiver polls the words themselves. The
 // bits that had the marks' place come beside, of 32 words in a word of their own, with the number of the post. So
 // neither a fence of the sender, which waits until its stores have arrived (at another device a whole way), nor a
 // flag's own way lies between a step and the next, and of 16 bytes all but a bit are cells.
 //
-// Mail:   per tile, direction and parity of the post: words in rows along x, then those beside them.
+// Messages: per tile, direction and parity of the post: words in rows along x, then those beside them.
 // Source of the idea: the "LL" protocols of NCCL, whose words are half or an eighth flags.
 #pragma once
 
@@ -60,10 +60,10 @@ WW_FN void load_word(bool wanted, const void* from, unsigned (&word)[4]) {
   word[0] = unsigned(low), word[1] = unsigned(low >> 32), word[2] = unsigned(high), word[3] = unsigned(high >> 32);
 }
 
-// Sends and takes a tile's mail. `item(index_t<D>{}, n)` is the place in shared memory of word n of those that go in
+// Sends and takes halo messages of a tile. `item(index_t<D>{}, n)` is the place in shared memory of word n of those that go in
 // direction D, or come from there.
 template <class S>
-struct Mail {
+struct Messages {
   using H = Home<S>;
   using T = typename H::T;
   static constexpr int V = H::vector;
@@ -108,13 +108,13 @@ struct Mail {
       });
       each_word<First, End, H::threads>(me, [&](auto direction, int n, int i) {
         constexpr int D = decltype(direction)::value;
-        char* mail = place.posts.mail[26 - D];
-        const bool there = mail != nullptr && n < H::words(D);
-        mail += (post & 1) * H::before(27);
+        char* messages = place.posts.messages[26 - D];
+        const bool there = messages != nullptr && n < H::words(D);
+        messages += (post & 1) * H::before(27);
         const unsigned beside[2] = {__ballot_sync(~0u, words[i].mark()), post + 1};
         words[i].mark(marked(post));
-        store_word(there, mail + n * Word::size, words[i].word);
-        store_word(there && place.lane == 0, mail + H::word_bytes(D) + n / 32 * 8, beside);
+        store_word(there, messages + n * Word::size, words[i].word);
+        store_word(there && place.lane == 0, messages + H::word_bytes(D) + n / 32 * 8, beside);
       });
     }
   }
@@ -125,14 +125,14 @@ struct Mail {
   WW_FN bool take(ww_word post, int me, const Item& item) const {
     constexpr int most = words_each<Threads>(First, End);
     if constexpr (most > 0) {
-      const char* mail = place.own_mail + (post & 1) * H::before(27);
+      const char* messages = place.own_messages + (post & 1) * H::before(27);
       me = afresh(me);
       Word words[most];
       unsigned beside[most][2];
       bool wanted[most];
       each_word<First, End, Threads>(me, [&](auto direction, int n, int i) {
         constexpr int D = decltype(direction)::value;
-        wanted[i] = place.posts.mail[D] != nullptr && n < H::words(D);
+        wanted[i] = place.posts.messages[D] != nullptr && n < H::words(D);
         beside[i][1] = post;
       });
       unsigned long long start = 0;
@@ -141,7 +141,7 @@ struct Mail {
         // All that is missing is on its way before any of it is looked at.
         each_word<First, End, Threads>(me, [&](auto direction, int n, int i) {
           constexpr int D = decltype(direction)::value;
-          const char* from = mail + H::before(D);
+          const char* from = messages + H::before(D);
           load_word(wanted[i], from + n * Word::size, words[i].word);
           load_word(wanted[i] && beside[i][1] != post + 1, from + H::word_bytes(D) + n / 32 * 8, beside[i]);
         });
@@ -157,7 +157,7 @@ struct Mail {
       }
       each_word<First, End, Threads>(me, [&](auto direction, int n, int i) {
         constexpr int D = decltype(direction)::value;
-        if (place.posts.mail[D] == nullptr || n >= H::words(D)) return;
+        if (place.posts.messages[D] == nullptr || n >= H::words(D)) return;
         words[i].mark(beside[i][0] >> (n % 32) & 1);
         T values[V];
         memcpy(values, words[i].word, sizeof(values));

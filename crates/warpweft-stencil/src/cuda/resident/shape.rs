@@ -35,14 +35,14 @@ pub struct ResidentShape {
     pub warps_z: usize,
     /// Dynamic shared memory in bytes.
     pub shared: usize,
-    /// Bytes of a tile's mail, of one post.
-    pub mail: usize,
+    /// Bytes of halo messages of a tile, of one post.
+    pub messages: usize,
     /// Bytes of a cell.
     pub size: usize,
 }
 
 impl ResidentShape {
-    /// For `stencil` under `policy`; `None` when no cell of a tile is left without its skirts, or a thread
+    /// For `stencil` under `policy`; `None` when no cell of a tile is left without its overlap, or a thread
     /// had more cells than it has registers for.
     pub fn of(stencil: &Spec, policy: &CudaPolicy) -> Option<Self> {
         let dims = stencil.rank();
@@ -59,9 +59,9 @@ impl ResidentShape {
         let each = |f: &dyn Fn(usize) -> usize| [f(0), f(1), f(2)];
         let pad = each(&|axis| wide(axis, reach[axis]));
         let on = if dims == 2 { depth } else { depth - 1 };
-        let skirt = each(&|axis| wide(axis, on * reach[axis]));
+        let overlap = each(&|axis| wide(axis, on * reach[axis]));
         let halo = each(&|axis| wide(axis, depth * reach[axis]));
-        let inner = |axis: usize| all[axis].checked_sub(2 * skirt[axis]);
+        let inner = |axis: usize| all[axis].checked_sub(2 * overlap[axis]);
         let planes = policy.chunk as usize;
         let tile = [planes, inner(1)?, inner(2)?];
         let possible = (1..=inner(0)?).contains(&planes)
@@ -77,7 +77,7 @@ impl ResidentShape {
         let slanted = taps.map(|tap| off(tap.offset)).max().unwrap_or(0) > 1;
         let size = stencil.cell.size(0);
         let mut shape =
-            Self { tile, halo, reach, depth, slanted, warps_z, shared: 0, mail: 0, size };
+            Self { tile, halo, reach, depth, slanted, warps_z, shared: 0, messages: 0, size };
         let kept: usize = match dims {
             2 => 2 * warps * 2 * z * 32 * vx,
             _ => (0..3).map(|axis| all[axis] + 2 * pad[axis]).product(),
@@ -92,19 +92,19 @@ impl ResidentShape {
                 (cells * size).next_multiple_of(16) + beside.next_multiple_of(16)
             }
         };
-        shape.mail = shape.rims(dims).map(bytes).sum();
+        shape.messages = shape.rims(dims).map(bytes).sum();
         Some(shape)
     }
 
-    /// The planes that the deepest tile of `policy` has; `None` if none is left without the skirts.
+    /// The planes that the deepest tile of `policy` has; `None` if none is left without the overlap.
     pub fn widest(stencil: &Spec, policy: &CudaPolicy) -> Option<usize> {
         let dims = stencil.rank();
         let reach = axes(dims)[1].map_or(0, |d| stencil.radius()[d].into_iter().max().unwrap_or(0));
         let warps = policy.warps as usize;
         let warps_z = if dims == 2 { warps } else { warps / warps_along_y(warps) };
         let depth = policy.temporal_depth as usize;
-        let skirt = if dims == 2 { depth } else { depth.saturating_sub(1) } * reach;
-        (policy.cells[2] as usize * warps_z).checked_sub(2 * skirt).filter(|&planes| planes > 0)
+        let overlap = if dims == 2 { depth } else { depth.saturating_sub(1) } * reach;
+        (policy.cells[2] as usize * warps_z).checked_sub(2 * overlap).filter(|&planes| planes > 0)
     }
 
     /// Cells of each side that is in use.
@@ -127,9 +127,9 @@ impl ResidentShape {
         std::array::from_fn(|axis| layout.extents[axis + 1].div_ceil(self.tile[axis]))
     }
 
-    /// Bytes of memory that `tiles` have beside the cells: mail of two posts, and flags.
+    /// Bytes of memory that `tiles` have beside the cells: messages of two posts, and flags.
     pub fn bytes(&self, tiles: usize) -> [usize; 2] {
-        [tiles * 2 * self.mail, tiles * FLAGS]
+        [tiles * 2 * self.messages, tiles * FLAGS]
     }
 
     /// Whether so many tiles are there at once on `sms` multiprocessors that hold `each`, as they must: they wait
@@ -200,7 +200,7 @@ pub fn write_resident(
     let scalar = type_of(stage.cell_type(), 0);
     let [vx, vy, vz] = policy.cells;
     let CudaPolicy { warps, min_blocks, .. } = *policy;
-    let ResidentShape { tile, halo, reach, depth, slanted, warps_z, shared, mail, .. } = shape;
+    let ResidentShape { tile, halo, reach, depth, slanted, warps_z, shared, messages, .. } = shape;
     let list = |of: &[usize; 3]| format!("{}, {}, {}", of[0], of[1], of[2]);
     let [reach_z, reach_y, reach_x] = reach;
     let (parameter, local) = match stage.parameters_size() {
@@ -217,7 +217,7 @@ pub fn write_resident(
   static constexpr int depth = {depth}, planes = {planes};
   static constexpr int reach_z = {reach_z}, reach_y = {reach_y}, reach_x = {reach_x};
   static constexpr bool slanted = {slanted}, corners = {slanted} || {depth} > 1;
-  static constexpr int shared_bytes = {shared}, mail_bytes = {mail};
+  static constexpr int shared_bytes = {shared}, message_bytes = {messages};
   static constexpr int tile[3] = {{{tile}}}, halo[3] = {{{halo}}};
 }};
 extern \"C\" __global__ void __launch_bounds__({threads}, {min_blocks}) ww_resident(const {scalar}* __restrict__ in, {scalar}* __restrict__ out, const __grid_constant__ ww::stencil::Resident told{parameter}) {{

@@ -3,16 +3,16 @@
 // and last rows pass through shared memory, in two sets that steps take by turns: one barrier a step.
 //
 // Shared: rows at the ends of warps, [parity][warp][low, high][row][column].
-// Mail:   cells in rows. A block says to each block around by its flag there, released, that it has stored its
+// Messages: cells in rows. A block says to each block around by its flag there, released, that it has stored its
 //         rims, and waits for the flags of those around, acquired: once in many steps a fence costs little.
-// Beyond the lanes and the warps at its ends a tile reads anything: that is outside what came as mail, from
+// Beyond the lanes and the warps at its ends a tile reads anything: that is outside what came in a message, from
 // which nothing reaches the tile before the next post.
 // Measured on an H200, µs a step: 2D5 f32 512 × 2048 0.90 (Pipeline 1.81), 1024 × 4096 2.53 (3.05).
 #pragma once
 
 namespace ww::stencil {
 
-// Stores V neighbouring elements as mail. The compiler knows neither that it is global memory nor how it is
+// Stores V neighbouring elements in a message. The compiler knows neither that it is global memory nor how it is
 // aligned, and would store element by element.
 WW_FN void send(void* to, const unsigned& bits) {
   asm volatile("st.global.u32 [%0], %1;" ::"l"(to), "r"(bits) : "memory");
@@ -32,7 +32,7 @@ WW_FN void send_vector(T* to, const T* from) {
   send(to, bits);
 }
 
-// Takes V elements of mail where they are for the thread, without a branch: the loads of all rows are then on
+// Takes V elements of a message where they are for the thread, without a branch: the loads of all rows are then on
 // their way at once.
 WW_FN void take(bool there, const void* from, unsigned& bits) {
   asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p ld.global.u32 %0, [%1]; }"
@@ -107,7 +107,7 @@ struct Strips {
       for (int q = 0; q < X; q += V) {
         const int z = place.low[0] + place.first[0] + k, x = place.low[2] + place.first[2] + q;
         T values[V] = {};
-        if (place.held_by_memory(z, 0, x)) load_vector<V, memory::plain>(in + z * place.told.z + x, values);
+        if (place.held_by_memory(z, 0, x)) load_vector<V, memory::plain>(in + z * place.given.z + x, values);
 #pragma unroll
         for (int j = 0; j < V; j++) cell[k][q + j] = values[j];
       }
@@ -119,7 +119,7 @@ struct Strips {
   WW_FN void each_row(const Body& body) {
 #pragma unroll
     for (int k = 0; k < S::vz; k++) {
-      const int row = place.first[0] + k - H::skirt[0];
+      const int row = place.first[0] + k - H::overlap[0];
       if (row >= 0 && row < H::tile[0]) body(k, row);
     }
   }
@@ -129,10 +129,10 @@ struct Strips {
       const int z = place.at[0] * H::tile[0] + row;
 #pragma unroll
       for (int q = 0; q < X; q += V) {
-        const int x = place.low[2] + place.first[2] + q, left = place.told.extent[2] - x;
-        const int column = place.first[2] + q - H::skirt[2];
-        if (column < 0 || column >= H::tile[2] || z >= place.told.extent[0] || left <= 0) continue;
-        T* to = out + z * place.told.z + x;
+        const int x = place.low[2] + place.first[2] + q, left = place.given.extent[2] - x;
+        const int column = place.first[2] + q - H::overlap[2];
+        if (column < 0 || column >= H::tile[2] || z >= place.given.extent[0] || left <= 0) continue;
+        T* to = out + z * place.given.z + x;
         if (left >= V) {
           store_vector<V>(to, cell[k] + q);
         } else {
@@ -148,7 +148,7 @@ struct Strips {
   // Sends the thread's cells of the rim towards `D`, or takes those that came from there. All conditions but
   // the lane's are the same for a warp.
   template <int D, bool Send>
-  WW_FN void carry(T* mail) {
+  WW_FN void carry(T* messages) {
     constexpr int oz = H::way(D, 0), ox = H::way(D, 2);
     // What goes to one side is what a tile there takes from the other, a tile on.
     constexpr int z0 = H::first(D, 0) - (Send ? oz * H::tile[0] : 0);
@@ -163,7 +163,7 @@ struct Strips {
 #pragma unroll
       for (int k = 0; k < S::vz; k++) {
         const bool there = column && unsigned(above + k) < unsigned(nz);
-        T* at = mail + (above + k) * nx + x;
+        T* at = messages + (above + k) * nx + x;
         if constexpr (Send) {
           if (there) send_vector<V>(at, cell[k] + q);
         } else {
@@ -184,10 +184,10 @@ struct Strips {
       const ww_word* mine = place.own_flags + thread * H::flag_words;
       if (posts.far[thread]) {
         ww_store_release_sys(posts.flag[thread], n + 1);
-        ok = ww_wait<true>(mine, n + 1, place.told.dog, thread < 9 ? 0 : 1, thread);
+        ok = ww_wait<true>(mine, n + 1, place.given.dog, thread < 9 ? 0 : 1, thread);
       } else {
         ww_store_release_gpu(posts.flag[thread], n + 1);
-        ok = ww_wait<false>(mine, n + 1, place.told.dog, 2, thread);
+        ok = ww_wait<false>(mine, n + 1, place.given.dog, 2, thread);
       }
     }
     return __syncthreads_and(ok);
@@ -198,14 +198,14 @@ struct Strips {
     const int slot = (n & 1) * H::before(27);
     each_direction<S>([&](auto direction) {
       constexpr int D = decltype(direction)::value;
-      char* mail = place.posts.mail[D];
-      if (mail != nullptr) carry<26 - D, true>(reinterpret_cast<T*>(mail + slot));
+      char* messages = place.posts.messages[D];
+      if (messages != nullptr) carry<26 - D, true>(reinterpret_cast<T*>(messages + slot));
     });
     if (!meet(n)) return false;
     each_direction<S>([&](auto direction) {
       constexpr int D = decltype(direction)::value;
-      T* mail = reinterpret_cast<T*>(place.own_mail + slot + H::before(D));
-      if (place.posts.mail[D] != nullptr) carry<D, false>(mail);
+      T* messages = reinterpret_cast<T*>(place.own_messages + slot + H::before(D));
+      if (place.posts.messages[D] != nullptr) carry<D, false>(messages);
     });
     return true;
   }

@@ -25,7 +25,7 @@ use warpweft_core::grid::Axes;
 const CELLS: &str = include_str!("../kernels/cells.cuh");
 const DIRECT: &str = include_str!("../kernels/direct.cuh");
 const COLUMNS: &str = include_str!("../kernels/columns.cuh");
-const MARCH: &str = include_str!("../kernels/march.cuh");
+const REGISTER_QUEUE: &str = include_str!("../kernels/register_queue.cuh");
 const PLANES: &str = include_str!("../kernels/planes.cuh");
 const PIPELINE: &str = include_str!("../kernels/pipeline.cuh");
 const STRIPS: &str =
@@ -66,7 +66,7 @@ impl StepText {
 /// The text of a kernel of one step.
 fn one_step(kernel: CudaKernel) -> &'static [&'static str] {
     match kernel {
-        CudaKernel::March => &[COLUMNS, MARCH],
+        CudaKernel::March => &[COLUMNS, REGISTER_QUEUE],
         CudaKernel::Planes => &[COLUMNS, PLANES],
         _ => &[DIRECT],
     }
@@ -132,7 +132,7 @@ pub fn step_text(
 }
 
 /// Bytes of a GPU's memory that `stencil` over `extents` takes under `policy`: its fields, the states before a step
-/// that residuals are of, and the mail of tiles that stay on the chip. No GPU is needed.
+/// that residuals are of, and the halo messages of tiles that stay on the chip. No GPU is needed.
 ///
 /// # Errors
 /// A policy that no kernel can have; more cells than kernels can index.
@@ -141,9 +141,9 @@ pub fn device_bytes(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -
     let layout = layout_of(stencil, extents, &policy)?;
     let stays = policy.kernel == CudaKernel::Resident;
     let shape = ResidentShape::of(stencil, &policy).filter(|_| stays);
-    let mail = shape.map_or([0; 2], |shape| shape.bytes(shape.tiles(&layout).iter().product()));
+    let messages = shape.map_or([0; 2], |shape| shape.bytes(shape.tiles(&layout).iter().product()));
     let fused = policy.kernel == CudaKernel::Temporal;
-    Ok(arrays::bytes_of(stencil, &layout, fused) + mail.iter().sum::<usize>() as u64)
+    Ok(arrays::bytes_of(stencil, &layout, fused) + messages.iter().sum::<usize>() as u64)
 }
 
 /// Compiles the kernels of `policy` for `arch` ("sm_90") without a GPU; the machine code.

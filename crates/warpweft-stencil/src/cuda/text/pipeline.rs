@@ -18,7 +18,7 @@ pub struct PipelineShape {
 }
 
 impl PipelineShape {
-    /// For scalars of `size` bytes in `dims` dimensions; `None` when a tile is all skirt.
+    /// For scalars of `size` bytes in `dims` dimensions; `None` when a tile is all overlap.
     pub fn of(policy: &CudaPolicy, dims: usize, size: usize) -> Option<Self> {
         let depth = policy.temporal_depth as usize;
         let [vx, vy, _] = policy.cells.map(|cells| cells as usize);
@@ -28,9 +28,9 @@ impl PipelineShape {
         if vx * size < 16 {
             return None;
         }
-        let skirt = depth.next_multiple_of(32 / size);
+        let overlap = depth.next_multiple_of(32 / size);
         let inner_y = if flat { 1 } else { (warps * vy).checked_sub(2 * depth)? };
-        let inner = [columns.checked_sub(2 * skirt)?, inner_y];
+        let inner = [columns.checked_sub(2 * overlap)?, inner_y];
         let edges = if flat { 0 } else { 2 * depth * (warps + 2) * 2 * columns * size };
         let slots = policy.prefetch as usize + 1;
         let shared = edges + slots * warps * 32 * vx * vy * size;

@@ -107,9 +107,9 @@ pub(crate) fn fused_steps(policy: &CudaPolicy) -> usize {
 /// of which would be a few planes.
 pub(crate) fn fitted(policy: CudaPolicy, part: Axes<usize>, zone: Axes<usize>) -> CudaPolicy {
     let dims = part.rank();
-    let marched = dims.saturating_sub(3);
-    let chunk = policy.chunk as usize * zone[marched].max(part[marched]);
-    let chunk = chunk.div_ceil(part[marched].max(1));
+    let streamed = dims.saturating_sub(3);
+    let chunk = policy.chunk as usize * zone[streamed].max(part[streamed]);
+    let chunk = chunk.div_ceil(part[streamed].max(1));
     CudaPolicy { chunk: u32::try_from(chunk).unwrap_or(policy.chunk), ..policy }
 }
 

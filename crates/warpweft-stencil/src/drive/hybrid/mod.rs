@@ -113,13 +113,7 @@ impl Both<'_> {
             let weights = &planes[usize::from(share.cpu == 0)..];
             let partition = Partition::slabs(extents, 0, weights, &self.stencil.boundaries)?;
             let depth = self.depth;
-            let distribution = Distribution {
-                partition,
-                depth,
-                search: None,
-                fused_steps: 1,
-                boundary_first: false,
-            };
+            let distribution = Distribution::fixed(partition, depth);
             let build = |stencil: &Spec, volume: &RawVolume, part: usize| {
                 let device = if share.cpu == 0 { 1 } else { part };
                 self.builds[device](stencil, volume, part)

@@ -85,20 +85,20 @@ mod tests {
 
     #[test]
     fn a_depth_that_was_asked_for_and_not_taken_is_told_with_what_kept_it_from_being() {
-        let told = |report: Report| {
+        let advice = |report: Report| {
             let notes: Vec<_> =
                 report.notes.into_iter().filter(|what| what.contains("as asked for")).collect();
             notes.join("; ")
         };
-        let saved = told(report(&Stencil::of(mean()), 20, 60, Some(3)));
+        let saved = advice(report(&Stencil::of(mean()), 20, 60, Some(3)));
         assert!(saved.contains("ghost zones for 20 steps, as asked for, served 3"), "{saved}");
         assert!(saved.contains("a state was to be saved"), "{saved}");
         let checked = Stencil::of(mean()).until_every(Residual::Max, 0.0, 10);
-        let checked = told(report(&checked, 20, 60, None));
+        let checked = advice(report(&checked, 20, 60, None));
         assert!(checked.contains("the residual is due after every 10 steps"), "{checked}");
-        let few = told(report(&Stencil::of(mean()), 20, 6, None));
+        let few = advice(report(&Stencil::of(mean()), 20, 6, None));
         assert!(few.contains("served 6: there are no more"), "{few}");
-        assert_eq!(told(report(&Stencil::of(mean()), 20, 60, None)), "");
+        assert_eq!(advice(report(&Stencil::of(mean()), 20, 60, None)), "");
     }
 
     #[test]

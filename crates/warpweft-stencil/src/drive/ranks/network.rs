@@ -121,15 +121,15 @@ impl Spec {
             probed: &probed,
         };
         task.check(extents)?;
-        let told = |done| run.progress.iter().for_each(|progress| progress(done, steps));
+        let report_progress = |done| run.progress.iter().for_each(|progress| progress(done, steps));
         if net.rank() == 0 {
-            told(first.step);
+            report_progress(first.step);
         }
-        let watch = Watch { told: &told, stop: run.stop() };
+        let watch = Watch { progress: &report_progress, stop: run.stop() };
         let (own, mine) = task.rank(net, &watch)?;
         let residual = mine.residual;
-        let device_told = (device.label, device.bandwidth, device.notes);
-        let (mut reports, told) = gathered(net, mine, device_told)?;
+        let device_facts = (device.label, device.bandwidth, device.notes);
+        let (mut reports, told) = gathered(net, mine, device_facts)?;
         reports[0].residual = residual;
         let bandwidth = told.iter().map(|&(_, bandwidth, _)| bandwidth).sum();
         let (policy, depth) = (device.policy, ranks.depth);
@@ -221,20 +221,20 @@ fn check_route(halos: Option<Route>, gpu: Option<impl Sized>) -> Result<()> {
 }
 
 /// A device's label, the bytes a second that its memory moves, and notes.
-type DeviceTold = (String, Option<f64>, Vec<String>);
+type DeviceFacts = (String, Option<f64>, Vec<String>);
 
 /// What all ranks did and say of their devices, on rank 0; on the others their own.
 fn gathered(
     net: &dyn Transport,
     mine: RankReport,
-    device: DeviceTold,
-) -> Result<(Vec<RankReport>, Vec<DeviceTold>)> {
+    device: DeviceFacts,
+) -> Result<(Vec<RankReport>, Vec<DeviceFacts>)> {
     let wrong = |error: serde_json::Error| Error::spec(error.to_string(), "report this as a bug");
     let all = gather(net, serde_json::to_vec(&(mine, &device)).map_err(wrong)?)?;
     if net.rank() > 0 {
         return Ok((vec![mine], vec![device]));
     }
-    let read = |one: &Vec<u8>| serde_json::from_slice::<(RankReport, DeviceTold)>(one);
+    let read = |one: &Vec<u8>| serde_json::from_slice::<(RankReport, DeviceFacts)>(one);
     let all: Vec<_> = all.iter().map(read).collect::<Result<_, _>>().map_err(wrong)?;
     Ok(all.into_iter().unzip())
 }

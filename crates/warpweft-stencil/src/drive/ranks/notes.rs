@@ -35,10 +35,10 @@ mod tests {
 
     #[test]
     fn equal_notes_are_said_once_with_the_ranks_they_are_of() {
-        let told = |all: &[&[&str]]| -> Vec<Vec<String>> {
+        let notes_of = |all: &[&[&str]]| -> Vec<Vec<String>> {
             all.iter().map(|notes| notes.iter().map(|note| note.to_string()).collect()).collect()
         };
-        let two_hosts = told(&[
+        let two_hosts = notes_of(&[
             &["no MPI", "busy"],
             &["no MPI", "busy"],
             &["no MPI", "slow", "slow"],
@@ -48,7 +48,7 @@ mod tests {
         ]);
         let expect = ["no MPI", "ranks 0, 1, 3 to 5: busy", "rank 2: slow"];
         assert_eq!(joined(&two_hosts), expect);
-        assert_eq!(joined(&told(&[&["alone"]])), ["alone"]);
-        assert!(joined(&told(&[&[], &[]])).is_empty());
+        assert_eq!(joined(&notes_of(&[&["alone"]])), ["alone"]);
+        assert!(joined(&notes_of(&[&[], &[]])).is_empty());
     }
 }

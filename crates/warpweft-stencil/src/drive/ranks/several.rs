@@ -90,9 +90,9 @@ impl Spec {
         let trace = &run.trace;
         // Of this process.
         let threads = threads.map(|threads| (threads / each).max(usize::from(threads > 0)));
-        watched(run, (None, asked.steps.0), |told| {
+        watched(run, (None, asked.steps.0), |report_progress| {
             over(&|net| {
-                let progress = |done, _| told(done);
+                let progress = |done, _| report_progress(done);
                 let run = Run {
                     target,
                     policy,

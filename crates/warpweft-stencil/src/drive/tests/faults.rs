@@ -106,7 +106,7 @@ fn a_device_that_vanishes_is_an_error_on_every_rank_and_the_last_checkpoint_is_w
             halos: Some(Route::Host),
             probed: &Mutex::default(),
         };
-        let watch = || Watch { told: &|_| (), stop: warpweft_core::run::Stop::default() };
+        let watch = || Watch { progress: &|_| (), stop: warpweft_core::run::Stop::default() };
         in_process_all(4, Duration::from_secs(60), |net| task.rank(net, &watch()))
     };
     let begin = Instant::now();

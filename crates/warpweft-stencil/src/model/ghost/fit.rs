@@ -70,11 +70,11 @@ pub fn fit<G: Geometry>(samples: &[Sample<G>], kernel: Kernel, staging: Staging)
     };
     let compute = Linear { per_unit: a_c, fixed: b_c };
     let model = GhostModel { compute, network, host_link, kernel, staging, overlap: Overlap::None };
-    Ok(judge(model, samples))
+    Ok(assess(model, samples))
 }
 
 /// How well `model` predicts `samples`.
-pub(super) fn judge<G: Geometry>(model: GhostModel, samples: &[Sample<G>]) -> Fitted {
+pub(super) fn assess<G: Geometry>(model: GhostModel, samples: &[Sample<G>]) -> Fitted {
     let error = |s: &Sample<G>| (model.predict(&s.part, s.depth).seconds / s.seconds - 1.0).abs();
     let errors: Vec<f64> = samples.iter().map(error).collect();
     let worst_error = errors.iter().copied().fold(0.0, f64::max);

@@ -2,7 +2,7 @@
 //!
 //! Equations (2)–(7) for subdomains of any extents in 1 to 4 dimensions, cut along any axes, with
 //! asymmetric reach; the paper writes them for cubes. `docs/models.md` maps equation to function.
-//! Nothing here measures: rates come from [`fit`] or [`refine`], samples from whoever ran.
+//! Nothing here measures: rates come from [`fit`] or [`refine`], samples from runs.
 
 mod balanced;
 mod fit;

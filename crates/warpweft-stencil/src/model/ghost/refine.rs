@@ -1,6 +1,6 @@
 //! Rates from a prior and a few samples: for searches that can afford only some runs.
 
-use super::fit::judge;
+use super::fit::assess;
 use super::{Fitted, Geometry, GhostModel, Sample};
 
 /// The six rates of a model, as logarithms: always positive, and a factor either way costs alike.
@@ -45,7 +45,7 @@ pub fn refine<G: Geometry>(prior: &GhostModel, samples: &[Sample<G>]) -> Fitted 
             best = found;
         }
     }
-    judge(with_rates(prior, &best.0), samples)
+    assess(with_rates(prior, &best.0), samples)
 }
 
 /// The least squares reached from `start`, and their sum.

@@ -163,7 +163,7 @@ mod tests {
     }
 
     /// An executor that is fast, for it does no step; it keeps the most that it was asked for at once. One that
-    /// is stuck has tiles that wait in vain.
+    /// is stuck has tiles that wait for nothing.
     #[derive(Default)]
     struct Idle<'a> {
         asked: Option<&'a Cell<u64>>,
@@ -274,18 +274,18 @@ mod tests {
         let stencil = Stencil::of(smooth());
         let volume = Volume::from_fn([32, 32], |[y, x]| (x * y) as f32);
         let mut search = Search::new(&stencil, &volume, (CHECKED, &[])).unwrap();
-        let mut told = |threads: usize, made: fn() -> Result<Idle<'static>>| {
+        let mut said = |threads: usize, made: fn() -> Result<Idle<'static>>| {
             let policy = Policy::Cpu(CpuPolicy::default().with_threads(threads));
             let budget = Budget::of(Duration::ZERO);
             let ran = search.trial((1, false), f64::INFINITY, budget, |_, _| made()).unwrap();
             assert_eq!(search.note(policy, threads, ran), None);
             search.refused.last().cloned().unwrap()
         };
-        let wrong = told(2, || Ok(Idle::default()));
+        let wrong = said(2, || Ok(Idle::default()));
         assert!(wrong.reason.contains("does not agree with the reference"), "{wrong:?}");
-        let large = told(3, || Err(Error::spec("a tile of 1 GB", "lower `tile`")));
+        let large = said(3, || Err(Error::spec("a tile of 1 GB", "lower `tile`")));
         assert!(large.reason.contains("a tile of 1 GB"), "{large:?}");
-        let room = told(4, || {
+        let room = said(4, || {
             // As `Kernel::allow_shared` refuses a shape.
             Err(Error::Memory {
                 whose: "step: the shared".into(),

@@ -90,13 +90,13 @@ struct Case<const D: usize> {
 fn case<const D: usize>() -> impl Strategy<Value = Case<D>> {
     let extents = prop::array::uniform::<_, D>(3..(if D == 4 { 9 } else { 40 / D.max(2) + 4 }));
     let policy = (1..5usize, 1..7usize, 1..12usize, 1..6usize, 1..40usize, 0..3u32).prop_map(
-        |(threads, temporal_depth, tile_rows, slab_planes, tile_cells, jam)| CpuPolicy {
+        |(threads, temporal_depth, tile_rows, slab_planes, tile_cells, unroll)| CpuPolicy {
             threads,
             temporal_depth,
             tile_rows,
             slab_planes,
             tile_cells,
-            unroll_and_jam: 1 << jam,
+            unroll_and_jam: 1 << unroll,
         },
     );
     (extents, prop::array::uniform::<_, D>(boundary()), policy, 0..3usize, 1..10u64).prop_map(

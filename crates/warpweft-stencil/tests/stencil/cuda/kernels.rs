@@ -229,10 +229,10 @@ fn what_can_not_be_pipelined_is_refused() {
         compile_check(&mirror, [64; 3].into(), &policy, "sm_90").unwrap_err(),
         "several fused steps",
     );
-    let skirts = pipe([4, 1, 1], 4, 3, 2);
+    let overlap = pipe([4, 1, 1], 4, 3, 2);
     let heat = Stencil::of(Heat3 { rate: 0.9 });
     refused(
-        compile_check(&heat, [64; 3].into(), &skirts, "sm_90").unwrap_err(),
+        compile_check(&heat, [64; 3].into(), &overlap, "sm_90").unwrap_err(),
         "nothing of these",
     );
     let small = heat.boundary(Boundary::Periodic);
@@ -344,13 +344,13 @@ fn residents_of_several_launches() {
 /// Each of four tiles of 4 × 4 × 128 cells gets 512 cells from either side along z and y and four columns of 16 along x,
 /// of two posts, 8 bytes beside 32 words of four cells, 16 at least, and a flag of 32 bytes a direction.
 #[test]
-fn mail_is_counted_among_the_bytes_of_a_device() {
+fn halo_messages_are_counted_among_the_bytes_of_a_device() {
     let heat = Stencil::of(Heat3 { rate: 0.9 }).boundary(Boundary::Dirichlet(0.0));
     let resident = stay([4, 2, 2], 4, 4, 1);
     let bytes = |policy: CudaPolicy| device_bytes(&heat, [8, 8, 128].into(), &policy).unwrap();
     let cells = bytes(policy(CudaKernel::Direct, [4, 2, 2], 4));
-    let mail = 4 * (2 * 2 * (2 * (512 * 4 + 4 * 8) + 4 * 16 * 4 + 16) + 27 * 32);
-    assert_eq!(bytes(resident), cells + mail);
+    let messages = 4 * (2 * 2 * (2 * (512 * 4 + 4 * 8) + 4 * 16 * 4 + 16) + 27 * 32);
+    assert_eq!(bytes(resident), cells + messages);
 }
 
 /// A step of one stage leaves the state before it in the field's other array; one of two stages writes over both.

@@ -26,7 +26,7 @@ struct Pair {
     s: i32,
 }
 
-/// Every cell is the number of steps done: whoever reads cells of two states finds them to differ.
+/// Every cell is the number of steps done: a read of cells of two states finds them to differ.
 #[stencil]
 fn tick(u: Near<i32, 2>) -> i32 {
     assert!(u[[-2, 0]] == u[[0, 0]]);

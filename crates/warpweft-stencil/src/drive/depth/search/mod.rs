@@ -118,16 +118,16 @@ impl Timed {
 pub struct Assessment {
     /// The depth it came to.
     pub depth: usize,
-    /// Of the oracle's speed, the share reached while searching.
+    /// The fraction of the best depth's speed that is reached while searching.
     pub during: f64,
-    /// Of the oracle's speed, the share reached after.
+    /// The fraction of it that is reached after.
     pub after: f64,
     /// Steps until it converged.
     pub steps: u64,
 }
 
 /// Lets a search loose on simulated depths: `cycles[r - 1]` is depth r. The search sees noise, its
-/// steps are charged without; the oracle is the best depth without noise.
+/// steps are charged without; its speed is compared with that of the best depth without noise.
 ///
 /// # Panics
 /// When the search asks for a depth that `cycles` does not have.
@@ -137,7 +137,7 @@ pub fn assess(search: &mut dyn DepthSearch, cycles: &[Cycle], jitter: &mut Jitte
 }
 
 /// The same on depths that were measured before: `runs[r - 1]` are seconds a step of runs at depth r,
-/// of which the search sees one after another. Steps are charged at the median, and the oracle is
+/// of which the search sees one after another. Steps are charged at the median; the speed is compared with that of
 /// the depth with the least median.
 ///
 /// # Panics
@@ -162,7 +162,7 @@ fn tally(
     exact: &[f64],
     mut sample: impl FnMut(Trial) -> f64,
 ) -> Assessment {
-    let oracle = exact.iter().copied().fold(f64::INFINITY, f64::min);
+    let least = exact.iter().copied().fold(f64::INFINITY, f64::min);
     let (mut steps, mut seconds) = (0, 0.0);
     while let Some(trial) = search.next() {
         search.record(sample(trial));
@@ -170,9 +170,9 @@ fn tally(
         steps += taken as u64;
         seconds += taken as f64 * exact[trial.depth - 1];
     }
-    let during = if steps == 0 { 1.0 } else { steps as f64 * oracle / seconds };
+    let during = if steps == 0 { 1.0 } else { steps as f64 * least / seconds };
     let depth = search.best();
-    Assessment { depth, during, after: oracle / exact[depth - 1], steps }
+    Assessment { depth, during, after: least / exact[depth - 1], steps }
 }
 
 #[cfg(test)]

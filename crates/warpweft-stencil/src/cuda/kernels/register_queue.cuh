@@ -1,4 +1,4 @@
-// March: each thread keeps its vx × vy columns in a register queue along z (columns.cuh) and walks
+// Register queue: each thread keeps its vx × vy columns in a register queue along z (columns.cuh) and walks
 // `chunk` planes; a cell's neighbours in its own columns cost no load, all others come through L1.
 //
 // Grid:   (tiles of x, tiles of y, chunks of z × extent of w).
@@ -12,7 +12,7 @@
 namespace ww::stencil {
 
 template <class S, class E>
-WW_FN void march_chunk(const Pointers<S>& fields, const Box& box, const E& element, int w, int z, int y,
+WW_FN void register_queue_chunk(const Pointers<S>& fields, const Box& box, const E& element, int w, int z, int y,
                        int x) {
   using M = Marching<S>;
   const int end = lower(z + S::chunk, box.high[1]);
@@ -39,8 +39,8 @@ WW_FN void march_chunk(const Pointers<S>& fields, const Box& box, const E& eleme
 }
 
 template <class S, class E>
-WW_FN void march(const Pointers<S>& fields, const Box& box, const E& element) {
-  static_assert(S::dims >= 2, "a line has nothing to march along");
+WW_FN void register_queue(const Pointers<S>& fields, const Box& box, const E& element) {
+  static_assert(S::dims >= 2, "a line has nothing to stream along");
   const int lane = threadIdx.x, warp = threadIdx.y;
   const int column = S::dims == 2 ? blockIdx.x * S::warps + warp : blockIdx.x;
   const int x = (box.low[3] / S::vx + column * 32 + lane) * S::vx;
@@ -50,7 +50,7 @@ WW_FN void march(const Pointers<S>& fields, const Box& box, const E& element) {
   const i64 all = i64(chunks) * (S::dims == 4 ? box.high[0] - box.low[0] : 1);
   for (i64 c = blockIdx.z; c < all; c += gridDim.z) {
     const int w = S::dims == 4 ? box.low[0] + int(c / chunks) : 0;
-    march_chunk<S>(fields, box, element, w, box.low[1] + int(c % chunks) * S::chunk, y, x);
+    register_queue_chunk<S>(fields, box, element, w, box.low[1] + int(c % chunks) * S::chunk, y, x);
   }
 }
 
