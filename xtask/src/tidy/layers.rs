@@ -3,11 +3,12 @@
 use super::source::Source;
 
 /// The core's modules, from the lowest; those of one row may use one another.
-const LAYERS: [&[&str]; 10] = [
-    &["error", "report", "trace"],
+const LAYERS: [&[&str]; 11] = [
+    &["error", "report"],
     &["element"],
     &["memory"],
     &["grid"],
+    &["trace"],
     &["cpu"],
     &["cuda"],
     &["machine"],
