@@ -60,6 +60,7 @@ fn light(mut ray: Ray, scene: &Scene, bounces: u32) -> [u32; 3] {
 mod tests {
     use super::*;
     use warpweft::channels::flow::Run;
+    use warpweft::channels::flow::cuda::compile_check;
     use warpweft::machine::Machine;
     use warpweft::run::Target;
 
@@ -90,5 +91,16 @@ mod tests {
         // A few rays never leave glass, by total reflection.
         assert!(white * 100 >= words.len() * 99, "{white} of {} are white", words.len());
         assert!(words.iter().all(|&word| word <= 4 * 4096));
+    }
+
+    #[test]
+    fn kernels_compile_for_ampere_and_hopper() {
+        if let Err(error) = warpweft::cuda::compiler() {
+            return println!("skipped: {error}");
+        }
+        let of = Paths { size: [9, 9], samples: 1, bounces: 9, capacity: 4096, furnace: false };
+        for arch in ["sm_80", "sm_90"] {
+            compile_check(&of.graph().unwrap().0, arch).unwrap();
+        }
     }
 }
