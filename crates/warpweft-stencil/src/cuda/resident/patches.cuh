@@ -40,24 +40,24 @@ struct Patches {
   bool part;      // the hold begins amid the thread's rows
   bool ok = true;  // all came in time
 
-  WW_FN Patches(const Resident& told, Posts& posts, char* shared)
-      : place(told, posts), cells(reinterpret_cast<T*>(shared) + origin) {
+  WW_FN Patches(const Resident& given, Posts& posts, char* shared)
+      : place(given, posts), cells(reinterpret_cast<T*>(shared) + origin) {
     own = cells + place.first[0] * plane + place.first[1] * pitch + place.first[2];
-    keep(told);
+    keep(given);
   }
 
   WW_FN Messages<S> messages() const { return {place}; }
 
   // Which of the thread's cells keep their values.
-  WW_FN void keep(const Resident& told) {
+  WW_FN void keep(const Resident& given) {
     const int x = place.low[2] + place.first[2], end = x + S::vx;
-    const bool all = end <= told.hold_low[2] || x >= told.hold_high[2];
-    part = !all && (x < told.hold_low[2] || end > told.hold_high[2]);
+    const bool all = end <= given.hold_low[2] || x >= given.hold_high[2];
+    part = !all && (x < given.hold_low[2] || end > given.hold_high[2]);
     kept = 0;
     for (int n = 0; n < S::vz * S::vy; n++) {
       const int z = place.low[0] + place.first[0] + n / S::vy, y = place.low[1] + place.first[1] + n % S::vy;
-      const bool row = z < told.hold_low[0] || z >= told.hold_high[0] || y < told.hold_low[1] ||
-                       y >= told.hold_high[1];
+      const bool row = z < given.hold_low[0] || z >= given.hold_high[0] || y < given.hold_low[1] ||
+                       y >= given.hold_high[1];
       kept |= unsigned(all || row) << n;
     }
   }
@@ -209,14 +209,14 @@ struct Patches {
 };
 
 template <class S, class T, class E>
-WW_FN void resident(const T* in, T* out, const Resident& told, const E& element) {
+WW_FN void resident(const T* in, T* out, const Resident& given, const E& element) {
   static_assert(Patches<S>::bytes == S::shared_bytes && agreed<S>(), "host and kernel disagree");
   extern __shared__ __align__(128) char shared_memory[];
   __shared__ Posts posts;
-  Patches<S> patches(told, posts, shared_memory);
+  Patches<S> patches(given, posts, shared_memory);
   patches.load(in);
   __syncthreads();
-  if (live<S>(patches, told, element)) patches.store(out);
+  if (live<S>(patches, given, element)) patches.store(out);
 }
 
 }  // namespace ww::stencil

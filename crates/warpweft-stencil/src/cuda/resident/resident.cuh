@@ -211,7 +211,7 @@ enum class Held { none, whole, parts };
 
 // Posts and steps, by turns, of a tile that `exchange`s and `advance`s.
 template <class S, class Tile, class E>
-WW_FN bool live(Tile& tile, const Resident& told, const E& element) {
+WW_FN bool live(Tile& tile, const Resident& given, const E& element) {
   ww_word post = given.posts;
   for (int step = 0; step < given.steps; post++) {
     if (!tile.exchange(post)) return false;

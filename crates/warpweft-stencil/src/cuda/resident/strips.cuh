@@ -87,15 +87,15 @@ struct Strips {
   int keep_below, keep_from;  // rows of the thread's before and from which keep their values
   unsigned kept;              // a bit a column that keeps its values
 
-  WW_FN Strips(const Resident& told, Posts& posts, char* shared)
-      : place(told, posts), ends(reinterpret_cast<T*>(shared)) {
+  WW_FN Strips(const Resident& given, Posts& posts, char* shared)
+      : place(given, posts), ends(reinterpret_cast<T*>(shared)) {
     const int z = place.low[0] + place.first[0], x = place.low[2] + place.first[2];
-    keep_below = told.hold_low[0] - z;
-    keep_from = told.hold_high[0] - z;
+    keep_below = given.hold_low[0] - z;
+    keep_from = given.hold_high[0] - z;
     kept = 0;
 #pragma unroll
     for (int j = 0; j < X; j++) {
-      kept |= unsigned(x + j < told.hold_low[2] || x + j >= told.hold_high[2]) << j;
+      kept |= unsigned(x + j < given.hold_low[2] || x + j >= given.hold_high[2]) << j;
     }
     if (kept == (1u << X) - 1) keep_below = S::vz;
   }
@@ -297,14 +297,14 @@ struct Strips {
 };
 
 template <class S, class T, class E>
-WW_FN void resident(const T* in, T* out, const Resident& told, const E& element) {
+WW_FN void resident(const T* in, T* out, const Resident& given, const E& element) {
   static_assert(Strips<S>::bytes == S::shared_bytes && agreed<S>(), "host and kernel disagree");
   extern __shared__ __align__(128) char shared_memory[];
   __shared__ Posts posts;
-  Strips<S> strips(told, posts, shared_memory);
+  Strips<S> strips(given, posts, shared_memory);
   strips.load(in);
   __syncthreads();
-  if (live<S>(strips, told, element)) strips.store(out);
+  if (live<S>(strips, given, element)) strips.store(out);
 }
 
 }  // namespace ww::stencil
