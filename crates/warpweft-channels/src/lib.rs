@@ -23,7 +23,7 @@ pub use policy::{CpuPolicy, Policy, StacksPolicy};
 pub use reference::reference;
 pub use report::Counts;
 pub use run::{ChannelsPattern, Run};
-pub use spawning::{Spawning, name_of};
+pub use spawning::{Call, Spawning, name_of};
 pub use spec::Channels;
 
 #[doc(inline)]

@@ -29,17 +29,17 @@ impl Policy {
 pub struct CpuPolicy {
     /// Worker threads.
     pub threads: usize,
-    /// Spawned calls that the deque of a worker holds, 128 bytes each. A call that is spawned when the deque is full is
+    /// Spawned calls that the deque of a worker holds, 64 bytes each. A call that is spawned when the deque is full is
     /// run at once.
     pub deque_capacity: usize,
-    /// Bytes of a worker's stack. Memory is taken as calls need it.
+    /// Bytes of stack for a chain of calls. Memory is taken as calls need it, up to twice as much for each thread.
     pub stack: usize,
 }
 
 impl CpuPolicy {
     /// The usual one for so many threads.
     pub fn of(threads: usize) -> Self {
-        Self { threads, deque_capacity: 1024, stack: 16 << 20 }
+        Self { threads, deque_capacity: 4096, stack: 16 << 20 }
     }
 
     /// Whether there is such a policy.

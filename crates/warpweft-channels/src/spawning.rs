@@ -3,28 +3,32 @@
 use super::cpu::Worker;
 use warpweft_core::element::{DeviceType, Slot, Unit};
 
-/// A call: the arguments of a function that `#[spawning]` was put on.
+/// A call, as workers on cores run it: the arguments of a function.
+pub trait Call: Send {
+    /// What the function returns.
+    type Output: Default + Send;
+    /// The function's name.
+    const NAME: &'static str;
+
+    /// The function on `worker`, as a call of this level, with the calls that it spawns left to thieves where there are
+    /// some.
+    fn forked(self, worker: &Worker<'_>, level: u32) -> Self::Output;
+}
+
+/// A call of a function that `#[spawning]` was put on, for cores and GPUs.
 ///
 /// A type of the function's own name implements this; `name::call(arguments)` makes one.
 ///
 /// # Safety
 /// The struct that [`Spawning::cuda`] names has this type's members with this type's layout, and takes no
-/// addresses. [`Spawning::forked`] hands the worker no target that is used before the next `sync`.
+/// addresses.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a call that can be spawned",
     note = "put `#[spawning]` on the function"
 )]
-pub unsafe trait Spawning: Copy + Send + Sync + 'static {
-    /// What the function returns.
-    type Output: DeviceType + Default + Send;
-    /// The function's name.
-    const NAME: &'static str;
-
+pub unsafe trait Spawning: Call<Output: DeviceType> + Copy + Sync + 'static {
     /// The function as it was written.
     fn plain(self) -> Self::Output;
-
-    /// The same on `worker`, with the calls that it spawns left to thieves.
-    fn forked(self, worker: &mut Worker<'_>) -> Self::Output;
 
     /// The name of the C++ struct that has the function in pieces, one for each wait; it and all functions
     /// that it spawns are added to `unit` on first use.

@@ -4,8 +4,6 @@
 mod abort;
 #[path = "../../../crates/warpweft-core/src/cpu/barrier.rs"]
 mod barrier;
-#[path = "../../../crates/warpweft-core/src/cpu/mailbox.rs"]
-mod mailbox;
 #[path = "../../../crates/warpweft-core/src/cpu/progress.rs"]
 mod progress;
 #[path = "../../../crates/warpweft-core/src/cpu/sleep.rs"]

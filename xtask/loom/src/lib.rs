@@ -1,5 +1,5 @@
-//! The lock-free code under loom, which tries every order of its threads: the very files of the core, of the
-//! channels and of the farm, compiled once more with loom's threads and atomics. Not a library: nothing is built but the tests.
+//! The lock-free code under loom, which tries every order of its threads: the very files of the core and of the
+//! patterns, compiled once more with loom's threads and atomics. Not a library: nothing is built but the tests.
 #![cfg(test)]
 #![allow(dead_code, unused_imports, missing_docs, reason = "a model uses some of each file")]
 
@@ -8,6 +8,7 @@ extern crate self as warpweft_core;
 
 mod cpu;
 mod flow;
+mod fork_join;
 mod warps;
 
 #[path = "../../../crates/warpweft-core/src/error.rs"]

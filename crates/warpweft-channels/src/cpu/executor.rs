@@ -6,12 +6,12 @@ use std::time::Instant;
 
 use super::frame::Frame;
 use super::shared::Shared;
-use super::worker::{Kind, Worker};
-use crate::combine::Store;
+use super::site::Site;
+use super::worker::Worker;
 use crate::executor::ChannelsExecutor;
 use crate::policy::{CpuPolicy, Policy};
 use crate::report::{Counts, report};
-use crate::spawning::Spawning;
+use crate::spawning::{Call, Spawning};
 use crate::spec::Channels;
 use warpweft_core::cpu::{self, Pool};
 use warpweft_core::error::{Error, Result};
@@ -23,6 +23,7 @@ use warpweft_core::run::Watch;
 /// Calls on the cores of this process.
 pub struct CpuExecutor {
     pool: Pool,
+    shared: Shared,
     policy: CpuPolicy,
     label: String,
     setup_seconds: f64,
@@ -36,9 +37,11 @@ impl CpuExecutor {
     pub fn new(machine: &Machine, policy: CpuPolicy) -> Result<Self> {
         let begin = Instant::now();
         policy.check()?;
-        let pool = Pool::with_stack(&machine.cpu.cores, policy.threads, policy.stack)?;
+        // A worker may run a call of another chain while half is in use: each has the policy's stack then.
+        let pool = Pool::with_stack(&machine.cpu.cores, policy.threads, 2 * policy.stack)?;
+        let shared = Shared::new(policy.threads, policy.deque_capacity)?;
         let label = machine.cpu.label(policy.threads);
-        Ok(Self { pool, policy, label, setup_seconds: begin.elapsed().as_secs_f64() })
+        Ok(Self { pool, shared, policy, label, setup_seconds: begin.elapsed().as_secs_f64() })
     }
 }
 
@@ -57,20 +60,35 @@ impl CpuExecutor {
     ) -> Result<(Vec<C::Output>, Report)> {
         let begin = Instant::now();
         channels.check()?;
-        let CpuPolicy { threads, deque_capacity, stack } = self.policy;
-        let shared = Shared::new(threads, deque_capacity, channels.levels, &Kind::NONE)?;
         let hint = "run fewer calls at once";
         let none = channels.roots.iter().map(|_| C::Output::default());
-        let outputs = Mutex::new(filled(none, hint)?);
-        let counts = Mutex::new(Counts::default());
+        let mut outputs = filled(none, hint)?;
+        let roots = channels.roots.iter().zip(&mut outputs);
+        let roots = filled(roots.map(|(&call, output)| Root { call, output }), hint)?;
+        self.shared.begin();
         let setup = self.setup_seconds + begin.elapsed().as_secs_f64();
+        let (counts, seconds) = self.run_roots(roots, channels.levels, watch)?;
+        let policy = Policy::Cpu(self.policy).to_json();
+        Ok((outputs, report(counts, vec![self.label.clone()], [seconds, setup], policy)))
+    }
+
+    /// Runs `roots`, whose calls are of so many levels. What was counted, and the seconds.
+    fn run_roots<C: Call>(
+        &self,
+        roots: Vec<Root<'_, C>>,
+        levels: u32,
+        watch: &Watch<'_>,
+    ) -> Result<(Counts, f64)> {
+        let (shared, stack) = (&self.shared, self.policy.stack);
+        let roots = Mutex::new(roots);
+        let counts = Mutex::new(Counts::default());
         let start = Instant::now();
         let each = |thread: &cpu::Worker<'_>| {
-            let mut worker = Worker::new(&shared, thread.index, stack);
+            let worker = Worker::new(shared, thread.index, levels, stack);
             if thread.index == 0 {
-                let mut outputs = outputs.lock().unwrap_or_else(PoisonError::into_inner);
-                let roots = || worker.roots(&channels.roots, &mut outputs);
-                if let Err(payload) = catch_unwind(AssertUnwindSafe(roots)) {
+                let mut roots = roots.lock().unwrap_or_else(PoisonError::into_inner);
+                let run = AssertUnwindSafe(|| worker.roots(std::mem::take(&mut *roots)));
+                if let Err(payload) = catch_unwind(run) {
                     shared.unwound(C::NAME, payload.as_ref());
                 }
                 shared.end();
@@ -98,23 +116,49 @@ impl CpuExecutor {
         run.map_err(|panic| bug(&panic.message))?;
         let seconds = start.elapsed().as_secs_f64();
         shared.outcome()?;
-        let outputs = outputs.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let counts = counts.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let policy = Policy::Cpu(self.policy).to_json();
-        Ok((outputs, report(counts, vec![self.label.clone()], [seconds, setup], policy)))
+        Ok((counts.into_inner().unwrap_or_else(PoisonError::into_inner), seconds))
+    }
+}
+
+/// A call of the spec, and where its value goes.
+struct Root<'o, C: Call> {
+    call: C,
+    output: &'o mut C::Output,
+}
+
+impl<C: Call> Call for Root<'_, C> {
+    type Output = ();
+    const NAME: &'static str = C::NAME;
+
+    fn forked(self, worker: &Worker<'_>, level: u32) {
+        *self.output = self.call.forked(worker, level);
     }
 }
 
 impl Worker<'_> {
-    /// Runs all `roots`, with their values into `outputs`.
-    fn roots<C: Spawning>(&mut self, roots: &[C], outputs: &mut [C::Output]) {
-        self.begin();
-        let mut frame = Frame::new(self);
-        for (&call, output) in roots.iter().zip(outputs) {
-            // SAFETY: the outputs outlive the frame, and each is one call's.
-            unsafe { frame.spawn::<C, Store>(output, call) };
+    /// Runs all `roots`.
+    fn roots<'o, C: Call>(&self, roots: Vec<Root<'o, C>>) {
+        let site = Site::<Root<'o, C>, 0, true>::default();
+        let frame = Frame::new(self);
+        for root in roots {
+            self.count(1);
+            match self.shares(0, C::NAME) {
+                // SAFETY: it was asked just now; the one site of the frame outlives it.
+                true => unsafe { site.push(&frame, root, 0) },
+                false => self.call(root, 0),
+            }
+            if frame.is_full() {
+                self.settle_roots(&frame, &site);
+            }
         }
-        frame.sync();
+        self.settle_roots(&frame, &site);
+    }
+
+    fn settle_roots<C: Call>(&self, frame: &Frame<'_, '_>, site: &Site<C, 0, true>) {
+        while frame.newest().is_some() {
+            // SAFETY: the frame has one site, and pushed at this level.
+            unsafe { site.settle(frame, 0) };
+        }
     }
 }
 

@@ -1,69 +1,63 @@
 //! What one call has spawned: run or waited for before the call ends, however it ends.
 
-use super::worker::Worker;
-use crate::combine::{Combine, Store};
-use crate::spawning::Spawning;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-/// The calls that a call spawns.
+use super::worker::Worker;
+
+/// The calls that a call leaves to others up to its next `sync!()`.
 pub struct Frame<'f, 'r> {
-    worker: &'f mut Worker<'r>,
-    /// Jobs that there were before.
-    mark: usize,
+    worker: &'f Worker<'r>,
+    /// Calls that there were before.
+    base: u32,
 }
 
 impl<'f, 'r> Frame<'f, 'r> {
     /// Of the call that `worker` runs.
     #[inline(always)]
-    pub fn new(worker: &'f mut Worker<'r>) -> Self {
-        let mark = worker.top();
-        Self { worker, mark }
+    pub fn new(worker: &'f Worker<'r>) -> Self {
+        Self { worker, base: worker.top.get() }
     }
 
-    /// Spawns `call`, whose value will be combined with what `target` holds at the next [`Frame::sync`].
-    ///
-    /// # Safety
-    /// Up to then the target stays where it is, holds an output and is used by nobody. If it goes before, the
-    /// frame must have gone without a `sync`.
     #[inline(always)]
-    pub unsafe fn spawn<C: Spawning, M: Combine<C::Output>>(
-        &mut self,
-        target: *mut C::Output,
-        call: C,
-    ) {
-        // SAFETY: by contract.
-        unsafe { self.worker.push::<C, M>(target, call) };
+    pub(super) fn worker(&self) -> &'f Worker<'r> {
+        self.worker
     }
 
-    /// Spawns `call`, whose value goes nowhere.
     #[inline(always)]
-    pub fn spawn_only<C: Spawning>(&mut self, call: C) {
-        // SAFETY: there is no target.
-        unsafe { self.worker.push::<C, Store>(std::ptr::null_mut(), call) };
+    pub(super) fn base(&self) -> u32 {
+        self.base
     }
 
-    /// Runs `call` before anything else.
+    /// The number of the site whose call is the newest; `None` if there is none left.
     #[inline(always)]
-    pub fn call<C: Spawning>(&mut self, call: C) -> C::Output {
-        self.worker.call(call)
+    pub fn newest(&self) -> Option<u8> {
+        (self.worker.top.get() > self.base).then(|| self.number())
     }
 
-    /// Waits until all that was spawned is done.
-    #[inline(always)]
-    pub fn sync(&mut self) {
-        while self.worker.top() > self.mark {
-            // SAFETY: the contract of `spawn`.
-            unsafe { self.worker.settle() };
-        }
-    }
-
-    /// What is left at the end: of a call that returns it is run, of one that unwinds it is not. No value
-    /// goes anywhere, as the targets may be gone.
     #[cold]
-    fn leave(&mut self) {
-        while self.worker.top() > self.mark {
-            match std::thread::panicking() {
-                true => self.worker.drop_last(),
-                false => self.worker.settle_without_target(),
+    fn number(&self) -> u8 {
+        // SAFETY: the newest call's header was written by this worker, and only it writes headers.
+        unsafe { self.worker.slot(self.worker.top.get() - 1).header() }.site.number
+    }
+
+    /// Whether the deque is full, so that a loop should settle what it has spawned.
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.worker.top.get() >= self.worker.capacity()
+    }
+
+    /// What is left at the end: of a call that returns it is run, of one that unwinds it is not. Values go nowhere.
+    #[cold]
+    #[inline(never)]
+    fn leave(&self) {
+        if std::thread::panicking() {
+            return self.worker.abandon(self.base);
+        }
+        while self.worker.top.get() > self.base {
+            let settled = catch_unwind(AssertUnwindSafe(|| self.worker.settle_untyped()));
+            if let Err(payload) = settled {
+                self.worker.abandon(self.base);
+                resume_unwind(payload);
             }
         }
     }
@@ -72,7 +66,7 @@ impl<'f, 'r> Frame<'f, 'r> {
 impl Drop for Frame<'_, '_> {
     #[inline(always)]
     fn drop(&mut self) {
-        if self.worker.top() > self.mark {
+        if self.worker.top.get() > self.base {
             self.leave();
         }
     }

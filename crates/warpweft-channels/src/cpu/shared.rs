@@ -1,21 +1,40 @@
 //! What the workers of a run share.
 
 use std::any::Any;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::job::Job;
-use warpweft_core::cpu::{Mailboxes, panic_text};
+use super::borders::Borders;
+use super::slot::Slot;
+use super::worker::Kind;
+use warpweft_core::cpu::sync::{AtomicBool, AtomicUsize, Ordering, fence};
+use warpweft_core::cpu::{panic_text, wake};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::memory::room;
 
-/// One run, whose jobs are of kinds `K`.
-pub(super) struct Shared<K: 'static> {
-    pub mailboxes: Mailboxes,
-    /// The deque of each worker.
-    pub deques: Vec<Vec<Job<K>>>,
-    /// Levels that there may be.
-    pub levels: u32,
+/// A thief has found nothing: the owner should publish calls.
+pub(super) const ASKED: usize = usize::MAX;
+/// The owner keeps too few private calls. Below: the address that its stack may not reach.
+pub(super) const FEW: usize = usize::MAX - 1;
+
+/// A worker's deque, and its word for thieves.
+#[repr(align(128))]
+pub(super) struct Deque {
+    /// A spawn looks closer where the stack is below this address: always, if it is [`ASKED`] or [`FEW`].
+    pub guard: AtomicUsize,
+    pub slots: Vec<Slot<Kind>>,
+    /// On a line of its own: thieves write it.
+    pub borders: Apart<Borders>,
+}
+
+#[repr(align(128))]
+pub(super) struct Apart<T>(pub T);
+
+/// One run at a time.
+pub(super) struct Shared {
+    /// Of each worker.
+    pub deques: Vec<Deque>,
+    /// Where workers sleep that find nothing to do.
+    pub activity: AtomicUsize,
     over: AtomicBool,
     error: Mutex<Option<Error>>,
 }
@@ -23,18 +42,29 @@ pub(super) struct Shared<K: 'static> {
 /// What unwinds a worker whose run is over.
 pub(super) struct Cancelled;
 
-impl<K> Shared<K> {
-    /// For `workers` workers with deques of `capacity` jobs each.
-    pub fn new(workers: usize, capacity: usize, levels: u32, empty: &'static K) -> Result<Self> {
+impl Shared {
+    /// For `workers` workers with deques of `capacity` calls each.
+    pub fn new(workers: usize, capacity: usize) -> Result<Self> {
         let hint = "use a smaller deque, or fewer threads";
         let mut deques = room(workers, hint)?;
         for _ in 0..workers {
-            let mut deque = room(capacity, hint)?;
-            deque.resize_with(capacity, || Job::empty(empty));
-            deques.push(deque);
+            let mut slots = room(capacity, hint)?;
+            slots.resize_with(capacity, Slot::empty);
+            let (guard, borders) = (AtomicUsize::new(ASKED), Apart(Borders::new()));
+            deques.push(Deque { guard, slots, borders });
         }
         let (over, error) = (AtomicBool::new(false), Mutex::new(None));
-        Ok(Self { mailboxes: Mailboxes::new(workers), deques, levels, over, error })
+        Ok(Self { deques, activity: AtomicUsize::new(0), over, error })
+    }
+
+    /// Ready for a run, while no worker is.
+    pub fn begin(&mut self) {
+        for deque in &mut self.deques {
+            deque.guard.store(ASKED, Ordering::Relaxed);
+            deque.borders.0.reset(0);
+        }
+        self.over.store(false, Ordering::Relaxed);
+        *self.error.get_mut().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// Whether nothing more is to be done.
@@ -42,10 +72,15 @@ impl<K> Shared<K> {
         self.over.load(Ordering::Acquire)
     }
 
-    /// Ends the run.
+    /// Ends the run: every worker looks closer at its next spawn.
     pub fn end(&self) {
         self.over.store(true, Ordering::Release);
-        self.mailboxes.stop();
+        // Pairs with the fence of `Worker::set_guard`: either this word stays or the worker sees that the run is over.
+        fence(Ordering::SeqCst);
+        for deque in &self.deques {
+            deque.guard.store(ASKED, Ordering::Relaxed);
+        }
+        wake(&self.activity);
     }
 
     /// Ends it with `error`, unless there was another before.

@@ -1,183 +1,230 @@
-//! Stealing: what a worker gives when another requests a call, and what it does while it waits or has nothing.
+//! Stealing: what a worker does while it waits or has nothing to do, and how calls are left that nobody needs any more.
 
-use std::hint::spin_loop;
+use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::Duration;
 
-use super::job::Job;
-use super::worker::{Kind, Worker};
-use warpweft_core::cpu::Request;
+use super::borders::Taken;
+use super::frame::Frame;
+use super::shared::{ASKED, Shared};
+use super::site::Site;
+use super::slot::{Ended, Slot};
+use super::worker::{Kind, Worker, cancel};
+use crate::spawning::Call;
+use warpweft_core::cpu::sync::Ordering;
+use warpweft_core::cpu::{until, wake};
 
-/// Looks for a reply before a request is withdrawn: some microseconds.
-const PATIENCE: u32 = 1000;
-/// Failed attempts before a worker sleeps: some tens of microseconds.
-const SPINS: u32 = 4;
-/// The longest sleep. Nobody wakes a worker: a victim would have to know which worker sleeps.
-const SLEEP: Duration = Duration::from_micros(200);
+/// The most calls that are stolen at once.
+const BATCH: u32 = 128;
 
-impl<'r> Worker<'r> {
-    /// It has work from now on.
-    pub(super) fn begin(&mut self) {
-        self.run.mailboxes.open(self.me);
-    }
+/// Calls that this worker has stolen.
+struct Stolen<'r> {
+    slots: &'r [Slot<Kind>],
+}
 
-    /// Takes the last job off the deque, once nobody else uses it.
-    pub(super) fn drop_last(&mut self) {
-        let job = &self.deque[self.top - 1];
-        if job.is_own() {
-            self.top -= 1;
-            // SAFETY: the job is this worker's own, off its deque, and holds its call.
-            unsafe { (job.kind().discard)(job) };
-            return;
-        }
-        // What the other workers do is of no use any more.
-        self.run.end();
-        while job.thief().is_some() {
-            self.refuse();
-            spin_loop();
-        }
-        self.drop_stolen();
-    }
+/// A stolen call, as a call of the thief's own: so it may be stolen again.
+struct Again<'r> {
+    slot: &'r Slot<Kind>,
+    run: &'r Shared,
+}
 
-    /// Replies to a steal request, if there is one. Whether the run goes on.
-    #[cold]
-    pub(super) fn reply_to_request(&mut self) -> bool {
-        match self.run.mailboxes.take_request(self.me) {
-            Request::None => true,
-            Request::Stopped => false,
-            Request::From(thief, level) => {
-                let job = self.give(thief, level);
-                let job = job.map(|job| std::ptr::from_ref(job).expose_provenance());
-                self.run.mailboxes.reply(thief, job);
-                true
-            }
-        }
-    }
-
-    /// The same of a worker that has nothing to give.
-    fn refuse(&self) {
-        if let Request::From(thief, _) = self.run.mailboxes.take_request(self.me) {
-            self.run.mailboxes.reply(thief, None);
-        }
-    }
-
-    /// The oldest of its own jobs that is deeper than `level`, from now on the thief's.
-    fn give(&mut self, thief: usize, level: u32) -> Option<&'r Job<Kind>> {
-        let jobs: &'r [Job<Kind>] = &self.deque[self.first..self.top];
-        // Levels grow along the deque.
-        // SAFETY: these places hold jobs.
-        let from = jobs.partition_point(|job| unsafe { job.level() } <= level);
-        let at = from + jobs[from..].iter().position(Job::is_own)?;
-        jobs[at].give(thief);
-        if at == 0 {
-            self.first += 1;
-        }
-        self.stolen += 1;
-        Some(&jobs[at])
-    }
-
-    /// Waits until `job`, which is stolen, is done, and meanwhile runs what is deeper than the present call.
-    #[cold]
-    pub(super) fn wait(&mut self, job: &Job<Kind>) {
-        let mut failed = 0;
-        while let Some(thief) = job.thief() {
-            let go_on = self.reply_to_request();
-            match go_on && self.steal(thief, self.level, Some(job)) {
-                true => failed = 0,
-                false => failed = pause(failed),
-            }
-        }
-    }
-
-    /// Runs stolen calls until the run is over.
-    pub(super) fn serve(&mut self) {
-        let mut failed = 0;
-        while !self.run.is_over() {
-            let others = self.run.mailboxes.workers() as u64 - 1;
-            if others == 0 {
-                return;
-            }
-            // Xorshift (Marsaglia, "Xorshift RNGs", 2003).
-            self.random ^= self.random << 13;
-            self.random ^= self.random >> 7;
-            self.random ^= self.random << 17;
-            let victim = (self.random % others) as usize;
-            let victim = victim + usize::from(victim >= self.me);
-            match self.steal(victim, 0, None) {
-                true => failed = 0,
-                false => failed = pause(failed),
-            }
-        }
-    }
-
-    /// Requests a job deeper than `level` from `victim` and runs it. Whether there was one. A worker that waits for
-    /// a job of its own replies to requests meanwhile, and gives up once that job is done.
-    fn steal(&mut self, victim: usize, level: u32, waits: Option<&Job<Kind>>) -> bool {
-        let mailboxes = &self.run.mailboxes;
-        if !mailboxes.request(victim, self.me, level) {
-            return false;
-        }
-        let mut looks = 0;
-        let stolen = loop {
-            if let Some(stolen) = mailboxes.poll_reply(self.me) {
-                break stolen;
-            }
-            if waits.is_some() {
-                // Own jobs may be given; the reply to this worker's own request is another matter.
-                self.reply_to_request();
-            }
-            looks += 1;
-            let enough = looks > PATIENCE || waits.is_some_and(|job| job.thief().is_none());
-            if enough && mailboxes.withdraw(victim, self.me, level) {
-                return false;
-            }
-            spin_loop();
-        };
-        let Some(stolen) = stolen else { return false };
-        if waits.is_none() {
-            // Not open before: it had nothing. Where the run is over the job ends at its first spawn.
-            mailboxes.open(self.me);
-        }
-        let job = std::ptr::with_exposed_provenance::<Job<Kind>>(stolen);
-        // SAFETY: the victim keeps its place until it is finished.
-        self.run_stolen(unsafe { &*job });
-        if waits.is_none()
-            && let Request::From(thief, _) = mailboxes.close(self.me)
-        {
-            mailboxes.reply(thief, None);
-        }
-        true
-    }
-
-    /// Runs a job that this worker has stolen. Panics end here, as an error of the run.
-    fn run_stolen(&mut self, job: &Job<Kind>) {
-        let (level, top) = (self.level, self.top);
-        // SAFETY: this worker has stolen the job and sees all of it.
-        let kind = unsafe {
-            self.level = job.level() - 1;
-            job.kind()
-        };
-        // SAFETY: the same.
-        let run = AssertUnwindSafe(|| unsafe { (kind.stolen)(job, self) });
-        if let Err(payload) = catch_unwind(run) {
-            self.run.unwound(kind.name, payload.as_ref());
-        }
-        self.level = level;
-        // A frame that unwinds while it is dropped leaves the rest of its jobs to the caller below it.
-        while self.top > top {
-            self.drop_last();
-        }
-        job.finish();
+impl Drop for Again<'_> {
+    /// Nobody runs it: its owner waits no longer.
+    fn drop(&mut self) {
+        // SAFETY: whoever has this value has stolen the slot, which holds its call still.
+        unsafe { (self.slot.header().kind.drop_call)(self.slot) };
+        self.slot.finish(Ended::WithoutValue);
+        wake(&self.run.activity);
     }
 }
 
-/// After so many failed attempts: a short wait, later a sleep. Returns their number from now on.
-fn pause(failed: u32) -> u32 {
-    if failed < SPINS {
-        (0..PATIENCE).for_each(|_| spin_loop());
-    } else {
-        let doubled = Duration::from_micros(10) * (1 << (failed - SPINS).min(5));
-        std::thread::sleep(doubled.min(SLEEP));
+impl Call for Again<'_> {
+    type Output = ();
+    const NAME: &'static str = "a stolen call";
+
+    fn forked(self, worker: &Worker<'_>, _: u32) {
+        let slot = ManuallyDrop::new(self).slot;
+        // SAFETY: whoever has this value has stolen the slot, directly or from its thief.
+        unsafe { worker.run_stolen(slot) };
     }
-    failed + 1
+}
+
+impl<'r> Worker<'r> {
+    /// Runs stolen calls until the run is over.
+    pub(super) fn serve(&self) {
+        let run = self.run;
+        loop {
+            let found = until(&run.activity, || match run.is_over() {
+                true => Some(None),
+                false => self.steal_from_any().map(Some),
+            });
+            let Some(stolen) = found else { return };
+            self.run_all(stolen);
+        }
+    }
+
+    /// Waits until the call of `slot`, which was popped and is stolen, has ended with a value. Meanwhile this worker runs
+    /// other calls.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn join(&self, slot: &Slot<Kind>) {
+        let at = self.top.get();
+        // The slot is needed for the value: what this worker runs meanwhile is pushed above.
+        self.top.set(at + 1);
+        let run = self.run;
+        let ended = loop {
+            let helps = self.has_stack();
+            let found = until(&run.activity, || match slot.ended() {
+                Some(ended) => Some(Err(ended)),
+                None if helps && !run.is_over() => self.steal_for(slot).map(Ok),
+                None => None,
+            });
+            match found {
+                Ok(stolen) => self.run_all(stolen),
+                Err(ended) => break ended,
+            }
+        };
+        self.top.set(at);
+        self.nothing_public(at);
+        if ended == Ended::WithoutValue || run.is_over() {
+            if ended == Ended::WithValue {
+                // SAFETY: the slot is this worker's again and holds a value, which nobody will take.
+                unsafe { (slot.header().kind.drop_value)(slot) };
+            }
+            cancel();
+        }
+        // Somebody was there who took calls.
+        self.patience.set(0);
+        self.mine.guard.store(ASKED, Ordering::Relaxed);
+    }
+
+    /// All below `at` are stolen, all above are gone.
+    fn nothing_public(&self, at: u32) {
+        self.borders().reset(at);
+        self.split.set(at);
+    }
+
+    /// Calls of the thief of `slot`, which are most often needed for it, else those of any other worker.
+    fn steal_for(&self, slot: &Slot<Kind>) -> Option<Stolen<'r>> {
+        slot.thief().and_then(|thief| self.steal(thief)).or_else(|| self.steal_from_any())
+    }
+
+    fn steal_from_any(&self) -> Option<Stolen<'r>> {
+        let count = self.run.deques.len();
+        // Xorshift (Marsaglia, "Xorshift RNGs", 2003).
+        let mut random = self.random.get();
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        self.random.set(random);
+        let first = (random % count as u64) as usize;
+        let victims = (first..count).chain(0..first);
+        victims.filter(|&victim| victim != self.me).find_map(|victim| self.steal(victim))
+    }
+
+    /// Half of what `victim` has published. If that was all, it is asked for more.
+    fn steal(&self, victim: usize) -> Option<Stolen<'r>> {
+        let deque = &self.run.deques[victim];
+        let most = BATCH.min(self.capacity() - self.top.get());
+        if most == 0 {
+            return None;
+        }
+        let taken = deque.borders.0.steal(most);
+        if taken.is_none_or(|taken| taken.all) && deque.guard.load(Ordering::Relaxed) != ASKED {
+            deque.guard.store(ASKED, Ordering::Relaxed);
+        }
+        let Taken { from, to, .. } = taken?;
+        let slots = &deque.slots[from as usize..to as usize];
+        slots.iter().for_each(|slot| slot.mark(self.me));
+        self.stolen.set(self.stolen.get() + slots.len() as u64);
+        Some(Stolen { slots })
+    }
+
+    fn run_all(&self, stolen: Stolen<'r>) {
+        match stolen.slots {
+            // SAFETY: this worker has stolen it.
+            [slot] => unsafe { self.run_stolen(slot) },
+            // What unwinds is that the run is over: panics of calls are caught below.
+            slots => drop(catch_unwind(AssertUnwindSafe(|| self.run_several(slots)))),
+        }
+    }
+
+    /// Several calls, of which others may steal some again.
+    fn run_several(&self, slots: &'r [Slot<Kind>]) {
+        let site = Site::<Again<'r>, 0, true>::default();
+        let frame = Frame::new(self);
+        for slot in slots {
+            // SAFETY: no more were stolen than there is room; the one site of the frame outlives it.
+            unsafe { site.push(&frame, Again { slot, run: self.run }, 0) };
+        }
+        while frame.newest().is_some() {
+            // SAFETY: the frame has one site, and pushed at this level.
+            unsafe { site.settle(&frame, 0) };
+        }
+    }
+
+    /// Runs a call that this worker has stolen. Panics end here, as an error of the run.
+    ///
+    /// # Safety
+    /// This worker has stolen the call.
+    unsafe fn run_stolen(&self, slot: &Slot<Kind>) {
+        // SAFETY: the slot is this worker's until it is finished.
+        let kind = unsafe { slot.header() }.kind;
+        // SAFETY: the same; it holds its call.
+        let run = AssertUnwindSafe(|| unsafe { (kind.run)(slot, self) });
+        let ended = match catch_unwind(run) {
+            Ok(()) => Ended::WithValue,
+            Err(payload) => {
+                self.run.unwound(kind.name, payload.as_ref());
+                Ended::WithoutValue
+            }
+        };
+        slot.finish(ended);
+        wake(&self.run.activity);
+    }
+
+    /// Runs the newest call, or waits for its thief; its value goes nowhere.
+    pub(super) fn settle_untyped(&self) {
+        let own = self.pop();
+        let slot = self.slot(self.top.get());
+        // SAFETY: a popped slot is this worker's: with its call, or joined and with its value.
+        unsafe {
+            let kind = slot.header().kind;
+            match own {
+                true => (kind.run_for_nothing)(slot, self),
+                false => {
+                    self.join(slot);
+                    (kind.drop_value)(slot);
+                }
+            }
+        }
+    }
+
+    /// A call unwinds whose frame begins at `base`: what it has spawned is dropped, or waited for where it is stolen. What
+    /// other workers do is of no use any more.
+    #[cold]
+    pub(super) fn abandon(&self, base: u32) {
+        self.run.end();
+        let (head, split) = self.borders().retract(base);
+        self.split.set(split);
+        while self.top.get() > base {
+            let at = self.top.get() - 1;
+            let slot = self.slot(at);
+            if at >= head {
+                // SAFETY: nobody has stolen it, and it is not public any more.
+                unsafe { (slot.header().kind.drop_call)(slot) };
+            } else if self.ended(slot) == Ended::WithValue {
+                // SAFETY: the slot is this worker's again and holds the value.
+                unsafe { (slot.header().kind.drop_value)(slot) };
+            }
+            self.top.set(at);
+        }
+        if head > base {
+            self.nothing_public(base);
+        }
+    }
+
+    /// Waits for the end of a stolen call.
+    fn ended(&self, slot: &Slot<Kind>) -> Ended {
+        until(&self.run.activity, || slot.ended())
+    }
 }

@@ -1,247 +1,285 @@
-//! A worker: its deque of spawned calls, and how it runs them. How calls are stolen is in `steal`.
+//! A worker: when it leaves a call to others, and its end of the deque. Not here: what it publishes (`publish`) and what it
+//! does when it has nothing to do (`steal`).
 
+use std::cell::Cell;
 use std::panic::resume_unwind;
 
-use super::job::Job;
-use super::shared::{Cancelled, Shared};
-use crate::combine::Combine;
+use super::borders::Borders;
+use super::shared::{ASKED, Cancelled, Deque, FEW, Shared};
+use super::slot::{Header, Slot};
+use super::stack::stack_pointer;
 use crate::policy::too_deep;
 use crate::report::Counts;
-use crate::spawning::Spawning;
+use crate::spawning::Call;
+use warpweft_core::cpu::sync::{Ordering, fence};
 use warpweft_core::error::Error;
 
 /// Bytes of a stack that are left to what is called by calls.
 const RESERVE: usize = 256 << 10;
+/// Private calls that are kept while nobody asks for more.
+pub(super) const KEEP: u32 = 3;
 
 /// Runs calls on one core.
 pub struct Worker<'r> {
-    pub(super) run: &'r Shared<Kind>,
+    pub(super) mine: &'r Deque,
+    /// The deepest level so far.
+    deepest: Cell<u32>,
+    calls: Cell<u64>,
+    /// Calls in the deque.
+    pub(super) top: Cell<u32>,
+    /// The first private slot.
+    pub(super) split: Cell<u32>,
+    /// How many private calls are kept.
+    pub(super) keep: Cell<u32>,
+    /// Spawns up to the next publication that nobody asked for; 0 for none.
+    pub(super) skip: Cell<u32>,
+    /// How many there were after the last one that nobody took.
+    pub(super) patience: Cell<u32>,
+    pub(super) run: &'r Shared,
     pub(super) me: usize,
-    pub(super) deque: &'r [Job<Kind>],
-    /// Jobs in the deque.
-    pub(super) top: usize,
-    /// All jobs below are stolen.
-    pub(super) first: usize,
-    /// Of the call that runs, from 1 for roots.
-    pub(super) level: u32,
-    deepest: u32,
+    /// Levels that there may be.
+    levels: u32,
     /// Where the stack may not reach.
     end: usize,
-    calls: u64,
-    pub(super) stolen: u64,
-    pub(super) random: u64,
+    /// Where it may not reach when a call of another chain is begun.
+    half: usize,
+    pub(super) stolen: Cell<u64>,
+    pub(super) random: Cell<u64>,
 }
 
-/// How to run a job, for one type of call and one way to combine its value.
+/// How to run a call without knowledge of its type.
 ///
 /// # Safety
-/// Its functions are for jobs that were filled with this kind, once each, under what they say further.
+/// Its functions are for slots that were filled with this kind, and are the caller's.
 pub(super) struct Kind {
-    /// Runs it here and combines its value: the job is the worker's own and holds its call; its target lives,
-    /// and nobody else uses it.
-    pub own: unsafe fn(&Job<Kind>, &mut Worker<'_>),
-    /// Runs it here and leaves its value in the job, which holds its call and was stolen by this worker.
-    pub stolen: unsafe fn(&Job<Kind>, &mut Worker<'_>),
-    /// Combines the value that a thief left: the job is its owner's again and holds it; its target lives, and
-    /// nobody else uses it.
-    pub combine: unsafe fn(&Job<Kind>),
-    /// Drops its call, which nobody has run: the job is the worker's own and holds it.
-    pub discard: unsafe fn(&Job<Kind>),
+    /// Runs the call that is there and leaves its value in its place.
+    pub run: unsafe fn(&Slot<Kind>, &Worker<'_>),
+    /// Runs the call that is there and drops its value; the slot may be used again meanwhile.
+    pub run_for_nothing: unsafe fn(&Slot<Kind>, &Worker<'_>),
+    /// Drops the call that is there.
+    pub drop_call: unsafe fn(&Slot<Kind>),
+    /// Drops the value that is there.
+    pub drop_value: unsafe fn(&Slot<Kind>),
     /// The function's name.
     pub name: &'static str,
 }
 
-impl Kind {
-    /// Of places without a job: nobody runs it, since places are filled before they are used.
-    pub const NONE: Self = {
-        unsafe fn run(_: &Job<Kind>, _: &mut Worker<'_>) {}
-        unsafe fn end(_: &Job<Kind>) {}
-        Self { own: run, stolen: run, combine: end, discard: end, name: "" }
-    };
-}
+struct KindOf<C>(std::marker::PhantomData<C>);
 
-struct Kinds<C, M>(std::marker::PhantomData<(C, M)>);
-
-impl<C: Spawning, M: Combine<C::Output>> Kinds<C, M> {
-    const KIND: Kind = Kind {
-        own: own::<C, M>,
-        stolen: stolen::<C>,
-        combine: combine::<C, M>,
-        discard: discard::<C>,
+impl<C: Call> KindOf<C> {
+    const KIND: &'static Kind = &Kind {
+        run: run::<C>,
+        run_for_nothing: run_for_nothing::<C>,
+        drop_call: forget::<C>,
+        drop_value: forget::<C::Output>,
         name: C::NAME,
     };
 }
 
 /// # Safety
-/// `job` holds a call of `C` and is the worker's own; its target lives and nobody else uses it.
-unsafe fn own<C: Spawning, M: Combine<C::Output>>(job: &Job<Kind>, worker: &mut Worker<'_>) {
-    // SAFETY: by contract. Both are copied out before the call, which uses the place again.
-    let (call, target) = unsafe { (job.take::<C>(), job.target()) };
-    let value = worker.call(call);
-    // SAFETY: the target lives until the frame that spawned the call is synced, which is what runs this.
-    unsafe { deliver::<C, M>(target, value) };
-}
-
-/// # Safety
-/// `job` holds a call of `C` that this worker has stolen.
-unsafe fn stolen<C: Spawning>(job: &Job<Kind>, worker: &mut Worker<'_>) {
+/// The slot holds a call of `C` and is the worker's.
+unsafe fn run<C: Call>(slot: &Slot<Kind>, worker: &Worker<'_>) {
     // SAFETY: by contract.
-    let call = unsafe { job.take::<C>() };
-    let value = worker.call(call);
-    // SAFETY: the job is this worker's until it is finished, and its call was taken out.
-    unsafe { job.put::<C::Output>(value) };
+    let (call, level) = unsafe { (slot.take::<C>(), slot.header().level) };
+    let value = call.forked(worker, u32::from(level));
+    // SAFETY: the slot is still the worker's, and its call was taken out.
+    unsafe { slot.put(value) };
 }
 
 /// # Safety
-/// `job` holds the value of a call of `C`, and is its owner's again; its target lives and nobody else uses it.
-unsafe fn combine<C: Spawning, M: Combine<C::Output>>(job: &Job<Kind>) {
+/// The slot holds a call of `C` and is the worker's.
+unsafe fn run_for_nothing<C: Call>(slot: &Slot<Kind>, worker: &Worker<'_>) {
     // SAFETY: by contract.
-    unsafe { deliver::<C, M>(job.target(), job.take::<C::Output>()) };
+    let (call, level) = unsafe { (slot.take::<C>(), slot.header().level) };
+    drop(call.forked(worker, u32::from(level)));
 }
 
 /// # Safety
-/// `job` holds a call of `C` and is the worker's own.
-unsafe fn discard<C: Spawning>(job: &Job<Kind>) {
+/// The slot holds a `V` and is the caller's.
+unsafe fn forget<V>(slot: &Slot<Kind>) {
     // SAFETY: by contract.
-    unsafe { job.take::<C>() };
-}
-
-/// # Safety
-/// `target` is null, or holds an output that nobody else uses.
-#[inline(always)]
-unsafe fn deliver<C: Spawning, M: Combine<C::Output>>(target: *mut (), value: C::Output) {
-    let target = target.cast::<C::Output>();
-    if !target.is_null() {
-        // SAFETY: by contract.
-        unsafe { target.write(M::combine(target.read(), value)) };
-    }
+    drop(unsafe { slot.take::<V>() });
 }
 
 impl<'r> Worker<'r> {
-    /// Worker `me` of `run`, on a thread with a stack of so many bytes, which is nearly empty.
-    pub(super) fn new(run: &'r Shared<Kind>, me: usize, stack: usize) -> Self {
-        let here = 0u8;
+    /// Worker `me` of `run`, whose calls may be of so many levels, on a thread with a stack of twice so many bytes, which
+    /// is nearly empty.
+    pub(super) fn new(run: &'r Shared, me: usize, levels: u32, stack: usize) -> Self {
+        let here = stack_pointer();
         Self {
+            mine: &run.deques[me],
+            deepest: Cell::new(0),
+            calls: Cell::new(0),
+            top: Cell::new(0),
+            split: Cell::new(0),
+            keep: Cell::new(KEEP),
+            skip: Cell::new(0),
+            patience: Cell::new(0),
             run,
             me,
-            deque: &run.deques[me],
-            top: 0,
-            first: 0,
-            level: 0,
-            deepest: 0,
-            end: (&raw const here).addr().saturating_sub(stack - RESERVE),
-            calls: 0,
-            stolen: 0,
-            random: 0x9e37_79b9_7f4a_7c15 ^ (me as u64 + 1),
+            levels,
+            end: here.saturating_sub(2 * stack - RESERVE),
+            half: here.saturating_sub(stack),
+            stolen: Cell::new(0),
+            random: Cell::new(0x9e37_79b9_7f4a_7c15 ^ (me as u64 + 1)),
         }
     }
 
     /// What it has counted.
     pub(super) fn counts(&self) -> Counts {
-        Counts { calls: self.calls, stolen: self.stolen, levels: self.deepest }
+        Counts { calls: self.calls.get(), stolen: self.stolen.get(), levels: self.deepest.get() }
     }
 
-    /// Runs `call` here and now.
+    pub(super) fn slot(&self, at: u32) -> &'r Slot<Kind> {
+        &self.mine.slots[at as usize]
+    }
+
+    pub(super) fn borders(&self) -> &'r Borders {
+        &self.mine.borders.0
+    }
+
+    pub(super) fn capacity(&self) -> u32 {
+        self.mine.slots.len() as u32
+    }
+
+    /// Whether another call may be begun while one waits: there is stack left for all of its levels.
+    pub(super) fn has_stack(&self) -> bool {
+        stack_pointer() > self.half
+    }
+
+    /// Runs `call`, which a call of this level spawns, here and now.
     #[inline(always)]
-    pub fn call<C: Spawning>(&mut self, call: C) -> C::Output {
-        let here = 0u8;
-        let here = (&raw const here).addr();
-        self.level += 1;
-        if self.level > self.deepest || here < self.end {
-            self.descend(C::NAME, here);
-        }
-        self.calls += 1;
-        let value = call.forked(self);
-        self.level -= 1;
-        value
+    pub fn call<C: Call>(&self, call: C, level: u32) -> C::Output {
+        call.forked(self, level + 1)
     }
 
-    /// It has not been as deep before, or has too little stack left.
+    /// `calls` more are spawned.
+    #[inline(always)]
+    pub fn count(&self, calls: u64) {
+        self.calls.set(self.calls.get().wrapping_add(calls));
+    }
+
+    /// Whether what a call of this level, of the function `name`, is about to spawn should be left to others; else it is to
+    /// be called.
+    #[inline(always)]
+    pub fn shares(&self, level: u32, name: &'static str) -> bool {
+        // Both comparisons without a branch between.
+        let below = stack_pointer() < self.mine.guard.load(Ordering::Relaxed);
+        (below | (level >= self.deepest.get())) && self.look_closer(level, name)
+    }
+
     #[cold]
-    fn descend(&mut self, name: &str, here: usize) {
-        if self.level > self.run.levels {
-            self.run.fail(too_deep(name, self.run.levels));
-            cancel();
+    #[inline(never)]
+    fn look_closer(&self, level: u32, name: &'static str) -> bool {
+        if level >= self.deepest.get() {
+            self.deepest.set(level + 1);
+            if level >= self.levels {
+                self.run.fail(too_deep(name, self.levels));
+                cancel();
+            }
         }
-        if here < self.end {
+        if stack_pointer() < self.end {
             self.run.fail(Error::spec(
-                format!("`{name}` has used a thread's stack at level {}", self.level),
+                format!("`{name}` has used a thread's stack at level {level}"),
                 "raise the policy's `stack`, or use less in the function's variables",
             ));
             cancel();
         }
-        self.deepest = self.level.max(self.deepest);
-    }
-
-    /// How many jobs it has.
-    #[inline(always)]
-    pub(super) fn top(&self) -> usize {
-        self.top
-    }
-
-    /// Puts `call` into the deque, or runs it if the deque is full.
-    ///
-    /// # Safety
-    /// `target` is null, or it holds an output that nobody else uses until the job is settled or dropped.
-    #[inline(always)]
-    pub(super) unsafe fn push<C: Spawning, M: Combine<C::Output>>(
-        &mut self,
-        target: *mut C::Output,
-        call: C,
-    ) {
-        let Some(job) = self.deque.get(self.top) else {
-            let value = self.call(call);
-            // SAFETY: by contract.
-            unsafe { deliver::<C, M>(target.cast(), value) };
-            return;
-        };
-        // SAFETY: places from `top` on are this worker's and empty.
-        unsafe { job.fill(call, target.cast(), &Kinds::<C, M>::KIND, self.level + 1) };
-        self.top += 1;
-        if self.run.mailboxes.has_request(self.me) && !self.reply_to_request() {
+        let guard = self.mine.guard.load(Ordering::Relaxed);
+        if guard == ASKED && self.run.is_over() {
             cancel();
         }
+        if self.run.deques.len() == 1 {
+            self.set_guard(self.end);
+            return false;
+        }
+        let top = self.top.get();
+        if top < self.capacity() && (guard == ASKED || top < self.split.get() + self.keep.get()) {
+            return true;
+        }
+        if guard == ASKED {
+            self.publish(top, None);
+        }
+        self.set_guard(self.end);
+        false
     }
 
-    /// Runs the last job, or waits until its thief has run it; its value goes to its target.
+    /// The guard from now on; that somebody asked is forgotten.
+    pub(super) fn set_guard(&self, guard: usize) {
+        self.mine.guard.store(guard, Ordering::Relaxed);
+        // Pairs with the fence of `Shared::end`.
+        fence(Ordering::SeqCst);
+        if self.run.is_over() {
+            self.mine.guard.store(ASKED, Ordering::Relaxed);
+        }
+    }
+
+    /// The guard for as many private calls as there are now.
+    pub(super) fn limit(&self) -> usize {
+        let few = self.top.get() < self.capacity().min(self.split.get() + self.keep.get());
+        if few && self.run.deques.len() > 1 { FEW } else { self.end }
+    }
+
+    /// The same, unless somebody asks.
+    #[inline]
+    pub(super) fn tune_guard(&self) {
+        let guard = self.limit();
+        let before = self.mine.guard.load(Ordering::Relaxed);
+        if before != ASKED && before != guard {
+            // A thief that asks meanwhile is not overruled.
+            let order = Ordering::Relaxed;
+            let _ = self.mine.guard.compare_exchange(before, guard, order, order);
+        }
+    }
+
+    #[inline]
+    pub(super) fn is_asked(&self) -> bool {
+        self.mine.guard.load(Ordering::Relaxed) == ASKED
+    }
+
+    /// Puts `call` on the deque, which is not full.
     ///
     /// # Safety
-    /// There is a job, and its target lives and is used by nobody else.
-    #[inline(always)]
-    pub(super) unsafe fn settle(&mut self) {
-        let job = &self.deque[self.top - 1];
-        if job.is_own() {
-            self.top -= 1;
-            // SAFETY: the job is this worker's own again, off its deque; the rest is by contract.
-            unsafe { (job.kind().own)(job, self) };
-        } else {
-            self.wait(job);
-            self.drop_stolen();
-            if self.run.is_over() {
-                cancel();
+    /// The call is settled or abandoned, as [`Frame`](super::Frame) does, before anything that it borrows ends.
+    pub(super) unsafe fn push<C: Call>(&self, call: C, header: Header<Kind>) {
+        let top = self.top.get();
+        // SAFETY: slots from `top` on are this worker's and empty.
+        unsafe { self.slot(top).fill(call, header) };
+        self.top.set(top + 1);
+        self.pushed(header.site.in_loop.then_some(header.frame));
+    }
+
+    /// The header of a call of `C` that a frame from `frame` on spawns.
+    pub(super) fn header<C: Call>(frame: u32, level: u32, site: super::slot::Site) -> Header<Kind> {
+        // There are at most 4000 levels.
+        Header { kind: KindOf::<C>::KIND, frame, level: level as u16, site }
+    }
+
+    /// Takes the newest call off the deque. Whether it is there; else it is stolen.
+    pub(super) fn pop(&self) -> bool {
+        let at = self.top.get() - 1;
+        self.top.set(at);
+        if at < self.split.get() {
+            if !self.reclaim(at) {
+                return false;
             }
-            // SAFETY: the job is done, so its value is there; the rest is by contract.
-            unsafe { (job.kind().combine)(job) };
+        } else if self.is_asked() {
+            self.publish(at, None);
         }
-    }
-
-    /// As [`Worker::settle`], and the value goes nowhere.
-    pub(super) fn settle_without_target(&mut self) {
-        // SAFETY: the job is this worker's, and its thief leaves its target alone; then there is none.
-        unsafe {
-            self.deque[self.top - 1].forget_target();
-            self.settle();
-        }
-    }
-
-    /// Takes the last, stolen job off the deque.
-    pub(super) fn drop_stolen(&mut self) {
-        self.top -= 1;
-        self.first = self.first.min(self.top);
+        self.tune_guard();
+        true
     }
 }
 
+/// Marks what is rare, and keeps it out of the way.
+#[doc(hidden)]
+#[cold]
+#[inline(never)]
+pub fn cold<R>(rare: impl FnOnce() -> R) -> R {
+    rare()
+}
+
 /// Leaves all calls of this worker.
-fn cancel() -> ! {
+pub(super) fn cancel() -> ! {
     resume_unwind(Box::new(Cancelled))
 }

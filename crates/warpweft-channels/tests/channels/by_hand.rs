@@ -1,9 +1,9 @@
 //! The contract that `#[spawning]` generates code for, written out by hand for two functions, and what it is to
 //! run them on the cores.
 
-use warpweft::channels::cpu::{CpuExecutor, Frame, Worker};
+use warpweft::channels::cpu::{CpuExecutor, Frame, Site, Worker};
 use warpweft::channels::{
-    Add, Channels, ChannelsExecutor, CpuPolicy, Spawning, Store, reference, spawn, sync,
+    Call, Channels, ChannelsExecutor, CpuPolicy, Spawning, reference, spawn, sync,
 };
 use warpweft::element::{DeviceType, Unit};
 use warpweft::machine::Machine;
@@ -26,27 +26,37 @@ struct Fib {
     n: u32,
 }
 
-// SAFETY: the C++ struct has the one member `n`; targets are variables that are read after `sync` alone.
-unsafe impl Spawning for Fib {
+impl Call for Fib {
     type Output = u64;
     const NAME: &'static str = "fib";
 
-    fn plain(self) -> u64 {
-        fib(self.n)
-    }
-
-    fn forked(self, worker: &mut Worker<'_>) -> u64 {
+    fn forked(self, worker: &Worker<'_>, level: u32) -> u64 {
         let Self { n } = self;
-        let mut frame = Frame::new(worker);
         if n < 2 {
             return n as u64;
         }
+        worker.count(2);
+        if !worker.shares(level, Self::NAME) {
+            return worker.call(Self { n: n - 1 }, level) + worker.call(Self { n: n - 2 }, level);
+        }
+        let site = Site::<Self, 0, false>::default();
+        let frame = Frame::new(worker);
         let mut a = 0;
-        // SAFETY: `a` stays where it is and is used after `sync`.
-        unsafe { frame.spawn::<Self, Store>(&raw mut a, Self { n: n - 1 }) };
-        let b = frame.call(Self { n: n - 2 });
-        frame.sync();
+        // SAFETY: the worker shares; the frame is dropped before the site.
+        unsafe { site.push(&frame, Self { n: n - 1 }, level) };
+        let b = worker.call(Self { n: n - 2 }, level);
+        while frame.newest().is_some() {
+            // SAFETY: there is one site.
+            a = unsafe { site.settle(&frame, level) };
+        }
         a + b
+    }
+}
+
+// SAFETY: the C++ struct has the one member `n`.
+unsafe impl Spawning for Fib {
+    fn plain(self) -> u64 {
+        fib(self.n)
     }
 
     fn cuda(unit: &mut Unit) -> String {
@@ -81,33 +91,43 @@ struct Queens {
     right: u32,
 }
 
-// SAFETY: the C++ struct has the four members; the target is a variable that is read after `sync` alone.
-unsafe impl Spawning for Queens {
+impl Call for Queens {
     type Output = u64;
     const NAME: &'static str = "queens";
 
-    fn plain(self) -> u64 {
-        queens(self.all, self.columns, self.left, self.right)
-    }
-
-    fn forked(self, worker: &mut Worker<'_>) -> u64 {
+    fn forked(self, worker: &Worker<'_>, level: u32) -> u64 {
         let Self { all, columns, left, right } = self;
-        let mut frame = Frame::new(worker);
         if columns == all {
             return 1;
         }
         let mut free = all & !(columns | left | right);
         let mut found = 0;
+        let site = Site::<Self, 0, true>::default();
+        let frame = Frame::new(worker);
         while free != 0 {
             let square = free & free.wrapping_neg();
             free ^= square;
             let (left, right) = ((left | square) << 1, (right | square) >> 1);
             let call = Self { all, columns: columns | square, left, right };
-            // SAFETY: `found` stays where it is and is used after `sync`.
-            unsafe { frame.spawn::<Self, Add>(&raw mut found, call) };
+            worker.count(1);
+            match worker.shares(level, Self::NAME) {
+                // SAFETY: the worker shares; the frame is dropped before the site.
+                true => unsafe { site.push(&frame, call, level) },
+                false => found += worker.call(call, level),
+            }
         }
-        frame.sync();
+        while frame.newest().is_some() {
+            // SAFETY: there is one site.
+            found += unsafe { site.settle(&frame, level) };
+        }
         found
+    }
+}
+
+// SAFETY: the C++ struct has the four members.
+unsafe impl Spawning for Queens {
+    fn plain(self) -> u64 {
+        queens(self.all, self.columns, self.left, self.right)
     }
 
     fn cuda(unit: &mut Unit) -> String {
@@ -181,22 +201,31 @@ struct Falls {
     at: u32,
 }
 
-// SAFETY: no target; no C++ is asked for.
-unsafe impl Spawning for Falls {
+impl Call for Falls {
     type Output = ();
     const NAME: &'static str = "falls";
 
-    fn plain(self) {}
-
-    fn forked(self, worker: &mut Worker<'_>) {
-        let mut frame = Frame::new(worker);
+    fn forked(self, worker: &Worker<'_>, level: u32) {
+        let site = Site::<Self, 0, true>::default();
+        let frame = Frame::new(worker);
         if self.n == self.at {
             std::panic::resume_unwind(Box::new(format!("no more at {}", self.n)));
         }
         for _ in 0..self.n {
-            frame.spawn_only(Self { n: self.n - 1, ..self });
+            let call = Self { n: self.n - 1, ..self };
+            worker.count(1);
+            match worker.shares(level, Self::NAME) {
+                // SAFETY: the worker shares; the frame is dropped before the site.
+                true => unsafe { site.push(&frame, call, level) },
+                false => worker.call(call, level),
+            }
         }
     }
+}
+
+// SAFETY: no C++ is asked for.
+unsafe impl Spawning for Falls {
+    fn plain(self) {}
 
     fn cuda(_: &mut Unit) -> String {
         String::new()
@@ -228,20 +257,27 @@ struct Heavy {
     n: u32,
 }
 
-// SAFETY: no target; no C++ is asked for.
-unsafe impl Spawning for Heavy {
+impl Call for Heavy {
     type Output = u64;
     const NAME: &'static str = "heavy";
 
+    fn forked(self, worker: &Worker<'_>, level: u32) -> u64 {
+        let much = std::hint::black_box([self.n; 2000]);
+        let below = match self.n {
+            0 => 0,
+            n => {
+                worker.shares(level, Self::NAME);
+                worker.call(Self { n: n - 1 }, level)
+            }
+        };
+        below + u64::from(std::hint::black_box(&much)[7])
+    }
+}
+
+// SAFETY: no C++ is asked for.
+unsafe impl Spawning for Heavy {
     fn plain(self) -> u64 {
         0
-    }
-
-    fn forked(self, worker: &mut Worker<'_>) -> u64 {
-        let mut frame = Frame::new(worker);
-        let much = std::hint::black_box([self.n; 2000]);
-        let below = if self.n > 0 { frame.call(Self { n: self.n - 1 }) } else { 0 };
-        below + u64::from(std::hint::black_box(&much)[7])
     }
 
     fn cuda(_: &mut Unit) -> String {

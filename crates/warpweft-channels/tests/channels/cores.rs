@@ -159,3 +159,62 @@ fn functions_may_be_generic_and_elsewhere() {
     let (sums, _) = Channels::all((0..300).map(both::call)).run_all(&machine).unwrap();
     assert!(sums.iter().zip(0..).all(|(&sum, n)| sum == n + (n & 255)));
 }
+
+/// Falls at one of many leaves, whose number is `at`.
+#[spawning]
+fn falls(depth: u32, number: u32, at: u32) -> u32 {
+    if depth == 0 {
+        return 1 / (number ^ at);
+    }
+    let mut sum = 0;
+    for k in 0..4 {
+        sum += spawn!(falls(depth - 1, 4 * number + k, at));
+    }
+    sync!();
+    sum
+}
+
+#[test]
+fn two_hundred_panics_are_two_hundred_errors_and_the_cores_live_on() {
+    std::panic::set_hook(Box::new(|_| {}));
+    let mut executor = CpuExecutor::new(&Machine::detect().unwrap(), CpuPolicy::of(3)).unwrap();
+    for at in 0..200 {
+        let error = executor.run(&Channels::of(falls::call(5, 0, at * 5))).unwrap_err();
+        assert!(error.to_string().contains("`falls`: attempt to divide by zero"), "{error}");
+        let (values, _) = executor.run(&Channels::of(fib::call(15))).unwrap();
+        assert_eq!(values, [610]);
+    }
+}
+
+/// Something that takes about a tenth of a millisecond.
+#[spawning]
+fn leaf(number: u64) -> u64 {
+    let mut x = number;
+    for _ in 0..100_000 {
+        x = x.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+    }
+    x & 1
+}
+
+#[spawning]
+fn flat(count: u64) -> u64 {
+    let mut odd = 0u64;
+    for k in 0..count {
+        odd += spawn!(leaf(k));
+    }
+    sync!();
+    odd
+}
+
+#[test]
+fn a_loop_of_spawns_is_shared() {
+    let machine = Machine::detect().unwrap();
+    for deque_capacity in [4, 4096] {
+        let policy = CpuPolicy { deque_capacity, ..CpuPolicy::of(2) };
+        let mut executor = CpuExecutor::new(&machine, policy).unwrap();
+        let (values, report) = executor.run(&Channels::of(flat::call(600))).unwrap();
+        assert_eq!((values[0], report.done), (flat(600), 601));
+        let stolen = &report.notes[0];
+        assert!(!stolen.contains(" 0 calls stolen"), "deques of {deque_capacity}: {stolen}");
+    }
+}

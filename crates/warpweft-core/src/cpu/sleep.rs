@@ -52,7 +52,7 @@ impl Place {
 
 /// Waits until `ready` returns a value. The thread that makes it do so calls [`wake`] with the same flag, or
 /// [`wake_all`].
-pub(super) fn until<T, R>(flag: &T, ready: impl Fn() -> Option<R>) -> R {
+pub fn until<T, R>(flag: &T, ready: impl Fn() -> Option<R>) -> R {
     if let Some(found) = spin(&ready) {
         return found;
     }
@@ -72,7 +72,7 @@ pub(super) fn until<T, R>(flag: &T, ready: impl Fn() -> Option<R>) -> R {
 }
 
 /// Wakes the threads that wait for `flag`. Call it after changing the flag.
-pub(super) fn wake<T>(flag: &T) {
+pub fn wake<T>(flag: &T) {
     fence(Ordering::SeqCst);
     Place::of(flag).wake();
 }

@@ -3,13 +3,13 @@
 #[cfg(all(test, loom))]
 pub use loom::sync::{
     Condvar, Mutex,
-    atomic::{AtomicBool, AtomicUsize, Ordering, fence},
+    atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence},
 };
 pub use std::sync::PoisonError;
 #[cfg(not(all(test, loom)))]
 pub use std::sync::{
     Condvar, Mutex,
-    atomic::{AtomicBool, AtomicUsize, Ordering, fence},
+    atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence},
 };
 #[cfg(not(all(test, loom)))]
 use std::time::{Duration, Instant};

@@ -1,9 +1,11 @@
 //! `#[spawning]`: the function as it is, a copy for the cores, and pieces between its waits for GPUs.
 
+mod cores;
 mod forked;
 mod inputs;
 mod outstanding;
 mod pieces;
+mod region;
 mod spawns;
 
 use proc_macro2::TokenStream;
@@ -11,10 +13,11 @@ use quote::quote;
 use syn::ItemFn;
 use syn::visit::Visit;
 
-use self::forked::{forked, frame};
+use self::cores::on_cores;
 use self::inputs::Spawns;
 use self::outstanding::Walk;
 use self::pieces::{Pieces, Quota};
+use self::region::{MOST, at_most};
 use super::translation::declared;
 use crate::check::Lower;
 use crate::check::attributes;
@@ -50,6 +53,7 @@ impl Form {
     fn of(function: &ItemFn, parameters: &[Named]) -> syn::Result<Self> {
         let signature = &function.sig;
         let early = Walk::of(&function.block)?.returns_early;
+        at_most(MOST, &function.block)?;
         let mut inputs = Spawns;
         let mut lower = Lower::new(&signature.ident, &signature.generics, &mut inputs);
         let name = mark(lower.hole(quote!(__name.to_string())));
@@ -116,8 +120,9 @@ fn declaration(
 /// All that the attribute leaves: the function, and a type of its name for its calls.
 fn item(function: &ItemFn, parameters: &[Named], form: &Form) -> TokenStream {
     let calls = calls(function, parameters);
+    let cores = on_cores(function, parameters);
     let implementation = implementation(function, parameters, form);
-    quote!(#function #calls #implementation)
+    quote!(#function #calls #cores #implementation)
 }
 
 /// The type of the function's calls.
@@ -160,7 +165,7 @@ fn calls(function: &ItemFn, parameters: &[Named]) -> TokenStream {
     }
 }
 
-/// What a call promises.
+/// What a call promises for GPUs.
 fn implementation(function: &ItemFn, parameters: &[Named], form: &Form) -> TokenStream {
     let signature = &function.sig;
     let (name, name_text) = (&signature.ident, signature.ident.to_string());
@@ -168,29 +173,15 @@ fn implementation(function: &ItemFn, parameters: &[Named], form: &Form) -> Token
     let (generics, arguments, clause) = signature.generics.split_for_impl();
     let turbofish = arguments.as_turbofish();
     let idents = parameters.iter().map(|named| &named.ident);
-    let lets = parameters.iter().map(|Named { ident, mutable, .. }| match mutable {
-        true => quote!(let mut #ident = self.#ident;),
-        false => quote!(let #ident = self.#ident;),
-    });
-    let (frame, forked, declared) = (frame(), forked(&function.block), declared(parameters));
+    let declared = declared(parameters);
     let Form { slots, shadow, text, body } = form;
     quote! {
         // SAFETY: the struct is `repr(C)` with the C++ struct's members, which asserts the same layout, and
-        // has values only. Targets of spawns are variables that the macro saw nobody mention before a sync.
+        // has values only.
         unsafe impl #generics ::warpweft::channels::Spawning for #name #arguments #clause {
-            type Output = #output;
-            const NAME: &'static str = #name_text;
-
             #[inline]
             fn plain(self) -> #output {
                 #name #turbofish (#(self.#idents),*)
-            }
-
-            #[allow(warnings, clippy::all)]
-            fn forked(self, __worker: &mut ::warpweft::channels::cpu::Worker<'_>) -> #output {
-                #(#lets)*
-                let mut #frame = ::warpweft::channels::cpu::Frame::new(__worker);
-                #forked
             }
 
             #[allow(warnings, clippy::all)]
