@@ -5,7 +5,8 @@
 //! push, and as plain calls. Otherwise each spawn asks.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::quote;
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned;
 use syn::{Block, Stmt, parse_quote};
 
 use super::region::{Region, Site};
@@ -109,7 +110,7 @@ fn settle(sites: &[Site]) -> Stmt {
         let value = quote!(unsafe { #name.settle(&#frame, #level) });
         let settled = match &site.target {
             None => quote!(#value;),
-            Some((target, how)) => assigned(target, *how, value),
+            Some((target, how)) => assigned(target, *how, value, site.span),
         };
         quote!(#pattern => { #settled })
     });
@@ -120,15 +121,15 @@ fn settle(sites: &[Site]) -> Stmt {
     }
 }
 
-/// `value` into `target`.
-fn assigned(target: &Ident, how: How, value: TokenStream) -> TokenStream {
+/// `value` into `target`. Where it is of a type that can't be combined, that is told at `span`.
+fn assigned(target: &Ident, how: How, value: TokenStream, span: Span) -> TokenStream {
     let how = match how {
         How::Store | How::Nothing => return quote!(#target = #value;),
         How::Add => quote!(::warpweft::channels::Add),
         How::Or => quote!(::warpweft::channels::Or),
         How::Xor => quote!(::warpweft::channels::Xor),
     };
-    quote!(#target = <#how as ::warpweft::channels::Combine<_>>::combine(#target, #value);)
+    quote_spanned!(span=> #target = <#how as ::warpweft::channels::Combine<_>>::combine(#target, #value);)
 }
 
 /// The name of the function, for errors.
@@ -166,6 +167,7 @@ impl Form<'_> {
 
     fn spawned(&mut self, Spawn { call, target }: Spawn) -> Vec<Stmt> {
         let (worker, level, frame, name) = (worker(), level(), frame(), name());
+        let span = Span::call_site().located_at(call.span());
         let (call, mut before) = (made(&call), vec![]);
         let target = match target {
             Target::New(ident, ty) => {
@@ -179,7 +181,7 @@ impl Form<'_> {
         };
         let put = |value: TokenStream| match &target {
             None => quote!(#value;),
-            Some((ident, how)) => assigned(ident, *how, value),
+            Some((ident, how)) => assigned(ident, *how, value, span),
         };
         let called = put(quote!(#worker.call(__call, #level)));
         // Declarations are seen by what follows, the rest is not.

@@ -2,6 +2,7 @@
 
 use proc_macro2::{Ident, Span};
 use quote::{format_ident, quote};
+use syn::spanned::Spanned;
 use syn::visit::Visit;
 use syn::{Block, Expr, Stmt, parse_quote};
 
@@ -32,6 +33,8 @@ pub struct Site {
     pub statement: usize,
     /// Where its value goes.
     pub target: Option<(Ident, How)>,
+    /// Where its call stands.
+    pub span: Span,
 }
 
 impl Site {
@@ -105,7 +108,7 @@ impl Found {
 
 impl<'ast> Visit<'ast> for Found {
     fn visit_stmt(&mut self, statement: &'ast Stmt) {
-        let Ok(Some(Spawn { target, .. })) = spawn(statement) else {
+        let Ok(Some(Spawn { target, call })) = spawn(statement) else {
             return syn::visit::visit_stmt(self, statement);
         };
         let target = match target {
@@ -119,6 +122,7 @@ impl<'ast> Visit<'ast> for Found {
             in_loop: self.loops > 0,
             statement: self.statement,
             target,
+            span: Span::call_site().located_at(call.span()),
         });
     }
 
