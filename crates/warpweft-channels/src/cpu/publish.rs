@@ -1,7 +1,7 @@
 //! What a worker publishes, and when: the oldest calls, a few at a time, where somebody asks.
 //!
 //! A request is a flag (Acar, Charguéraud and Rainey, "Scheduling parallel programs by work stealing with private deques",
-//! PPoPP 2013), but its answer is to make calls public, so whoever comes first may take them. The oldest private call is
+//! PPoPP 2013), but its answer is to make calls public, so the first thief may take them. The oldest private call is
 //! published, and of a loop the older half of its calls. A loop that is asked again and again keeps more and more private
 //! calls, so that each answer is larger. One call is public at most times, or thieves would starve while a call that
 //! spawns nothing runs; where nobody takes it, the next ones are published more and more rarely.

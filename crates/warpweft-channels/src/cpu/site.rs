@@ -28,7 +28,7 @@ impl<C, const NUMBER: u8, const IN_LOOP: bool> Drop for Site<C, NUMBER, IN_LOOP>
 }
 
 impl<C: Call, const NUMBER: u8, const IN_LOOP: bool> Site<C, NUMBER, IN_LOOP> {
-    /// Leaves `call`, which a call of this level spawns, to whoever has time first.
+    /// Leaves `call`, which a call of this level spawns, to the first worker that has time.
     ///
     /// # Safety
     /// [`Worker::shares`] has just said so; the frame was made after the site and is dropped before it, and by no means

@@ -176,7 +176,7 @@ mod model {
     use loom::sync::Arc;
     use loom::thread::{spawn, yield_now};
 
-    /// A call that is stolen comes back as its value, whoever was faster.
+    /// A call that is stolen comes back as its value, in every order of the two.
     #[test]
     fn a_stolen_call_comes_back_as_its_value() {
         loom::model(|| {

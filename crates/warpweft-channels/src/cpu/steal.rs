@@ -30,7 +30,7 @@ struct Again<'r> {
 impl Drop for Again<'_> {
     /// Nobody runs it: its owner waits no longer.
     fn drop(&mut self) {
-        // SAFETY: whoever has this value has stolen the slot, which holds its call still.
+        // SAFETY: the owner of this value has stolen the slot, which holds its call still.
         unsafe { (self.slot.header().kind.drop_call)(self.slot) };
         self.slot.finish(Ended::WithoutValue);
         wake(&self.run.activity);
@@ -43,7 +43,7 @@ impl Call for Again<'_> {
 
     fn forked(self, worker: &Worker<'_>, _: u32) {
         let slot = ManuallyDrop::new(self).slot;
-        // SAFETY: whoever has this value has stolen the slot, directly or from its thief.
+        // SAFETY: the owner of this value has stolen the slot, directly or from its thief.
         unsafe { worker.run_stolen(slot) };
     }
 }
