@@ -76,6 +76,12 @@ where
         self
     }
 
+    /// Calls that panic are made again, so many times at most.
+    pub fn retries(mut self, retries: u32) -> Self {
+        self.farm = self.farm.retries(retries);
+        self
+    }
+
     /// All values; value `k` is that of input `k`.
     ///
     /// # Errors

@@ -22,14 +22,14 @@ mod spec;
 mod tune;
 
 pub use cuda::{TaskFunction, compile_check, translated};
-pub use drive::{AHEAD, FarmPattern, Run, Settings};
+pub use drive::{AHEAD, FarmPattern, Run, Settings, is_cancelled};
 pub use each::{Calls, Each};
 pub use journal::{Flush, Journal};
 pub use model::{Simulated, simulate};
 pub use open::{Handle, Open};
 pub use policy::{ChunkSize, Policy, Schedule};
 pub use reference::reference;
-pub use report::{Failed, Outcome, Share, overhead};
+pub use report::{Failed, LISTED, Outcome, Share, WORDS, overhead};
 pub use schedule::ranges::Ranges;
 pub use spec::inputs::Inputs;
 pub use spec::lane::GpuLane;

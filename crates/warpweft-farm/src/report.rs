@@ -1,5 +1,7 @@
 //! What a farm did, worker by worker.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::policy::Policy;
@@ -46,8 +48,57 @@ pub struct Failed {
     pub task: u64,
     /// The worker that ran it.
     pub worker: Worker,
-    /// Why.
+    /// Why, in at most [`WORDS`] bytes.
     pub what: String,
+    /// Its input, as [`Task::describe`](crate::Task::describe) has it.
+    #[serde(default)]
+    pub input: Option<String>,
+    /// How often it ran.
+    #[serde(default)]
+    pub attempts: u32,
+}
+
+/// Failed tasks that are listed at most, those with the lowest numbers; a journal has all of them.
+pub const LISTED: usize = 10_000;
+/// Bytes of a failure's reason that are kept.
+pub const WORDS: usize = 1024;
+
+/// Tasks that failed for good: how many, and a list of the first by number, so that ten million of them take no more
+/// memory than ten thousand.
+#[derive(Clone, Debug, Default)]
+pub struct Failures {
+    /// How many there are.
+    pub count: u64,
+    listed: BTreeMap<u64, Failed>,
+}
+
+impl Failures {
+    /// Adds one.
+    pub fn add(&mut self, failed: Failed) {
+        self.count += 1;
+        self.listed.insert(failed.task, failed);
+        if self.listed.len() > LISTED {
+            self.listed.pop_last();
+        }
+    }
+
+    /// Those that are listed, by number.
+    pub fn list(self) -> Vec<Failed> {
+        self.listed.into_values().collect()
+    }
+}
+
+/// The first bytes of a reason, whole characters.
+pub fn shortened(what: &str) -> String {
+    match what
+        .char_indices()
+        .map(|(at, c)| at + c.len_utf8())
+        .take_while(|end| *end <= WORDS)
+        .last()
+    {
+        Some(end) if end < what.len() => format!("{}..", &what[..end]),
+        _ => what.to_string(),
+    }
 }
 
 /// How a farm went, as all of its ranks know it.
@@ -69,14 +120,17 @@ pub struct Ended {
     pub notes: Vec<String>,
     /// By worker.
     pub shares: Vec<Share>,
-    /// By number.
+    /// Tasks that failed.
+    pub failures: u64,
+    /// The first of them, by number.
     pub failed: Vec<Failed>,
 }
 
 impl Ended {
     /// With the policy it had.
     pub fn outcome(self, policy: &Policy) -> Outcome {
-        let Self { seconds: [setup_seconds, seconds], first, committed, shares, failed, .. } = self;
+        let Self { seconds: [setup_seconds, seconds], first, committed, shares, .. } = self;
+        let (failures, failed) = (self.failures, self.failed);
         let mut policy = serde_json::to_value(policy).unwrap_or_default();
         if self.ranks > 1 {
             policy["ranks"] = self.ranks.into();
@@ -102,7 +156,7 @@ impl Ended {
             probes: Vec::new(),
             notes: self.notes,
         };
-        Outcome { report, shares, failed }
+        Outcome { report, shares, failures, failed }
     }
 }
 
@@ -113,7 +167,9 @@ pub struct Outcome {
     pub report: Report,
     /// What each worker did.
     pub shares: Vec<Share>,
-    /// The tasks without outputs, by number.
+    /// How many tasks failed.
+    pub failures: u64,
+    /// The tasks that failed, by number: the first [`LISTED`] of them.
     pub failed: Vec<Failed>,
 }
 

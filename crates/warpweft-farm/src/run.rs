@@ -15,9 +15,10 @@ use crate::journal::{Opened, open};
 use crate::policy::Policy;
 use crate::ranks;
 use crate::ranks::coordinator::Coordinator;
-use crate::report::Outcome;
+use crate::report::{Outcome, shortened};
 use crate::schedule::master::Master;
 use crate::spec::Farm;
+use crate::spec::attempt::caught;
 use crate::spec::chunk::{Settled, Sink};
 use crate::spec::inputs::Inputs;
 use crate::spec::task::Task;
@@ -138,17 +139,21 @@ impl<T: Task> Farm<T> {
         policy.check()?;
         let on_gpu = self.task.on_gpu().is_some();
         let work = |context: &WorkerContext<'_>| context.work(&self.task, inputs);
-        let skip = skipped::<T::Output>;
+        let on_failure = (self.on_failure, self.retries);
+        let describe = |k: u64| {
+            let words = || Ok(self.task.describe(&inputs.at(k)).map(|input| shortened(&input)));
+            caught(words).ok().flatten()
+        };
         let ended = match run.others() {
             None => {
                 let kept = kept::<T>(run, tasks, sink)?;
                 let local = LocalWorkers::new(on_gpu, machine, run)?;
                 let coordinator =
-                    Coordinator::new(tasks, kept, &local, &local.table, self.on_failure, run);
+                    Coordinator::new(tasks, kept, &local, &local.table, on_failure, run);
                 if let Some(open) = open {
                     coordinator.open(open);
                 }
-                coordinator.run(begin, run, (sink, skip), &work)?
+                coordinator.run(begin, run, (sink, skipped::<T::Output>, &describe), &work)?
             }
             Some(net) => {
                 let form = T::Output::form();
@@ -169,8 +174,9 @@ impl<T: Task> Farm<T> {
                     };
                     agree_on(net, fine)?;
                     let coordinator =
-                        Coordinator::new(tasks, kept, &local, &table, self.on_failure, run);
-                    let ended = coordinator.run(begin, run, (sink, skip), &work);
+                        Coordinator::new(tasks, kept, &local, &table, on_failure, run);
+                    let ended =
+                        coordinator.run(begin, run, (sink, skipped::<T::Output>, &describe), &work);
                     ranks::close(net, &ended);
                     ended?
                 }

@@ -24,13 +24,17 @@ pub fn stopped(error: Error, graph: &Graph, sources: &[u32]) -> Error {
 }
 
 /// The note about skipped sources, if there are any.
-pub fn skipped(failed: &[Failed], graph: &Graph, sources: &[u32]) -> Option<Error> {
+pub fn skipped(
+    (failures, failed): (u64, &[Failed]),
+    graph: &Graph,
+    sources: &[u32],
+) -> Option<Error> {
     let first = failed.first()?;
     Some(Error::Device {
         stage: format!("searching from source {}", name(first.task, graph, sources)),
         device: first.worker.to_string(),
         what: first.what.clone(),
-        hint: match failed.len() {
+        hint: match failures {
             1 => "it was skipped".into(),
             count => format!("{count} sources were skipped, this one first"),
         },

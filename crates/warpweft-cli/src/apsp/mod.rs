@@ -326,11 +326,11 @@ impl Apsp {
         farmed.report.notes.iter().for_each(|what| note(what));
         farmed.report.policy = written(farmed.report.policy, policy);
         let mut saved = self.files.save(graph, sources, found, trace);
-        saved.failures.extend(failures::skipped(&farmed.failed, graph, sources));
+        saved.failures.extend(failures::skipped((farmed.failures, &farmed.failed), graph, sources));
         let interrupted = farmed.report.interrupted;
         let check = match interrupted {
             true => Check::none("interrupted"),
-            false => check::check(graph, sources, found, &farmed.failed, self.check),
+            false => check::check(graph, sources, found, &farmed, self.check),
         };
         let done = farmed.report.done;
         let title = format!(

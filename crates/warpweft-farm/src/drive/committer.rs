@@ -3,13 +3,16 @@
 //! It is the thread that called `run`. Workers wait when it is behind: of a slow sink's outputs memory holds a few chunks a
 //! worker, or parts of chunks where outputs are large.
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use crate::drive::clocks::{Clocks, given_up, too_long};
 use crate::drive::endpoint::Message;
 use crate::journal::Writer;
-use crate::report::{Failed, Share};
+use crate::report::{Failed, Failures, Share, shortened};
+use crate::schedule::ledger::Again;
 use crate::schedule::master::Master;
 use crate::spec::OnFailure;
 use crate::spec::chunk::{Collected, Settled, Sink, Skip};
@@ -35,12 +38,22 @@ pub struct Committer<'a> {
     pub reporter: Reporter<'a>,
     /// Tasks that an earlier run did.
     pub first: u64,
+    /// Of the workers of this process.
+    pub clocks: &'a Clocks,
+    /// How long a task may take on a core.
+    pub task_limit: Option<Duration>,
     /// Says whether the farm is to end.
     pub stop: Stop<'a>,
     /// What each worker did.
     pub shares: Vec<Share>,
-    /// The tasks that failed.
-    pub failed: Vec<Failed>,
+    /// How often a task that failed is run again.
+    pub retries: u32,
+    /// How often tasks that are run again have failed.
+    pub attempts: HashMap<u64, u32>,
+    /// A task's input in words.
+    pub describe: &'a dyn Fn(u64) -> Option<String>,
+    /// The tasks that failed for good.
+    pub failures: Failures,
 }
 
 /// How it ended.
@@ -73,6 +86,7 @@ impl Committer<'_> {
                     self.hand_over(worker, range, &collected, seconds, &mut served)?;
                 }
                 Ok(Message::Lost { worker, why }) => self.lose(worker, why)?,
+                Ok(Message::Late { worker, task }) => self.late(worker, task, &mut served)?,
                 Ok(Message::Interrupted) => self.interrupted(&mut served),
                 Ok(Message::Broken(why)) => return Err(why),
                 Err(RecvTimeoutError::Timeout) => {}
@@ -84,6 +98,12 @@ impl Committer<'_> {
             if shown.elapsed() >= LOOK {
                 shown = Instant::now();
                 self.look(&mut served);
+                for (worker, task) in self.clocks.late() {
+                    self.late(worker, task, &mut served)?;
+                }
+                if self.master.is_over() {
+                    self.clocks.over();
+                }
             }
         }
         self.look(&mut served);
@@ -99,7 +119,7 @@ impl Committer<'_> {
     }
 
     fn done(&self, served: &Served) -> u64 {
-        self.first + served.committed + self.failed.len() as u64
+        self.first + served.committed + self.failures.count
     }
 
     fn interrupted(&self, served: &mut Served) {
@@ -123,20 +143,45 @@ impl Committer<'_> {
         let counts = |task: &u64| wanted.iter().any(|part| part.contains(task));
         let all = collected.failed.iter().map(|(k, what)| (range.start + *k as u64, what));
         let failed: Vec<_> = all.filter(|(task, _)| counts(task)).collect();
-        if self.shares[worker].lost.is_none() {
-            let tasks = failed.iter().map(|(task, _)| *task);
-            let settled = self.master.settle(worker, range.clone(), tasks)?;
-            self.shares[worker].ran(range.end - range.start, settled, seconds);
-            served.committed += settled - failed.len() as u64;
+        if self.shares[worker].lost.is_some() {
+            return Ok(());
         }
-        for (task, what) in failed {
-            (self.sink)(task..task + 1, Settled::Failed(what))?;
-            let worker = self.shares[worker].worker;
-            self.failed.push(Failed { task, worker, what: what.clone() });
+        let again: Vec<_> = failed.iter().map(|(task, _)| (*task, self.charge(*task))).collect();
+        let settled = self.master.settle(worker, range.clone(), again.iter().copied())?;
+        self.shares[worker].ran(range.end - range.start, settled, seconds);
+        served.committed += settled;
+        for ((task, again), (_, what)) in again.into_iter().zip(failed) {
+            if again == Again::No {
+                served.committed -= 1;
+                self.fail(worker, task, what)?;
+            }
         }
-        if !self.failed.is_empty() && self.on_failure == OnFailure::Stop {
+        if self.failures.count > 0 && self.on_failure == OnFailure::Stop {
             self.master.stop();
         }
+        Ok(())
+    }
+
+    /// `task` has failed once more: whether it is run again.
+    fn charge(&mut self, task: u64) -> Again {
+        let attempts = self.attempts.get(&task).map_or(1, |attempts| attempts + 1);
+        if attempts <= self.retries {
+            self.attempts.insert(task, attempts);
+            return Again::Yes;
+        }
+        Again::No
+    }
+
+    /// `task` has failed for good on `worker`.
+    fn fail(&mut self, worker: usize, task: u64, what: &str) -> Result<()> {
+        (self.sink)(task..task + 1, Settled::Failed(what))?;
+        let attempts = self.attempts.remove(&task).unwrap_or(0) + 1;
+        let (worker, what) = (self.shares[worker].worker, shortened(what));
+        let failed = Failed { task, worker, what, input: (self.describe)(task), attempts };
+        if let Some(journal) = &mut self.journal {
+            journal.quarantine(&failed)?;
+        }
+        self.failures.add(failed);
         Ok(())
     }
 
@@ -162,6 +207,20 @@ impl Committer<'_> {
             (self.sink)(tasks, Settled::Outputs(outputs))?;
         }
         Ok(())
+    }
+
+    /// `worker` runs `task` for too long: that has failed, and the worker is given up.
+    fn late(&mut self, worker: usize, task: u64, served: &mut Served) -> Result<()> {
+        if self.shares[worker].lost.is_some() {
+            return Ok(());
+        }
+        if !self.master.wanted(worker, &(task..task + 1)).is_empty() {
+            let what = too_long(self.task_limit);
+            let collected = Collected { tasks: 1, failed: vec![(0, what)], ..Collected::default() };
+            self.hand_over(worker, task..task + 1, &collected, 0.0, served)?;
+        }
+        let why = given_up(&self.shares[worker], task);
+        self.lose(worker, why)
     }
 
     fn lose(&mut self, worker: usize, why: Error) -> Result<()> {
@@ -220,6 +279,33 @@ mod tests {
         }
     }
 
+    /// A committer of one worker.
+    fn committer<'a>(
+        master: &'a Master,
+        journal: &'a mut Writer,
+        sink: &'a mut Sink<'a>,
+        clocks: &'a Clocks,
+        worker: Worker,
+    ) -> Committer<'a> {
+        Committer {
+            master,
+            journal: Some(journal),
+            sink,
+            skip: |_, count, _| Ok(count as usize),
+            on_failure: OnFailure::Stop,
+            reporter: Reporter::default(),
+            first: 0,
+            clocks,
+            task_limit: None,
+            stop: Stop::default(),
+            shares: vec![Share::new(worker)],
+            retries: 0,
+            attempts: HashMap::new(),
+            describe: &|_| None,
+            failures: Failures::default(),
+        }
+    }
+
     /// Serves one worker that hands over two tasks with `pause` between, of a journal flushed `every` so often, whose
     /// disk fails at a step; the disk's steps, the outputs that the sink had, and how it ended.
     fn served(
@@ -242,18 +328,8 @@ mod tests {
             }
             Ok(())
         };
-        let mut committer = Committer {
-            master: &master,
-            journal: Some(&mut journal),
-            sink: &mut sink,
-            skip: |_, count, _| Ok(count as usize),
-            on_failure: OnFailure::Stop,
-            reporter: Reporter::default(),
-            first: 0,
-            stop: Stop::default(),
-            shares: vec![Share::new(workers[0])],
-            failed: Vec::new(),
-        };
+        let clocks = Clocks::new(1, None);
+        let mut committer = committer(&master, &mut journal, &mut sink, &clocks, workers[0]);
         let outcome = scope(|scope| {
             scope.spawn(|| {
                 let send = send;

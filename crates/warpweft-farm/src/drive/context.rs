@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
+use crate::drive::clocks::Clocks;
 use crate::drive::endpoint::{Endpoint, Message};
 use crate::spec::attempt::attempt;
 use crate::spec::chunk::{Collected, PIECE, Results};
@@ -28,6 +29,8 @@ pub struct WorkerContext<'a> {
     pub trace: Option<Arc<Trace>>,
     /// Where its lane is, if it is one.
     pub site: Option<Site>,
+    /// Of all workers of this process.
+    pub clocks: &'a Arc<Clocks>,
     /// When the first worker was ready to work.
     pub begun: &'a OnceLock<Instant>,
 }
@@ -66,16 +69,14 @@ impl WorkerContext<'_> {
         let mut results = Results::default();
         let (mut took, mut output) = (None, 0);
         self.begun.get_or_init(Instant::now);
+        let _entered = self.clocks.enter(self.number);
         while let Some(chunk) = self.endpoint.request(self.number, grain, took) {
             let (mut left, mut busy) = (chunk.clone(), 0.0);
             // Outputs of many bytes are handed over before their chunk ends.
             while !left.is_empty() {
                 let from = Instant::now();
                 let outcome = match &mut executor {
-                    None => {
-                        let over = || self.endpoint.is_over();
-                        one_by_one(task, inputs, &left, &mut results, &over)
-                    }
+                    None => self.one_by_one(task, inputs, &left, &mut results),
                     Some(executor) => {
                         left.end = chunk.end.min(left.start.saturating_add(part(grain, output)));
                         together(self.worker, &mut **executor, inputs, &left, &mut results)
@@ -108,36 +109,39 @@ impl WorkerContext<'_> {
             took = Some((chunk.end - chunk.start, busy));
         }
     }
+
+    /// The first of the tasks of `range`, until their outputs are a piece or the farm is over.
+    fn one_by_one<T: Task>(
+        &self,
+        task: &T,
+        inputs: &Inputs<'_, T::Input>,
+        range: &Range<u64>,
+        results: &mut Results,
+    ) -> Result<Collected> {
+        let mut through = 0;
+        for (k, number) in range.clone().enumerate() {
+            let before = results.mark();
+            let chunk = |output| ChunkOutputs::<T>::new(results).done(k, &output);
+            self.clocks.begins(self.number, number);
+            let outcome = attempt(task, inputs, number, chunk);
+            self.clocks.ends(self.number);
+            if let Err(why) = outcome {
+                results.cut(before);
+                results.fail(k, why);
+            }
+            through = k + 1;
+            if results.mark().0 >= PIECE || self.endpoint.is_over() {
+                break;
+            }
+        }
+        results.take(through)
+    }
 }
 
 /// Tasks, in chunks of `grain`, whose outputs of so many bytes are a piece.
 fn part(grain: Grain, output: u64) -> u64 {
     let of = grain.of.max(1);
     (PIECE as u64 / output.max(1) / of).max(1).saturating_mul(of)
-}
-
-/// The first of the tasks of `range`, until their outputs are a piece or the farm is over.
-fn one_by_one<T: Task>(
-    task: &T,
-    inputs: &Inputs<'_, T::Input>,
-    range: &Range<u64>,
-    results: &mut Results,
-    over: &dyn Fn() -> bool,
-) -> Result<Collected> {
-    let mut through = 0;
-    for (k, number) in range.clone().enumerate() {
-        let before = results.mark();
-        let chunk = |output| ChunkOutputs::<T>::new(results).done(k, &output);
-        if let Err(why) = attempt(task, inputs, number, chunk) {
-            results.cut(before);
-            results.fail(k, why);
-        }
-        through = k + 1;
-        if results.mark().0 >= PIECE || over() {
-            break;
-        }
-    }
-    results.take(through)
 }
 
 fn together<T: Task>(

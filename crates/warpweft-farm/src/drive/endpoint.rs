@@ -30,6 +30,13 @@ pub enum Message {
         /// Why.
         why: Error,
     },
+    /// The worker has run a task for longer than it may.
+    Late {
+        /// Which.
+        worker: usize,
+        /// The task.
+        task: u64,
+    },
     /// Another rank was interrupted.
     Interrupted,
     /// The other ranks are gone, for this reason.

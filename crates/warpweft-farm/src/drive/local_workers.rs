@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use super::table::WorkerTable;
 use crate::drive::Run;
+use crate::drive::clocks::{Clocks, checked};
 use crate::drive::context::{WorkerContext, no_form};
 use crate::drive::endpoint::Endpoint;
 use crate::policy::Policy;
@@ -23,6 +24,8 @@ pub struct LocalWorkers {
     pool: Option<Pool>,
     /// After them.
     lanes: Vec<Site>,
+    /// When they began their tasks.
+    pub clocks: Arc<Clocks>,
     /// What they are.
     pub table: WorkerTable,
 }
@@ -46,11 +49,12 @@ impl LocalWorkers {
         let Policy { lanes, block, .. } = run.policy.unwrap_or_default();
         let lanes: Vec<_> =
             gpus.iter().flat_map(|gpu| Site::of(gpu.ordinal, lanes, block)).collect();
-        let workers =
+        let workers: Vec<_> =
             Worker::cores(node, threads).chain(lanes.iter().map(|site| site.unit(node))).collect();
+        let clocks = Clocks::new(workers.len(), checked(run.settings.task_limit)?);
         let cores = pool.iter().map(|_| machine.cpu.label(threads));
         let devices = cores.chain(gpus.iter().map(|gpu| gpu.label())).collect();
-        Ok(Self { pool, lanes, table: WorkerTable::own(workers, devices) })
+        Ok(Self { pool, lanes, clocks, table: WorkerTable::own(workers, devices) })
     }
 
     /// Starts the `work` of every worker, each with its own `endpoint`.
@@ -75,6 +79,7 @@ impl LocalWorkers {
                 endpoint: endpoint(),
                 trace: trace.cloned(),
                 site,
+                clocks: &self.clocks,
                 begun,
             })
             .collect();

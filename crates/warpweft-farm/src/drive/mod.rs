@@ -1,6 +1,7 @@
 //! A run in one process: its workers on their threads, the endpoints through which they deal with the master, and the
 //! committer of their outputs. Not: other ranks.
 
+pub mod clocks;
 pub mod committer;
 pub mod context;
 pub mod endpoint;
@@ -8,4 +9,5 @@ pub mod local_workers;
 mod settings;
 pub mod table;
 
+pub use clocks::is_cancelled;
 pub use settings::{AHEAD, FarmPattern, Run, Settings};

@@ -1,5 +1,7 @@
 //! How a farm is run: the settings of every pattern, and those that only farms have.
 
+use std::time::Duration;
+
 use crate::journal::Journal;
 use crate::policy::Policy;
 use crate::schedule::Scheduler;
@@ -31,6 +33,10 @@ impl Pattern for FarmPattern {
 pub struct Settings<'a> {
     /// A schedule of the user's own, in place of the policy's.
     pub scheduler: Option<&'a dyn Fn() -> Box<dyn Scheduler>>,
+    /// How long a task may take on a core, where tasks are run one by one: one that takes longer has failed, and its
+    /// worker is lost, since nobody can break off a thread. Others do the rest. `run` returns once the task has
+    /// returned, which it does soon if it asks [`is_cancelled`](crate::is_cancelled).
+    pub task_limit: Option<Duration>,
 }
 
 /// Chunks of outputs that wait for the sink at most, times the workers; each worker runs one more, and the sink takes one.

@@ -6,7 +6,10 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use serde_json::json;
+
 use super::frame::{Link, end_of, frame};
+use crate::report::Failed;
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::io::Claim;
 
@@ -32,6 +35,8 @@ pub struct Writer {
     every: Duration,
     /// When the first of those that wait was written.
     waiting: Option<Instant>,
+    /// The list of tasks that failed, once there is one.
+    quarantine: Option<File>,
     _claim: Claim,
 }
 
@@ -44,7 +49,7 @@ impl Writer {
         every: Duration,
         claim: Claim,
     ) -> Self {
-        Self { file, path, link, every, waiting: None, _claim: claim }
+        Self { file, path, link, every, waiting: None, quarantine: None, _claim: claim }
     }
 
     /// Appends the outputs of `tasks`.
@@ -57,6 +62,26 @@ impl Writer {
         self.link = end_of(&frame);
         self.waiting.get_or_insert_with(Instant::now);
         self.sync_if_due()
+    }
+
+    /// Appends a task that failed for good to the file `quarantine`, a line of JSON each: number, input, reason, worker
+    /// and attempts. A run that goes on from the journal tries it again.
+    ///
+    /// # Errors
+    /// It can't be written.
+    pub fn quarantine(&mut self, failed: &Failed) -> Result<()> {
+        let path = self.path.with_file_name("quarantine");
+        let Failed { task, worker, what, input, attempts } = failed;
+        let line = json!({
+            "task": task, "input": input, "error": what, "worker": worker.to_string(),
+            "attempts": attempts
+        });
+        let write = |file: &mut File| writeln!(file, "{line}");
+        if self.quarantine.is_none() {
+            let file = File::options().create(true).append(true).open(&path);
+            self.quarantine = Some(file.map_err(|error| self.failed(&error))?);
+        }
+        self.quarantine.as_mut().map_or(Ok(()), write).map_err(|error| self.failed(&error))
     }
 
     /// Brings what was appended to the disk, if something waits for long enough.

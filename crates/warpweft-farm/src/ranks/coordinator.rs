@@ -1,12 +1,14 @@
 //! Rank 0, which has ledger, journal and sink: workers of all ranks request chunks from it, and the thread that called
 //! `run` commits their outputs.
 
+use std::collections::HashMap;
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, OnceLock};
 use std::thread::scope;
 use std::time::Instant;
 
 use super::rank_server::RankServer;
+use crate::drive::clocks::Clocks;
 use crate::drive::committer::{Committer, Served};
 use crate::drive::context::WorkerContext;
 use crate::drive::endpoint::LocalEndpoint;
@@ -14,7 +16,7 @@ use crate::drive::local_workers::{LocalWorkers, bug, spawn};
 use crate::drive::table::WorkerTable;
 use crate::drive::{AHEAD, Run};
 use crate::journal::{Opened, Writer};
-use crate::report::{Ended, Failed, Share};
+use crate::report::{Ended, Failed, Failures, Share};
 use crate::schedule;
 use crate::schedule::dispatcher::Dispatcher;
 use crate::schedule::master::Master;
@@ -36,6 +38,7 @@ pub struct Coordinator<'a> {
     first: u64,
     journal: Option<Writer>,
     on_failure: OnFailure,
+    retries: u32,
     notes: Vec<String>,
 }
 
@@ -46,7 +49,7 @@ impl<'a> Coordinator<'a> {
         kept: Option<Opened>,
         local: &'a LocalWorkers,
         table: &'a WorkerTable,
-        on_failure: OnFailure,
+        (on_failure, retries): (OnFailure, u32),
         run: &Run<'_>,
     ) -> Self {
         let scheduler = run
@@ -60,7 +63,7 @@ impl<'a> Coordinator<'a> {
         let first = done.count();
         let dispatcher = Dispatcher::resumed(tasks, done, &table.workers, scheduler);
         let master = Arc::new(Master::new(dispatcher));
-        Self { local, table, master, tasks, first, journal, on_failure, notes }
+        Self { local, table, master, tasks, first, journal, on_failure, retries, notes }
     }
 
     /// Lets `taker` add tasks until it closes the farm.
@@ -77,12 +80,11 @@ impl<'a> Coordinator<'a> {
         mut self,
         begin: Instant,
         run: &Run<'_>,
-        (sink, skip): (&mut Sink<'_>, Skip),
+        (sink, skip, describe): (&mut Sink<'_>, Skip, &dyn Fn(u64) -> Option<String>),
         work: &(dyn Fn(&WorkerContext<'_>) + Sync),
     ) -> Result<Ended> {
         let shares: Vec<_> = self.table.workers.iter().copied().map(Share::new).collect();
-        let (tasks, first) = (self.tasks, self.first);
-        let mut journal = self.journal.take();
+        let (tasks, first, mut journal) = (self.tasks, self.first, self.journal.take());
         let mut committer = Committer {
             master: &self.master,
             journal: journal.as_mut(),
@@ -91,19 +93,24 @@ impl<'a> Coordinator<'a> {
             on_failure: self.on_failure,
             reporter: run.reporter(tasks),
             first,
+            clocks: &self.local.clocks,
+            task_limit: run.settings.task_limit,
             stop: run.stop(),
             shares,
-            failed: Vec::new(),
+            retries: self.retries,
+            attempts: HashMap::new(),
+            describe,
+            failures: Failures::default(),
         };
         let (called, begun) = (Instant::now(), OnceLock::new());
         let served = self.serve(&mut committer, run, &begun, work)?;
         // Cores begin at once; GPUs alone once one of their lanes is open.
         let start = begun.get().copied().unwrap_or(called);
         let seconds = start.elapsed().as_secs_f64();
-        let Committer { shares, mut failed, .. } = committer;
-        failed.sort_by_key(|failed| failed.task);
+        let Committer { shares, failures, .. } = committer;
+        let (failures, failed) = (failures.count, failures.list());
         if let (Some(first), OnFailure::Stop) = (failed.first(), self.on_failure) {
-            let Failed { task, worker, what } = first.clone();
+            let Failed { task, worker, what, .. } = first.clone();
             return Err(Error::Task { task, worker: worker.to_string(), what });
         }
         let (ledger, fault) = self.master.end();
@@ -115,9 +122,7 @@ impl<'a> Coordinator<'a> {
             return Err(left(ledger.free().count() + ledger.out(), tasks));
         }
         let alone = run.net.is_none().then(Launched::unjoined).flatten();
-        let lost = shares.iter().filter_map(|share| {
-            share.lost.as_ref().map(|why| format!("{} was lost: {why}", share.worker))
-        });
+        let lost = shares.iter().filter_map(lost);
         Ok(Ended {
             seconds: [(start - begin).as_secs_f64(), seconds],
             first,
@@ -127,6 +132,7 @@ impl<'a> Coordinator<'a> {
             ranks: self.table.firsts.len() - 1,
             notes: alone.into_iter().chain(self.notes.iter().cloned()).chain(lost).collect(),
             shares,
+            failures,
             failed,
         })
     }
@@ -144,7 +150,7 @@ impl<'a> Coordinator<'a> {
         // The closure owns `messages` and all of its senders: once it ends, no worker can block on a send.
         scope(move |scope| {
             // However the committer ends, also by a panic of the sink, the workers end too.
-            let stop = Stop(master);
+            let stop = Stop(master, &self.local.clocks);
             let server = match run.others() {
                 Some(net) => {
                     let firsts = &self.table.firsts;
@@ -167,6 +173,11 @@ impl<'a> Coordinator<'a> {
     }
 }
 
+/// What is noted of a worker that was lost.
+fn lost(share: &Share) -> Option<String> {
+    share.lost.as_ref().map(|why| format!("{} was lost: {why}", share.worker))
+}
+
 /// Tasks that no worker ran although one could: a defect of the farm, which must not look like success.
 fn left(left: u64, tasks: u64) -> Error {
     let what = format!("{left} of {tasks} tasks were left by a farm that ended");
@@ -174,10 +185,11 @@ fn left(left: u64, tasks: u64) -> Error {
 }
 
 /// Ends a farm when it goes.
-struct Stop<'a>(&'a Master);
+struct Stop<'a>(&'a Master, &'a Clocks);
 
 impl Drop for Stop<'_> {
     fn drop(&mut self) {
-        self.0.stop();
+        self.0.cut();
+        self.1.over();
     }
 }

@@ -7,6 +7,7 @@ use super::message::{Down, Up, closed};
 use super::pause::{FIRST, Pause};
 use super::remote_endpoint::RemoteEndpoint;
 use super::{DOWN, UP};
+use crate::drive::clocks::Clocks;
 use crate::drive::context::WorkerContext;
 use crate::drive::local_workers::LocalWorkers;
 use crate::drive::{AHEAD, Run};
@@ -29,7 +30,7 @@ pub fn follow(
     let begun = OnceLock::new();
     let how = scope(|scope| {
         // However this ends, also by an error of another rank, the workers end too.
-        let over = Over(&endpoint);
+        let over = Over(&endpoint, &local.clocks);
         let each = || Box::new(&endpoint) as Box<_>;
         let mut threads = Some(local.spawn(scope, &each, run.trace.as_ref(), &begun, work)?);
         let mut interrupted = false;
@@ -40,8 +41,14 @@ pub fn follow(
                 match Down::unpack(&bytes)? {
                     Down::Chunk { worker, range } => endpoint.reply(worker, range),
                     Down::Taken => endpoint.taken(),
-                    Down::Over => endpoint.over(),
-                    Down::Cut => endpoint.cut(),
+                    Down::Over => {
+                        endpoint.over();
+                        local.clocks.over();
+                    }
+                    Down::Cut => {
+                        endpoint.cut();
+                        local.clocks.over();
+                    }
                     Down::Closed(how) => {
                         drop(over);
                         return Ok(how);
@@ -52,6 +59,11 @@ pub fn follow(
             if let Some(ended) = threads.take_if(|threads| threads.are_through()) {
                 ended.join()?;
                 net.send(0, UP, Up::Bye.pack())?;
+            }
+            if threads.is_some() {
+                for (worker, task) in local.clocks.late() {
+                    net.send(0, UP, Up::Late { worker, task }.pack())?;
+                }
             }
             // After `Bye` rank 0 no longer listens to this rank.
             if !interrupted && threads.is_some() && run.stopped() {
@@ -65,10 +77,11 @@ pub fn follow(
 }
 
 /// Ends the wait of all workers when it goes.
-struct Over<'a, 'n>(&'a RemoteEndpoint<'n>);
+struct Over<'a, 'n>(&'a RemoteEndpoint<'n>, &'a Clocks);
 
 impl Drop for Over<'_, '_> {
     fn drop(&mut self) {
         self.0.over();
+        self.1.over();
     }
 }

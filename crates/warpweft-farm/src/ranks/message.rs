@@ -19,6 +19,8 @@ pub enum Up {
     Done { worker: usize, range: Range<u64>, collected: Collected, seconds: f64 },
     /// A worker is gone, for this reason.
     Lost { worker: usize, why: String },
+    /// A worker has run a task for longer than it may.
+    Late { worker: usize, task: u64 },
     /// The rank was interrupted.
     Interrupted,
     /// All of its workers have ended.
@@ -64,6 +66,7 @@ impl Up {
             Self::Lost { worker, why } => (2u8, worker, why).pack(&mut to),
             Self::Interrupted => to.push(3),
             Self::Bye => to.push(4),
+            Self::Late { worker, task } => (5u8, worker, task).pack(&mut to),
         }
         to
     }
@@ -106,6 +109,10 @@ impl Up {
             }
             3 => Self::Interrupted,
             4 => Self::Bye,
+            5 => {
+                let (worker, task) = Packed::unpack(from)?;
+                Self::Late { worker, task }
+            }
             _ => return None,
         })
     }
@@ -225,6 +232,7 @@ mod tests {
             || Up::Request { worker: 3, grain: Grain { of: 32, most: 96 }, took: Some((64, 0.5)) },
             || Up::Request { worker: 0, grain: Grain::ANY, took: None },
             || Up::Lost { worker: 1, why: "the device is gone".into() },
+            || Up::Late { worker: 2, task: 77 },
             || Up::Interrupted,
             || Up::Bye,
         ];

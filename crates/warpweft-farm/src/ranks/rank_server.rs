@@ -70,6 +70,9 @@ impl RankServer<'_> {
                         continue;
                     }
                     Up::Interrupted => Message::Interrupted,
+                    Up::Late { worker, task } => {
+                        Message::Late { worker: self.number(rank, worker)?, task }
+                    }
                     Up::Lost { worker, why } => {
                         Message::Lost { worker: self.number(rank, worker)?, why: lost(rank, why) }
                     }

@@ -150,8 +150,8 @@ impl Endpoint for &RemoteEndpoint<'_> {
             }
             Message::Lost { worker, why } => Up::Lost { worker, why: why.to_string() },
             Message::Interrupted => Up::Interrupted,
-            // The receiving thread has this error.
-            Message::Broken(_) => return false,
+            // The receiving thread has this error, and looks at the clocks.
+            Message::Broken(_) | Message::Late { .. } => return false,
         };
         self.send_up(up)
     }

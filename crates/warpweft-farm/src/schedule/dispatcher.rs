@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::backups::{Backup, Backups};
 use super::scheduler::{Request, Scheduler};
-use crate::schedule::ledger::Ledger;
+use crate::schedule::ledger::{Again, Ledger};
 use crate::schedule::ranges::Ranges;
 use crate::spec::worker::{Grain, Worker, WorkerState};
 use warpweft_core::error::{Error, Result};
@@ -195,8 +195,8 @@ impl Dispatcher {
         self.ledger.wanted(worker, range)
     }
 
-    /// `worker` hands over `range`, of which the tasks `failed`, in order, have no output. How many of them count, since
-    /// no other handed them over before.
+    /// `worker` hands over `range`, of which the tasks `failed`, in order, have no output. How many of them are settled:
+    /// not those that another worker handed over before, nor those that are run again.
     ///
     /// # Errors
     /// Some of it is not out to that worker.
@@ -204,11 +204,13 @@ impl Dispatcher {
         &mut self,
         worker: usize,
         range: Range<u64>,
-        failed: impl Iterator<Item = u64>,
+        failed: impl Iterator<Item = (u64, Again)>,
     ) -> Result<u64> {
+        let free = self.ledger.free().count();
         let settled = self.ledger.settle(worker, range.clone(), failed)?;
         self.backups.settled(worker, &range);
-        if self.impatient || self.ledger.free().count() + self.ledger.out() == 0 {
+        let more = self.ledger.free().count() > free;
+        if more || self.impatient || self.ledger.free().count() + self.ledger.out() == 0 {
             self.renew();
         }
         Ok(settled)

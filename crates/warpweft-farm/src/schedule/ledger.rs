@@ -1,4 +1,4 @@
-//! Which worker has which task: free ⊎ pending ⊎ committed ⊎ failed = all tasks, after every step.
+//! Which worker has which task: free ⊎ pending ⊎ settled = all tasks, after every step.
 //!
 //! A pending task is out to at least one worker, and to two where an idle one got a backup copy: the first result
 //! counts. Pure: no lock, no clock, no worker's code. What would break the sum is an error that names task and worker,
@@ -8,6 +8,15 @@ use std::ops::Range;
 
 use crate::schedule::ranges::Ranges;
 use warpweft_core::error::{Error, Result};
+
+/// Whether a task that failed is to be run again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Again {
+    /// It is free again.
+    Yes,
+    /// It has failed for good.
+    No,
+}
 
 /// The state of every task. A step costs O(log r) for r ranges, but for losses.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,8 +29,9 @@ pub struct Ledger {
     out: Vec<Ranges>,
     /// Pending tasks that were given to a second worker.
     copied: Ranges,
-    committed: Ranges,
-    failed: Ranges,
+    /// Committed or failed: one set, which stays small where every other task fails.
+    settled: Ranges,
+    failed: u64,
 }
 
 impl Ledger {
@@ -37,8 +47,8 @@ impl Ledger {
             pending: Ranges::default(),
             out: vec![Ranges::default(); workers],
             copied: Ranges::default(),
-            committed: done,
-            failed: Ranges::default(),
+            settled: done,
+            failed: 0,
         }
     }
 
@@ -59,21 +69,21 @@ impl Ledger {
         self.pending.count()
     }
 
-    /// Those whose outputs were handed over.
+    /// How many have outputs that were handed over.
     #[cfg(all(test, not(loom)))]
-    pub fn committed(&self) -> &Ranges {
-        &self.committed
+    pub fn committed(&self) -> u64 {
+        self.settled.count() - self.failed
     }
 
-    /// Those that failed.
+    /// How many failed.
     #[cfg(all(test, not(loom)))]
-    pub fn failed(&self) -> &Ranges {
-        &self.failed
+    pub fn failed(&self) -> u64 {
+        self.failed
     }
 
     /// Whether every task is committed or has failed.
     pub fn is_settled(&self) -> bool {
-        self.committed.count() + self.failed.count() == self.tasks
+        self.settled.count() == self.tasks
     }
 
     /// Whether all of `range` is out to `worker`.
@@ -119,8 +129,9 @@ impl Ledger {
         }
     }
 
-    /// out to `worker` → committed, but for the tasks that `failed`, in order, which fail, and for those that another
-    /// worker handed over before. How many were committed or failed.
+    /// out to `worker` → settled, but for those that another worker handed over before. Tasks that `failed`, in order,
+    /// have no output; such as are to be run `again` are free then, or another worker's that has them. How many were
+    /// settled.
     ///
     /// # Errors
     /// Not all of `range` is out to it.
@@ -128,7 +139,7 @@ impl Ledger {
         &mut self,
         worker: usize,
         range: Range<u64>,
-        failed: impl Iterator<Item = u64>,
+        failed: impl Iterator<Item = (u64, Again)>,
     ) -> Result<u64> {
         if !self.out.get_mut(worker).is_some_and(|out| out.remove(range.clone())) {
             let why = "are not out to it";
@@ -138,20 +149,40 @@ impl Ledger {
         let mut failed = failed.peekable();
         let mut settled = 0;
         for part in parts {
-            settled += part.end - part.start;
-            self.copied.take(&part);
             let mut from = part.start;
-            while let Some(task) = failed.next_if(|task| *task < part.end) {
+            while let Some((task, again)) = failed.next_if(|(task, _)| *task < part.end) {
                 // One before the part was handed over by another worker, and stays so.
-                if task >= part.start {
-                    self.failed.insert(task..task + 1);
-                    self.committed.insert(from..task);
-                    from = task + 1;
+                if task < part.start {
+                    continue;
+                }
+                match again {
+                    Again::No => self.failed += 1,
+                    Again::Yes => {
+                        settled += task - from;
+                        self.settled.insert(from..task);
+                        from = task + 1;
+                        self.again(task);
+                    }
                 }
             }
-            self.committed.insert(from..part.end);
+            settled += part.end - from;
+            self.settled.insert(from..part.end);
+            for settled in self.settled.within(&part) {
+                self.copied.take(&settled);
+            }
         }
         Ok(settled)
+    }
+
+    /// A task that is out to nobody but who may have a copy of it is pending there, or else free.
+    fn again(&mut self, task: u64) {
+        let task = task..task + 1;
+        if self.copied.holds(&task) && self.out.iter().any(|out| out.holds(&task)) {
+            self.pending.insert(task);
+        } else {
+            self.copied.take(&task);
+            self.free.insert(task);
+        }
     }
 
     /// All that is out to `worker` and to no other → free. What others have of it is theirs alone: those parts, and
@@ -199,7 +230,7 @@ mod tests {
     /// The sum that never breaks, and who has what is pending.
     fn whole(ledger: &Ledger) -> bool {
         let mut all = Ranges::default();
-        let sets = [&ledger.free, &ledger.pending, &ledger.committed, &ledger.failed];
+        let sets = [&ledger.free, &ledger.pending, &ledger.settled];
         let apart = sets.into_iter().flat_map(Ranges::iter).all(|range| all.insert(range));
         let holders = |task: u64| {
             (0..ledger.out.len()).filter(|&worker| ledger.has(worker, &(task..task + 1))).count()
@@ -220,7 +251,7 @@ mod tests {
         #[test]
         fn every_task_is_in_one_place_after_any_steps(
             tasks in 1u64..30,
-            steps in prop::collection::vec((0u8..5, 0usize..4, 0u64..32, 0u64..8), 0..80),
+            steps in prop::collection::vec((0u8..6, 0usize..4, 0u64..32, 0u64..8), 0..80),
         ) {
             let mut ledger = Ledger::new(tasks, 3, Ranges::default());
             for (step, worker, start, length) in steps {
@@ -230,7 +261,11 @@ mod tests {
                     0 => ledger.give(worker, range.clone()),
                     1 => ledger.copy(worker, range.clone()),
                     2 => ledger.settle(worker, range.clone(), std::iter::empty()).map(drop),
-                    3 => ledger.settle(worker, range.clone(), std::iter::once(start)).map(drop),
+                    3 | 4 => {
+                        let again = [Again::No, Again::Yes][usize::from(step) - 3];
+                        let failed = std::iter::once((start, again));
+                        ledger.settle(worker, range.clone(), failed).map(drop)
+                    }
                     _ => { ledger.lose(worker); Ok(()) }
                 };
                 prop_assert!(whole(&ledger));
@@ -243,13 +278,16 @@ mod tests {
                     Ok(()) => match step {
                         0 => prop_assert!(before.free.holds(&range) && ledger.has(worker, &range)),
                         1 => prop_assert!(before.pending.holds(&range) && ledger.has(worker, &range)),
-                        2 | 3 => {
+                        2..=4 => {
                             prop_assert!(before.has(worker, &range));
                             let moved = before.pending.within(&range).into_iter().flatten().count();
-                            prop_assert_eq!(before.out() - ledger.out(), moved as u64);
-                            let fails = step == 3 && before.pending.holds(&(start..start + 1));
-                            prop_assert_eq!(
-                                ledger.failed.count() - before.failed.count(), u64::from(fails));
+                            let fails = before.pending.holds(&(start..start + 1));
+                            let again = u64::from(step == 4 && fails);
+                            let left = before.out() + before.free().count();
+                            let now = ledger.out() + ledger.free().count();
+                            prop_assert_eq!(left - now, moved as u64 - again);
+                            let failed = u64::from(step == 3 && fails);
+                            prop_assert_eq!(ledger.failed - before.failed, failed);
                         }
                         _ => prop_assert_eq!(ledger.out.get(worker).map_or(0, Ranges::count), 0),
                     },
@@ -271,7 +309,7 @@ mod tests {
             "{refusal}"
         );
         ledger.settle(1, 2..4, none()).unwrap();
-        assert_eq!((ledger.committed().count(), ledger.free().count()), (2, 8));
+        assert_eq!((ledger.committed(), ledger.free().count()), (2, 8));
     }
 
     /// Of a task that two workers have the first result counts, and what one of them loses is still the other's.
@@ -289,7 +327,7 @@ mod tests {
         ledger.copy(2, 9..10).unwrap();
         assert_eq!(ledger.lose(0), [(2, 9..10)]);
         assert_eq!(ledger.free().iter().collect::<Vec<_>>(), [0..5, 7..9]);
-        assert_eq!(ledger.settle(2, 9..10, std::iter::once(9)).unwrap(), 1);
-        assert_eq!((ledger.committed().count(), ledger.failed().count(), ledger.out()), (2, 1, 0));
+        assert_eq!(ledger.settle(2, 9..10, std::iter::once((9, Again::No))).unwrap(), 1);
+        assert_eq!((ledger.committed(), ledger.failed(), ledger.out()), (2, 1, 0));
     }
 }

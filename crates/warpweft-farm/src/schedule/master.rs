@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use crate::schedule::dispatcher::{Dispatcher, Reply};
-use crate::schedule::ledger::Ledger;
+use crate::schedule::ledger::{Again, Ledger};
 use crate::spec::worker::Grain;
 use warpweft_core::cpu::sync::{AtomicBool, AtomicUsize, Condvar, Mutex, Ordering, PoisonError};
 use warpweft_core::error::{Error, Result};
@@ -97,7 +97,8 @@ impl Master {
         self.with(|dispatcher| dispatcher.wanted(worker, range))
     }
 
-    /// `worker` has handed over `range`, of which the tasks `failed`, in order, have no output. How many of them count.
+    /// `worker` has handed over `range`, of which the tasks `failed`, in order, have no output. How many of them are
+    /// settled.
     ///
     /// # Errors
     /// Some of it is not out to that worker.
@@ -105,7 +106,7 @@ impl Master {
         &self,
         worker: usize,
         range: Range<u64>,
-        failed: impl Iterator<Item = u64>,
+        failed: impl Iterator<Item = (u64, Again)>,
     ) -> Result<u64> {
         self.changing(|dispatcher| {
             let settled = dispatcher.settle(worker, range, failed);

@@ -38,12 +38,13 @@ use crate::spec::task::Task;
 pub struct Farm<T> {
     pub(crate) task: T,
     pub(crate) on_failure: OnFailure,
+    pub(crate) retries: u32,
 }
 
 impl<T: Task> Farm<T> {
     /// A farm of `task`.
     pub fn of(task: T) -> Self {
-        Self { task, on_failure: OnFailure::default() }
+        Self { task, on_failure: OnFailure::default(), retries: 0 }
     }
 
     /// What is done about tasks that fail, in place of [`OnFailure::Stop`].
@@ -64,6 +65,30 @@ impl<T: Task> Farm<T> {
     /// ```
     pub fn on_failure(mut self, on_failure: OnFailure) -> Self {
         self.on_failure = on_failure;
+        self
+    }
+
+    /// Runs a task that failed again, so many times at most, before it counts as failed: for failures that pass, such as
+    /// of files on a network. Only tasks that ran are charged: not those of a worker that was lost.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicU32, Ordering};
+    /// use warpweft::farm::on_cores;
+    /// use warpweft::prelude::*;
+    ///
+    /// # fn main() -> warpweft::Result<()> {
+    /// let tries = AtomicU32::new(0);
+    /// let flaky = on_cores(|k: u64| match tries.fetch_add(1, Ordering::Relaxed) {
+    ///     0 => Err("busy".into()),
+    ///     _ => Ok(k),
+    /// });
+    /// let (outputs, _) = Farm::of(flaky).retries(1).run(0..3u64, &Machine::detect()?)?;
+    /// assert_eq!(outputs, [0, 1, 2]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn retries(mut self, retries: u32) -> Self {
+        self.retries = retries;
         self
     }
 

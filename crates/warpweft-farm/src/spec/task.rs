@@ -27,6 +27,12 @@ pub trait Task: Sync {
     /// Whatever keeps this one task from having an output. A panic is a failure too.
     fn on_core(&self, input: Self::Input) -> Result<Self::Output, Failure>;
 
+    /// An input in words, for the list of tasks that failed. `None`: the task's number says it.
+    fn describe(&self, input: &Self::Input) -> Option<String> {
+        let _ = input;
+        None
+    }
+
     /// What runs chunks on one core, in place of [`Task::on_core`] for each of their tasks: where tasks share a
     /// workspace that is worth keeping, or are quicker together. Made on the thread that will run it.
     fn on_core_chunks(&self) -> Option<Box<dyn ChunkExecutor<Self> + '_>> {

@@ -321,13 +321,19 @@ fn users_bring_their_own_schedule() {
         Ok(())
     }));
     let own = || Box::new(FromTheEnd) as Box<dyn Scheduler>;
-    let run =
-        Run { settings: Settings { scheduler: Some(&own) }, threads: Some(1), ..Run::default() };
+    let run = Run {
+        settings: Settings { scheduler: Some(&own), ..Settings::default() },
+        threads: Some(1),
+        ..Run::default()
+    };
     farm.run_into(0..100u64, &machine(), &run, &mut |_, ()| Ok(())).unwrap();
     assert!(order.lock().unwrap().iter().copied().eq((0..100).rev()));
     let own = || Box::new(Twice) as Box<dyn Scheduler>;
-    let run =
-        Run { settings: Settings { scheduler: Some(&own) }, threads: Some(2), ..Run::default() };
+    let run = Run {
+        settings: Settings { scheduler: Some(&own), ..Settings::default() },
+        threads: Some(2),
+        ..Run::default()
+    };
     let refusal = farm.run_into(0..100u64, &machine(), &run, &mut |_, ()| Ok(())).unwrap_err();
     assert!(
         refusal.to_string().contains("tasks 0..2 of 100 can't be given to worker"),

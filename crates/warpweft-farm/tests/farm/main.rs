@@ -3,6 +3,7 @@
 mod cores;
 mod cuda;
 mod dying;
+mod faults;
 mod feel;
 mod ranks;
 mod run_with;

@@ -1,0 +1,148 @@
+//! Tasks that fail for a while, for good, by the hundred thousand, or never end.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use warpweft::cluster::in_process_all;
+use warpweft::farm::{
+    Flush, Journal, LISTED, OnFailure, Policy, Run, Settings, is_cancelled, on_cores,
+};
+use warpweft::prelude::*;
+
+fn machine() -> Machine {
+    Machine::detect().unwrap()
+}
+
+/// Task k fails k mod 4 times.
+#[test]
+fn tasks_are_run_again_as_often_as_they_may_and_no_oftener() {
+    let ran: Vec<AtomicU64> = (0..200).map(|_| AtomicU64::new(0)).collect();
+    let farm = Farm::of(on_cores(|k: u64| {
+        match ran[k as usize].fetch_add(1, Ordering::Relaxed) < k % 4 {
+            true => Err(format!("not yet, {k}").into()),
+            false => Ok(k),
+        }
+    }));
+    let farm = farm.on_failure(OnFailure::Skip).retries(2);
+    let policy = Policy { backups: false, ..Policy::default() };
+    let run = Run { threads: Some(2), policy: Some(policy), ..Run::default() };
+    let (found, outcome) = farm.run_with(0..200u64, &machine(), &run).unwrap();
+    for k in 0..200 {
+        assert_eq!(found[k as usize], (k % 4 < 3).then_some(k));
+        assert_eq!(ran[k as usize].load(Ordering::Relaxed), k % 4 + u64::from(k % 4 < 3));
+    }
+    assert_eq!((outcome.failures, outcome.report.done), (50, 150));
+    let third = &outcome.failed[2];
+    assert_eq!((third.task, third.attempts, third.what.as_str()), (11, 3, "not yet, 11"));
+}
+
+/// Tells its inputs.
+struct Parse;
+impl Task for Parse {
+    type Input = &'static str;
+    type Output = f64;
+    fn on_core(&self, text: &'static str) -> Result<f64, Failure> {
+        Ok(text.parse()?)
+    }
+    fn describe(&self, text: &&'static str) -> Option<String> {
+        Some(format!("the text {text:?}"))
+    }
+}
+
+#[test]
+fn a_poison_input_is_in_the_journals_quarantine_and_the_rest_is_done() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = folder.path().join("kept");
+    let journal = Journal { directory, of: "texts".into(), resume: false, flush: Flush::default() };
+    let run = Run { checkpoint: Some(&journal), threads: Some(2), ..Run::default() };
+    let texts = ["1", "two", "3", "4"].as_slice();
+    let farm = Farm::of(Parse).on_failure(OnFailure::Skip).retries(1);
+    let (found, outcome) = farm.run_with(texts, &machine(), &run).unwrap();
+    assert_eq!(found, [Some(1.0), None, Some(3.0), Some(4.0)]);
+    assert_eq!(outcome.failed[0].input.as_deref(), Some("the text \"two\""));
+    let text = std::fs::read_to_string(journal.directory.join("quarantine")).unwrap();
+    let line: serde_json::Value = serde_json::from_str(text.trim()).unwrap();
+    assert_eq!((&line["task"], &line["attempts"]), (&1.into(), &2.into()));
+    assert_eq!(line["input"], "the text \"two\"");
+    assert_eq!(line["error"], "invalid float literal");
+    // It is tried again by a run that goes on, and by that alone.
+    let journal = Journal { resume: true, ..journal.clone() };
+    let run = Run { checkpoint: Some(&journal), ..run };
+    let outcome = farm.run_with(texts, &machine(), &run).unwrap().1;
+    assert_eq!((outcome.report.first, outcome.failures), (3, 1));
+}
+
+/// Only the first failures by number are listed, however many there are.
+#[test]
+fn very_many_failures_are_counted_and_the_first_are_listed() {
+    let farm = Farm::of(on_cores(|k: u64| match k % 3 {
+        0 => Ok(k),
+        _ => Err("x".repeat(3000).into()),
+    }));
+    let farm = farm.on_failure(OnFailure::Skip);
+    let all = in_process_all(2, Duration::from_secs(60), |net| {
+        let run = Run { threads: Some(1), net: Some(net), ..Run::default() };
+        farm.run_into(0..90_000u64, &machine(), &run, &mut |_, _| Ok(()))
+    });
+    for outcome in all {
+        let outcome = outcome.unwrap();
+        assert_eq!((outcome.failures, outcome.failed.len()), (60_000, LISTED));
+        assert_eq!(outcome.failed[LISTED - 1].task, LISTED as u64 * 3 / 2 - 1);
+        assert!(outcome.failed.iter().all(|failed| failed.what.len() <= 1026));
+    }
+}
+
+/// A task that hangs until it is told that nobody waits: it has failed, its worker is lost, others do the rest.
+#[test]
+fn a_task_that_hangs_fails_within_its_limit() {
+    for ranks in [1, 2] {
+        let told = Mutex::new(Vec::new());
+        let farm = Farm::of(on_cores(|k: u64| {
+            let begin = Instant::now();
+            while k == 5 && begin.elapsed() < Duration::from_secs(20) {
+                if is_cancelled() {
+                    told.lock().unwrap().push(begin.elapsed());
+                    break;
+                }
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            Ok(k)
+        }));
+        let farm = farm.on_failure(OnFailure::Skip);
+        let limit = Duration::from_millis(300);
+        let all = in_process_all(ranks, Duration::from_secs(60), |net| {
+            let policy = Policy { backups: false, ..Policy::default() };
+            let settings = Settings { task_limit: Some(limit), ..Settings::default() };
+            let run = Run { threads: Some(2), policy: Some(policy), settings, ..Run::default() };
+            let run = Run { net: (ranks > 1).then_some(net), ..run };
+            farm.run_into(0..100u64, &machine(), &run, &mut |_, _| Ok(()))
+        });
+        for outcome in all {
+            let outcome = outcome.unwrap();
+            assert_eq!((outcome.report.done, outcome.failures), (99, 1));
+            assert_eq!(outcome.failed[0].task, 5);
+            assert!(outcome.failed[0].what.contains("longer than the limit of 300ms"));
+            assert_eq!(outcome.shares.iter().filter(|share| share.lost.is_some()).count(), 1);
+        }
+        let told = told.into_inner().unwrap();
+        assert!(told.len() == 1 && told[0] >= limit && told[0] < 8 * limit, "{told:?}");
+    }
+}
+
+/// An interrupt is over once the tasks that run are, however many their chunks have left.
+#[test]
+fn an_interrupt_ends_chunks_after_the_task_that_runs() {
+    let farm = Farm::of(on_cores(|k: u64| {
+        std::thread::sleep(Duration::from_millis(20));
+        Ok(k)
+    }));
+    let policy = Policy { chunk: warpweft::farm::ChunkSize::Tasks(500), ..Policy::default() };
+    let begin = Instant::now();
+    let deadline = Some(begin + Duration::from_millis(200));
+    let run = Run { policy: Some(policy), threads: Some(2), deadline, ..Run::default() };
+    let (found, outcome) = farm.run_with(0..100_000u64, &machine(), &run).unwrap();
+    assert!(begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());
+    assert!(outcome.report.interrupted && outcome.report.done > 0);
+    assert_eq!(found.iter().flatten().count() as u64, outcome.report.done);
+}
