@@ -28,6 +28,8 @@ use warpweft_core::tune::{Axis, Budget, Found, Measured, Space, climb, exhaustiv
 
 /// Cells along each axis of the volume on which a candidate must agree with the reference.
 pub const CHECKED: usize = 24;
+/// Cells along y in three dimensions: no tile of fused steps is taller.
+const TALLEST: usize = 132;
 
 /// A search under way.
 pub(super) struct Search<'a> {
@@ -56,6 +58,7 @@ impl<'a> Search<'a> {
             let least = radius[d][0].max(radius[d][1]) + 1;
             // Odd, so that tiles and vectors have remainders.
             let cells = if axes.contains(&d) { planes } else { CHECKED };
+            let cells = if (dims, d) == (3, 1) { cells.max(TALLEST) } else { cells };
             (cells + 2 * d + 1).max(least).min(volume.extents()[d])
         });
         let corner = volume.cut_out(Axes::filled(dims, 0), extents)?;
