@@ -20,8 +20,10 @@ fn rejected(source: &Path) -> Result<String, String> {
 }
 
 /// What a message says, without what changes while neither it nor its source does: lines of the
-/// library and how many types it has, numbers in margins, the compiler's last words.
+/// library and how many types it has, numbers in margins, the compiler's last words, and the path of a trait
+/// of whose name the library's crates have another or not.
 fn essence(message: &str) -> String {
+    let message = &message.replace("std::convert::From", "From");
     let last_words =
         ["error: aborting due to", "For more information", "Some errors have detailed"];
     let mut said = String::new();
