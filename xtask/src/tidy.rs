@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn only_the_command_prints() {
         let text = "//! A.\nfn f() { println!(\"x\"); }\n#[cfg(test)]\nmod tests { fn g() { dbg!(1); } }\n";
-        violations("crates/warpweft-apps/src/heat.rs", text, &[":2: println!"]);
+        violations("crates/warpweft-apps/src/stencils/heat.rs", text, &[":2: println!"]);
         violations("crates/warpweft-cli/src/report.rs", text, &[]);
         violations(
             "crates/warpweft-core/src/report.rs",

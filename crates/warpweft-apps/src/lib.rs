@@ -1,26 +1,15 @@
 //! Applications of Warpweft's patterns, each with a reference solution that shares no code with the library.
 
-pub mod align;
-pub mod apsp;
-pub mod area;
-pub mod edge;
-pub mod fib;
-pub mod heat;
-pub mod himeno;
-pub mod hyperthermia;
-pub mod life;
-pub mod life3d;
-pub mod paths;
 pub mod plain;
-pub mod queens;
-pub mod relaxation;
-pub mod seismic;
 pub mod soup;
-pub mod subsequence;
-pub mod swim;
+mod stencils;
 mod table;
-pub mod tricubic;
-pub mod warping;
+mod tasks;
+mod wavefronts;
+
+pub use stencils::{edge, heat, himeno, hyperthermia, life, life3d, seismic, swim, tricubic};
+pub use tasks::{apsp, fib, paths, queens};
+pub use wavefronts::{align, area, relaxation, subsequence, warping};
 
 /// A limit to six digits, rounded down so that what is named is allowed: what checks it must let pass what
 /// is greater by 1e-12 of it, rounding's share.

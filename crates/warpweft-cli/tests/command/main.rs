@@ -1,28 +1,12 @@
 //! The built command as users meet it: what it says, writes and exits with.
 
-mod align;
-mod apps;
-mod apsp;
-mod bad_input;
-mod caches;
-mod channels;
-mod checkpoint;
-mod files;
 mod gpu;
 mod harness;
-mod info;
-mod interrupt;
-mod lab;
 #[path = "../../../warpweft/tests/launchers/mod.rs"]
 mod launchers;
-mod memory;
-#[cfg(feature = "mpi")]
-mod nodes;
-mod numbers;
-mod ranks;
-mod run;
-mod speech;
-mod wavefronts;
+mod patterns;
+mod runs;
+mod terminal;
 
 use harness::{Ran, bare, cached, command, program, warpweft, warpweft_in};
 

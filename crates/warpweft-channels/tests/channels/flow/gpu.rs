@@ -96,19 +96,19 @@ fn outside(index: u32, words: &Shared<u32>) {
 fn what_goes_wrong_is_an_error_and_the_gpu_lives_on() {
     let Some(device) = device() else { return };
     let mut executor = FlowGpuExecutor::new(&device, FlowGpuPolicy::default()).unwrap();
-    let mut told = |graph: &FlowGraph| executor.run(graph).map(|_| ()).unwrap_err().to_string();
+    let mut error_of = |graph: &FlowGraph| executor.run(graph).map(|_| ()).unwrap_err().to_string();
     let mut graph = FlowGraph::new();
     let [on, next] = [graph.channel("on", 100), graph.channel("next", 100)];
     graph.connect(on, liar(next));
     graph.put(on, [2, 3]);
-    assert!(told(&graph).contains("`liar` emitted more for one item than it declares"));
+    assert!(error_of(&graph).contains("`liar` emitted more for one item than it declares"));
 
     let mut graph = FlowGraph::new();
     let items = graph.channel("items", 100);
     let quotients = graph.channel("quotients", 1);
     graph.connect(items, divide(quotients));
     graph.put(items, (0..9).map(|k| Walker { place: 7, steps: 5u16.saturating_sub(k), tag: 3 }));
-    let error = told(&graph);
+    let error = error_of(&graph);
     assert!(error.contains("`divide` for the item Walker{u64(7), u16(0), u8(3)} at"), "{error}");
     assert!(error.contains("gpu.rs") && error.contains("attempt to divide by zero"), "{error}");
 
@@ -117,10 +117,10 @@ fn what_goes_wrong_is_an_error_and_the_gpu_lives_on() {
     let words = graph.buffer([1u32, 2]);
     graph.connect(items, outside(words));
     graph.put(items, [1, 2]);
-    assert!(told(&graph).contains("index out of bounds of a buffer"));
+    assert!(error_of(&graph).contains("index out of bounds of a buffer"));
 
-    assert!(told(&fib_graph(16, 18, 20).0).contains("`fib` emitted below level 18"));
-    let error = told(&fib_graph(9, 1, 30).0);
+    assert!(error_of(&fib_graph(16, 18, 20).0).contains("`fib` emitted below level 18"));
+    let error = error_of(&fib_graph(9, 1, 30).0);
     assert!(error.contains("no kernel can fire") && error.contains("`calls` holds"), "{error}");
     assert_eq!(fib_failure(&mut executor, 100, 20), None);
 }

@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn what_is_no_number_is_found_with_its_place_in_every_type() {
-        fn told<T: Scalar>() -> [String; 2] {
+        fn refusals<T: Scalar>() -> [String; 2] {
             let mut volume = Volume::<T, 3>::zeroed([2, 3, 4]).unwrap();
             let start = || Volume::from_fn([2, 3, 4], |[z, ..]| T::from_f64(-2.0 * z as f64));
             assert!(
@@ -139,7 +139,9 @@ mod tests {
             let refusal = all_in(Path::new("a.npy"), &volume).unwrap_err().to_string();
             [refusal, overflow(&volume, || Ok(start().into_raw())).unwrap().reason.unwrap()]
         }
-        for [refusal, failure] in [told::<f32>(), told::<f64>(), told::<f16>(), told::<bf16>()] {
+        for [refusal, failure] in
+            [refusals::<f32>(), refusals::<f64>(), refusals::<f16>(), refusals::<bf16>()]
+        {
             assert!(refusal.starts_with("a.npy: cell [1, 0, 2] is NaN; help: "), "{refusal}");
             let expect = "1 NaN and 1 infinite cells in the result, the first, NaN, at [1, 0, 2]";
             assert!(failure.starts_with(expect), "{failure}");

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::launchers::{Launcher, ends_within, launchers, within};
-use super::{Ran, command, warpweft_in};
+use crate::launchers::{Launcher, ends_within, launchers, within};
+use crate::{Ran, command, warpweft_in};
 
 /// Errors must be errors on every rank within this.
 const SOON: Duration = Duration::from_secs(10);

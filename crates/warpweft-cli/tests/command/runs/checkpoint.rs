@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use super::launchers::launchers;
-use super::{Ran, command, warpweft, warpweft_in};
+use crate::launchers::launchers;
+use crate::{Ran, command, warpweft, warpweft_in};
 
 const STEPS: &str = "--steps 400 --checkpoint-every 7 --checkpoint saved";
 

@@ -4,7 +4,7 @@ use warpweft::element::ScalarKind;
 use warpweft::grid::Volume;
 use warpweft::grid::io::npy;
 
-use super::warpweft_in;
+use crate::warpweft_in;
 
 fn json(said: &str) -> serde_json::Value {
     serde_json::from_str(said).unwrap()

@@ -1,6 +1,6 @@
 //! `warpweft run --ranks`: the same answer from several ranks.
 
-use super::warpweft;
+use crate::warpweft;
 
 fn object(line: &str) -> serde_json::Value {
     let ran = warpweft(line);
@@ -75,7 +75,7 @@ fn the_policy_of_a_report_is_one_that_can_be_asked_for() {
 fn every_rank_has_a_lane_on_the_timeline() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let line = "run life --device cpu --size 40 --steps 12 --ranks 3 --depth 2 --trace t.json";
-    super::warpweft_in(directory.path(), line).fine();
+    crate::warpweft_in(directory.path(), line).fine();
     let trace = std::fs::read_to_string(directory.path().join("t.json")).expect("just written");
     let trace: serde_json::Value = serde_json::from_str(&trace).expect("JSON");
     let events = trace["traceEvents"].as_array().expect("a list");

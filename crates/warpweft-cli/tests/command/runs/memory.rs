@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use warpweft::grid::Volume;
 use warpweft::grid::io::npy;
 
-use super::{Ran, cached, command, program, warpweft_in};
+use crate::{Ran, cached, command, program, warpweft_in};
 
 const LARGE: &str = "run heat --device cpu --size 96 --dtype f64";
 

@@ -4,7 +4,7 @@ use std::fs;
 
 use warpweft::grid::io::Claim;
 
-use super::{Ran, warpweft, warpweft_in};
+use crate::{Ran, warpweft, warpweft_in};
 
 #[test]
 fn a_pair_is_aligned_checked_and_reported() {

@@ -1,0 +1,10 @@
+//! One run from its start to its end: reports, ranks, interrupts, checkpoints, caches, memory.
+
+mod caches;
+mod checkpoint;
+mod interrupt;
+mod memory;
+#[cfg(feature = "mpi")]
+mod nodes;
+mod ranks;
+mod run;
