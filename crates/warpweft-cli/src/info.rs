@@ -74,9 +74,11 @@ impl Info {
         }
         match measured {
             Some(measured) => describe_probe(&mut text, &measured, self.probe),
-            None => {
-                line(&mut text, "measured", "nothing yet; --probe does, and so does the first run")
-            }
+            None => line(
+                &mut text,
+                "measured",
+                "nothing yet; --probe measures, and so does the first run",
+            ),
         }
         Ok(text.trim_end().into())
     }

@@ -17,8 +17,8 @@ const MISSING: u8 = 2;
 #[derive(clap::Args)]
 #[command(disable_help_flag = true)]
 #[command(
-    after_help = "`warpweft bench --help`, `warpweft model --help` and `warpweft verify --help` list what each takes.
-They are the work of a second program:
+    after_help = "`warpweft bench --help`, `warpweft model --help` and `warpweft verify --help` list their options.
+They belong to a second program:
   cargo build --release -p warpweft-lab"
 )]
 pub struct Arguments {
@@ -49,7 +49,7 @@ pub fn become_lab(words: &[OsString]) -> ExitCode {
     let Some(program) = found() else {
         let asked = words.iter().find(|word| *word != "help").map(|word| word.to_string_lossy());
         let what = format!(
-            "`warpweft {}` is the work of {PROGRAM}, which is neither next to this program nor on the PATH",
+            "`warpweft {}` needs the program {PROGRAM}, which is neither next to this program nor on the PATH",
             asked.unwrap_or_default()
         );
         if place::speaks() {

@@ -27,22 +27,22 @@ use warpweft_terminal::{interrupt, limits, output, place, progress, shell, world
 #[command(after_help = "Examples:
   warpweft run heat                      a hot spot spreads; checked against the exact solution
   warpweft run life --plot life.png      Conway's Game of Life and a picture of it
-  warpweft info --probe                  what there is to run on, measured
+  warpweft info --probe                  cores, memory and GPUs, with measured limits
 
 Exit status:
-  0    done, and what was checked is right
-  1    a file, a device, memory or a check failed; what could be saved was
-  2    what was asked for can't be: an option, its value, or how they go together
-  130  ended by Ctrl-C
+  0    done, and every check passed
+  1    a file, a device, memory or a check failed; results that could be saved were saved
+  2    the request is impossible: an option, its value, or a combination
+  130  ended by Ctrl-C, SIGTERM or SIGHUP
 
-Asked to end by Ctrl-C, SIGTERM or SIGHUP, `run` finishes its sweep and
-`apsp` its chunks, save what was asked for and end with 130; asked again,
-they end at once, as all other commands do.
+After Ctrl-C, SIGTERM or SIGHUP, `run` finishes its sweep and `apsp` its
+chunks. Both write the requested files and end with 130. A second signal
+ends them at once. All other commands end at the first signal.
 
 Environment:
   WARPWEFT_CACHE  folder of compiled kernels, limits and tuned policies [~/.cache/warpweft]
-  WARPWEFT_NVRTC  NVIDIA's run-time compiler or its folder, where it isn't found by itself
-  WARPWEFT_MPI    path of MPI's library, where the launcher's isn't found by itself")]
+  WARPWEFT_NVRTC  the NVRTC library or its folder, if it isn't found automatically
+  WARPWEFT_MPI    path of the MPI library, if it isn't found automatically")]
 struct Cli {
     #[command(subcommand)]
     command: Command,

@@ -84,7 +84,7 @@ enum App {
     #[command(after_help = "Example:
   warpweft tune seismic --size 400 --device gpu --budget 60")]
     Seismic(Seismic<Game>),
-    /// Tune shortest paths on GPUs: lanes, and threads of a block.
+    /// Tune shortest paths on GPUs: the number of lanes and of threads per block.
     #[command(after_help = "Example:
   warpweft tune apsp random:1049088")]
     Apsp(crate::apsp::Tune),
@@ -111,7 +111,7 @@ struct Heat {
 struct Game {
     #[command(flatten)]
     grid: Grid,
-    /// Seconds that the search may take, about.
+    /// Approximate limit on the time of the search, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = seconds)]
     budget: u64,
     /// Print one JSON object.
@@ -138,7 +138,7 @@ impl Tune {
             App::Seismic(seismic) => seismic.execute(),
             App::Laplace(_) => Err(Error::spec(
                 "no policies of laplace to search: its tiles follow from the size and the device",
-                "use `warpweft run laplace`, whose report says which they are",
+                "use `warpweft run laplace`; its report says which tiles it used",
             )),
         };
         match text {
@@ -260,7 +260,7 @@ impl Game {
         let end = if tuned.complete { "the search ended" } else { "the budget was spent" };
         let kept = match tuned.kept {
             true => "kept for runs of this size and these boundaries on this machine",
-            false => "not kept: later runs don't know it, but can be given it with --policy",
+            false => "not kept: later runs use it only if you give it with --policy",
         };
         format!(
             "{app}: {}cells/s, {:.2} times the {}cells/s of the untuned policy\n  \

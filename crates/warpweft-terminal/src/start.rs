@@ -44,8 +44,8 @@ pub fn first_only(only_tells: bool) -> bool {
     }
     if let (Some(place), false) = (place::place(), only_tells) {
         output::note(&format!(
-            "this is the work of one process, the first of the {}; those that share theirs are `run` \
-             (but for laplace), `align`, `dtw`, `apsp` and `bench ranks`",
+            "this is the work of one process, the first of the {}; the subcommands that share their work are `run` \
+             (except laplace), `align`, `dtw`, `apsp` and `bench ranks`",
             place.ranks
         ));
     }

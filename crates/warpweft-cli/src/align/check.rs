@@ -72,7 +72,7 @@ impl Tally {
         let check = Check::made(reference, self.error, 0.0);
         match (self.checked, self.skipped) {
             (_, 0) => check,
-            (0, _) => check.of("what the paths found are worth, not that none are better"),
+            (0, _) => check.of("the scores of the paths found, not that no path is better"),
             (checked, _) => check.of(format!("{checked} of {pairs} pairs")),
         }
     }

@@ -51,22 +51,23 @@ impl From<Traceback> for Way {
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
-    after_help = "The best alignment, local by Smith and Waterman or global by Needleman and Wunsch: its \
-score, its first and last letter in either sequence (counted from 1; of equal scores the smallest query \
-end, then target end), its identity (equal letters over columns), its gaps and its CIGAR. I is a letter \
-of the query against nothing, D one of the target; of equal paths, seen from the end, a pair is \
-preferred to D and D to I. --score-only leaves out all but score and end.
+    after_help = "Finds the best alignment, local (Smith and Waterman) or global (Needleman and Wunsch). Prints its \
+score, its first and last letter in either sequence (counted from 1), its identity (equal letters over \
+columns), its gaps and its CIGAR. If several ends have the best score, the one with the smallest query end is \
+taken, then the one with the smallest target end. In a CIGAR, I is a letter of the query opposite a gap, D one \
+of the target. If several paths are best, they are compared from the end: a pair is preferred to D, and D to \
+I. --score-only prints only the score and the end.
 
---traceback directions records two bits a cell, four with an affine gap, in one pass; linear-space takes \
-memory for the sum of the lengths only and about two passes; auto is directions where they fit and are \
-known to be faster. All find the same path.
+--traceback directions records two bits per cell, four with an affine gap, in one pass. linear-space needs \
+memory only for the sum of the lengths, and about two passes. auto takes directions if they fit and are known \
+to be faster. Both find the same path.
 
---output takes the ending .paf (cg:Z: and AS:i:) or .sam (soft clips, SEQ with N for every \
-ambiguous letter, NM:i:, AS:i:). In SAM a query's \
-line of the best score is its primary one, of equal ones that of the first target, and the others are \
-secondary, without SEQ; a query that nothing aligns with has an unmapped line, in PAF none.
---checkpoint saves a long run's state about eight times a pair; killed, it goes on with --resume, which \
-refuses a folder that holds no state, or another run's.
+--output takes names that end in .paf (cg:Z: and AS:i:) or .sam (soft clips, SEQ with N for every \
+ambiguous letter, NM:i:, AS:i:). In SAM the line with a query's best score is primary (the first target's, if \
+several scores are equal); the other lines are secondary, without SEQ. A query without an alignment has an \
+unmapped line in SAM and none in PAF.
+--checkpoint saves the state of a long run about eight times per pair. A killed run continues with --resume, \
+which refuses a folder without a state or with that of another run.
 
 A gap of k letters scores gap-open + gap-extend * (k - 1), as in parasail; 5 and -5 mean the same for \
 --gap, --gap-open and --gap-extend. With equal numbers, or --gap alone, the gap is linear.
@@ -101,17 +102,17 @@ pub struct Align {
     /// Score of each further letter of a gap [default: that of --gap].
     #[arg(long, value_name = "N", allow_negative_numbers = true, requires = "gap_open")]
     gap_extend: Option<i32>,
-    /// Align any part of the query with any part of the target; the default.
+    /// Align any part of the query with any part of the target [default].
     #[arg(long, conflicts_with = "global")]
     local: bool,
-    /// Align both sequences whole.
+    /// Align both sequences from end to end.
     #[arg(long)]
     global: bool,
     /// Align the first sequence of one file with the first of the other, the second with the second,
     /// and so on.
     #[arg(long)]
     batch: bool,
-    /// Compute the score and the end only, which is faster: many pairs at once.
+    /// Compute only the score and the end. This is faster: many pairs are computed at once.
     #[arg(long, conflicts_with_all = ["eqx", "output", "plot", "checkpoint"])]
     score_only: bool,
     /// The method that finds the path; the report names the one that was used.
@@ -135,7 +136,7 @@ pub struct Align {
     /// Where to run: cpu, gpu, gpu:N, gpu:N,M,.., gpus, or auto for as many GPUs as make it faster.
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     device: Target,
-    /// Threads on the CPU [default: one a core].
+    /// Threads on the CPU [default: one per core].
     #[arg(long, value_name = "N", value_parser = threads)]
     threads: Option<NonZero<usize>>,
     /// Print one JSON object instead of the report.
@@ -234,7 +235,7 @@ impl Align {
     /// Refuses options that several ranks don't support.
     fn over_ranks(&self, ranks: usize) -> Result<()> {
         let refuse = |what: &str, hint: &str| {
-            Err(Error::spec(format!("{what} in one of {ranks} processes"), hint))
+            Err(Error::spec(format!("{what} with {ranks} processes"), hint))
         };
         if self.checkpoint.is_some() {
             return refuse("--checkpoint", "leave it out, or start one process");
@@ -330,7 +331,7 @@ impl Align {
         }
         if queries.len() != targets.len() {
             let counts = format!("{} queries for {} targets", queries.len(), targets.len());
-            return Err(Error::spec(counts, "give as many of either, or leave out --batch"));
+            return Err(Error::spec(counts, "give the same number of both, or leave out --batch"));
         }
         Ok(queries.iter().zip(targets).collect())
     }

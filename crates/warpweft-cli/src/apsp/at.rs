@@ -43,12 +43,12 @@ impl At {
                 let what = format!("--form dial on --device {device}");
                 return Err(Error::spec(
                     what,
-                    "it is the cores' form: take another, or name the cpu",
+                    "dial runs on cores: choose another form, or --device cpu",
                 ));
             }
             FormChoice::Batched | FormChoice::Planes if !on_gpus => {
-                let what = "forms for GPUs, and none is to be used";
-                return Err(Error::spec(what, "leave --form out, or name a GPU by --device"));
+                let what = "--form batched or planes without a GPU";
+                return Err(Error::spec(what, "leave --form out, or choose a GPU with --device"));
             }
             FormChoice::Auto => Form::Auto,
             FormChoice::Dial => Form::Dial,

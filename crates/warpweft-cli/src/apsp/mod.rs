@@ -57,9 +57,9 @@ enum ScheduleChoice {
 /// What happens if a source fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum FailureChoice {
-    /// No further source starts; what is done is saved.
+    /// Start no further source, and save what is done.
     Stop,
-    /// The other sources are still computed.
+    /// Compute the other sources.
     Skip,
 }
 
@@ -67,15 +67,15 @@ enum FailureChoice {
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
-    after_help = "GRAPH is a file, - for standard input, or random:VERTICES[,DEGREE[,WEIGHT[,SEED]]]: so many \
-predecessors for every vertex (7), weights from 1 to WEIGHT (10). Files are DIMACS (.gr) or Matrix Market \
-(.mtx), whose vertices count from 1, or lines `from to weight` with vertices from 0; plain or gzip. Weights are \
-whole numbers, 0 or more; edges lead one way, but for those of symmetric matrices.
+    after_help = "GRAPH is a file, - for standard input, or random:VERTICES[,DEGREE[,WEIGHT[,SEED]]]. In a \
+random graph every vertex has DEGREE (7) predecessors, and weights are 1 to WEIGHT (10). Files are DIMACS (.gr) or \
+Matrix Market (.mtx), whose vertices count from 1, or lines `from to weight` with vertices from 0; plain or gzip. \
+Weights are whole numbers, 0 or more. Edges are directed, except in symmetric matrices.
 
-For each source it tells how many vertices a path leads to, itself among them, and the largest and the sum \
-of their distances. A core takes Dial's buckets, or a radix heap where weights are above 4096; a GPU takes 2048 \
-sources at once where weights are 1 to 255 and no distances are asked for, else up to 128. In --distances \
-4294967295 means that no path leads there.
+For each source the result is the number of vertices that a path leads to, including the source, and the largest \
+and the sum of their distances. A core uses Dial's buckets, or a radix heap if weights exceed 4096. A GPU computes \
+2048 sources at once if weights are 1 to 255 and --distances is not given, otherwise up to 128. In --distances, \
+4294967295 means that no path leads to the vertex.
 
 Examples:
   warpweft apsp random:20000 --sources 0..1000
@@ -110,10 +110,10 @@ pub struct Apsp {
     /// else 2].
     #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     lanes: Option<usize>,
-    /// Threads on the CPU [default: one a core].
+    /// Threads on the CPU [default: one per core].
     #[arg(long, value_name = "N", value_parser = threads)]
     threads: Option<NonZero<usize>>,
-    /// What to do if a source fails, e.g. by a distance beyond 32 bits; the status is 1 either way.
+    /// What to do if a source fails, e.g. by a distance beyond 32 bits; the exit status is 1 in both cases.
     #[arg(long, value_name = "WHAT", value_enum, default_value = "stop")]
     on_failure: FailureChoice,
     /// Record finished sources in this folder, so that a failed run can be resumed.
@@ -122,13 +122,14 @@ pub struct Apsp {
     /// Continue from the journal.
     #[arg(long, requires = "journal")]
     resume: bool,
-    /// Seconds between two flushes of the journal to disk, 0 for every chunk: what a power failure may lose.
+    /// Seconds between two flushes of the journal to disk, 0 for one after every chunk. A power failure may lose this
+    /// much work.
     #[arg(long, value_name = "S", requires = "journal", default_value = "1", value_parser = number::<f64>)]
     flush: f64,
     /// Compare this many sources, spread over all, with Dijkstra's algorithm.
     #[arg(long, value_name = "N", default_value = "3", value_parser = whole::<u64>)]
     check: u64,
-    /// Measure one source, print who would get how many and how long the run would take.
+    /// Measure one source; print how many sources each worker would get and how long the run would take.
     #[arg(long)]
     plan: bool,
     #[command(flatten)]
@@ -404,7 +405,7 @@ impl Apsp {
                 return Err(Error::file(
                     journal.unwrap_or(Path::new("the journal")),
                     format!("holds {} distances of source number {k}, of {width}", row.len()),
-                    "begin anew in an empty folder",
+                    "start again in an empty folder",
                 ));
             }
             reaches[k] = Some(reach);

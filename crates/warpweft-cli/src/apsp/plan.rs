@@ -102,9 +102,9 @@ pub fn plan(
     }
     let workers = kinds(&played.shares);
     Ok(say(&format!(
-        "plan for {}{}: nothing was run but a few, to measure\n  \
+        "plan for {}{}: only a few sources were run, to measure them\n  \
            device   {}\n  \
-           source   {}; all are taken to be alike\n  \
+           source   {}; all are assumed to take as long\n  \
            workers  {workers}\n  \
            chunks   {}, of {least} to {}\n  \
            time     about {}, {:.2} % of it idle",
@@ -132,6 +132,6 @@ fn measured(graph: &Graph, first: u32) -> Result<f64> {
     };
     run().and_then(|_| run()).map_err(|why| {
         let name = graph.names().start + u64::from(first);
-        Error::spec(format!("source {name}: {why}"), "take other weights")
+        Error::spec(format!("source {name}: {why}"), "use other weights")
     })
 }

@@ -73,7 +73,7 @@ impl SourceChoice {
             Self::List(list) => numbers(&names, list.iter().copied()),
             Self::Random(wanted) if *wanted > count => Err(Error::spec(
                 format!("{wanted} random sources of a graph of {count} vertices"),
-                "ask for as many as there are at most",
+                "give at most the number of vertices",
             )),
             Self::Random(wanted) => {
                 // Floyd's sampling: every subset is equally likely (Bentley, CACM 30, 1987).
@@ -126,7 +126,7 @@ fn numbers(names: &Range<u64>, sources: impl Iterator<Item = u64>) -> Result<Vec
                     names.start,
                     names.end - 1
                 ),
-                "name sources that it has",
+                "name sources in this range",
             ));
         }
         all.push((source - names.start) as u32);

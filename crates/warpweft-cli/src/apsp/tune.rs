@@ -71,7 +71,7 @@ impl Tune {
     fn tune(&self) -> Result<(String, Option<String>)> {
         let at = At::of(self.device, self.form, None)?;
         if at.threads > 0 || at.machine.gpus.is_empty() {
-            let hint = "name gpu, gpu:N or gpus: what is tuned are the lanes of GPUs";
+            let hint = "name gpu, gpu:N or gpus: only the lanes of GPUs are tuned";
             return Err(Error::spec(format!("tuning on --device {}", self.device), hint));
         }
         let graph = self.graph.graph()?;
@@ -128,7 +128,7 @@ impl Tune {
         let end = if *complete { "the search ended" } else { "the budget was spent" };
         let kept = match kept {
             true => "kept for such graphs on such GPUs",
-            false => "not kept: later runs don't know it",
+            false => "not kept: later runs do not use it",
         };
         let lanes = policy.lanes;
         text + &format!("  {} tried until {end}; {lanes} lanes are {kept}", trials.len())

@@ -61,7 +61,7 @@ fn kind_of(text: &str) -> Result<Boundary, String> {
             )),
         },
         (name, Some(_)) if kind_of(name).is_ok() => {
-            Err(format!("{name} takes no value; dirichlet:VALUE holds what lies beyond at one"))
+            Err(format!("{name} takes no value; dirichlet:VALUE holds cells outside at a value"))
         }
         (place, Some(kind)) if place_of(place).is_ok() && kind_of(kind).is_ok() => {
             Err(format!("no boundary '{text}'; write {place}={kind}"))

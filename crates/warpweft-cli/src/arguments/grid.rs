@@ -22,7 +22,7 @@ pub struct Grid {
     /// the cores and a GPU together where that is faster; auto for the first GPU if there is one.
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     pub device: Target,
-    /// Threads on the CPU [default: one a core].
+    /// Threads on the CPU [default: one per core].
     #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<NonZero<usize>>,
 }

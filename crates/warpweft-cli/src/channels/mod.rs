@@ -25,8 +25,8 @@ use crate::world;
     subcommand_required = true,
     arg_required_else_help = true,
     after_help = "Examples:
-  warpweft channels fib 40               331,160,281 calls, two spawned by each
-  warpweft channels queens 13            as many as there are free squares
+  warpweft channels fib 40               331,160,281 calls; each spawns two
+  warpweft channels queens 13            each call spawns one call per free square
   warpweft channels fib 35 --threads 1 --json"
 )]
 pub struct Channels {
@@ -36,7 +36,7 @@ pub struct Channels {
 
 #[derive(Subcommand)]
 enum App {
-    /// A Fibonacci number, with one call for each smaller number.
+    /// A Fibonacci number by recursion: fib(n) spawns fib(n - 1) and fib(n - 2).
     Fib(Fib),
     /// The number of solutions of the n-queens problem.
     Queens(Queens),
@@ -44,7 +44,7 @@ enum App {
 
 #[derive(clap::Args)]
 #[command(
-    after_help = "Checked against doubling, and the number of calls against 2 fib(N + 1) - 1.
+    after_help = "The result is compared with that of doubling, the number of calls with 2 fib(N + 1) - 1.
 
 Examples:
   warpweft channels fib 40
@@ -58,11 +58,13 @@ struct Fib {
 }
 
 #[derive(clap::Args)]
-#[command(after_help = "Checked against the list of solutions for up to 18 columns (OEIS A000170).
+#[command(
+    after_help = "For up to 18 columns the result is compared with a list of solutions (OEIS A000170).
 
 Examples:
   warpweft channels queens 13
-  warpweft channels queens 12 --json")]
+  warpweft channels queens 12 --json"
+)]
 struct Queens {
     /// Columns and rows of the board, 1 to 32.
     n: u32,
@@ -76,7 +78,7 @@ struct Options {
     /// Where to run: cpu, gpu, gpu:N, or auto.
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     device: Target,
-    /// Threads on the CPU [default: one a core].
+    /// Threads on the CPU [default: one per core].
     #[arg(long, value_name = "N", value_parser = threads)]
     threads: Option<NonZero<usize>>,
     /// Largest depth of the recursion [default: that of the problem].

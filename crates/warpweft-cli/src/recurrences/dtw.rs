@@ -28,9 +28,10 @@ const CHECKED_CELLS: u64 = 20_000_000;
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
-    after_help = "The distance is the sum of |a - b| along the best path from both beginnings to both ends, not \
-the root of a sum of squares as in some libraries. --path saves the pairs of indices along it, first to \
-last, of equal paths one that, seen from the end, prefers both series to go on to B alone, and that to A.
+    after_help = "The distance is the sum of |a - b| along the best path from the start to the end of both series; \
+some libraries take the root of a sum of squares instead. --path saves the pairs of indices along the path, \
+first to last. If several paths are best, they are compared from the end: a step in both series is preferred \
+to a step in B alone, and that to a step in A alone.
 
 Examples:
   warpweft dtw a.npy b.npy
@@ -40,9 +41,9 @@ Examples:
 pub struct Dtw {
     /// The first series: .npy of one axis, float32 or float64.
     a: PathBuf,
-    /// The second one, of the same scalar.
+    /// The second series, of the same type.
     b: PathBuf,
-    /// Only paths whose indices differ by at most this much (Sakoe and Chiba's band).
+    /// Allow only paths whose indices differ by at most this much (Sakoe and Chiba's band).
     #[arg(long, value_name = "N")]
     band: Option<usize>,
     /// Save the best path: .npy of int64 with two columns, the indices in both series.

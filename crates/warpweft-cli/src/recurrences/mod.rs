@@ -31,7 +31,7 @@ pub struct Options {
     /// Where to run: cpu, gpu, gpu:N, gpu:N,M,.., gpus, or auto for as many GPUs as make it faster.
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     device: Target,
-    /// Threads on the CPU [default: one a core].
+    /// Threads on the CPU [default: one per core].
     #[arg(long, value_name = "N", value_parser = threads)]
     threads: Option<NonZero<usize>>,
     /// Print one JSON object instead of the report.

@@ -22,9 +22,9 @@ use crate::run::outcome::Outcome;
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
-    after_help = "Entry [i, j] of the result sums the pixels of rows 0 to i and columns 0 to j; unlike OpenCV's \
-it has no row and column of zeros in front. Greys of eight bits (.png, or .npy of uint8) sum to \
-int32, those of more than 8.4 million pixels to int64; float32 and float64 sum to float64.
+    after_help = "Entry [i, j] of the result sums the pixels of rows 0 to i and columns 0 to j. Unlike OpenCV's \
+table, it does not begin with a row and a column of zeros. Sums of 8-bit greys (.png, or .npy of uint8) are \
+int32, or int64 for more than 8.4 million pixels. Sums of float32 and float64 are float64.
 
 Examples:
   warpweft sat photo.png --output sums.npy

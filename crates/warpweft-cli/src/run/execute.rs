@@ -58,7 +58,7 @@ impl Spread {
             return Err(Error::spec(
                 format!("--ranks {asked} for {there} processes"),
                 format!(
-                    "use {there} or a multiple of it, or leave --ranks out: one a GPU, at least one a process"
+                    "use {there} or a multiple of it, or leave --ranks out: one per GPU, at least one per process"
                 ),
             ));
         }
@@ -121,7 +121,7 @@ fn agree(option: &str, asked: Option<usize>, policy: usize) -> Result<()> {
 fn parts_of(dims: usize, grid: &[usize]) -> Result<Axes<usize>> {
     let shown = as_size(grid);
     if grid.contains(&0) {
-        let hint = "leave 1 subdomain along axes that are not to be cut";
+        let hint = "leave 1 subdomain along axes that are not partitioned";
         return Err(Error::spec(format!("ranks on a grid of {shown}"), hint));
     }
     Axes::from_slice(grid).filter(|grid| grid.rank() == dims).ok_or_else(|| {

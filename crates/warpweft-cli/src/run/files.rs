@@ -311,7 +311,7 @@ pub fn read(path: &Path, dims: usize, kind: ScalarKind, grey: fn(u8) -> f64) -> 
         _ => {
             let picture = png::read(path)?;
             if picture.rank() != dims {
-                let what = format!("a picture can't start {dims} dimensions");
+                let what = format!("a picture can't be the initial state of {dims} dimensions");
                 return Err(Error::file(path, what, "give a .npy file"));
             }
             let mut volume = RawVolume::zeroed(cell_of(kind), picture.extents())?;

@@ -101,7 +101,7 @@ impl<'a> Prepared<'a> {
         let host = Host::ready(options)?;
         if let Some(better) = fast_axis_last(&extents) {
             note(&format!(
-                "cells of the last axis lie side by side and are computed together: {} is faster than {}",
+                "the cells of the last axis are contiguous in memory and vectorised: {} is faster than {}",
                 as_size(&better),
                 as_size(&extents)
             ));
@@ -201,7 +201,7 @@ impl<'a> Prepared<'a> {
             check = Check::none("interrupted");
         }
         if let Some(part) = check.part.as_mut().filter(|_| self.options.resume) {
-            *part += ", made anew (the resumed state is not compared)";
+            *part += ", computed again from the start (the resumed state is not compared)";
         }
         drop(waiting);
         lead(None)?;

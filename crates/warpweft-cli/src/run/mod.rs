@@ -32,15 +32,15 @@ enum App {
     Heat(heat::Heat),
     /// Conway's Game of Life.
     Life(life::Flat),
-    /// Life in three dimensions: five neighbours of 26 give birth, two to seven keep alive.
+    /// Life in three dimensions: a cell is born with five live neighbours of 26 and survives with two to seven.
     Life3d(life::Deep),
     /// An image rebuilt from its edges.
     #[command(mut_arg("steps", |arg| by_default(arg, edge::STEPS)))]
     Edge(edge::Edge<Options>),
-    /// Temperatures of heated tissue: nine coefficients a cell.
+    /// Temperatures of heated tissue: nine coefficients per cell.
     #[command(mut_arg("steps", |arg| by_default(arg, hyperthermia::STEPS)))]
     Hyperthermia(hyperthermia::Hyperthermia<Options>),
-    /// The Himeno benchmark: Poisson's equation with twelve coefficients a cell.
+    /// The Himeno benchmark: Poisson's equation with twelve coefficients per cell.
     #[command(mut_arg("steps", |arg| by_default(arg, himeno::STEPS)))]
     Himeno(himeno::Himeno<Options>),
     /// Shallow water on a torus, as in the SPEC benchmark.

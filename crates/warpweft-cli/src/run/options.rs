@@ -17,15 +17,15 @@ pub struct Options {
     #[arg(long, value_name = "N", value_parser = whole::<u64>)]
     pub steps: Option<u64>,
     /// Number of ranks. Each has a subdomain of the volume, and its own cores or, with --device gpus, a GPU.
-    /// With several processes, a multiple of their number [default: 1; under mpirun one a GPU, at least one a
-    /// process].
+    /// With several processes, a multiple of their number [default: 1; under mpirun one per GPU, at least one
+    /// per process].
     #[arg(long, value_name = "N", value_parser = at_least_one::<NonZero<usize>>)]
     pub ranks: Option<NonZero<usize>>,
-    /// Number of subdomains along each axis, slowest first, one a rank [default: the partition that cuts the
-    /// fewest dependences].
+    /// Number of subdomains along each axis, slowest first, one per rank [default: the partition that cuts
+    /// the fewest dependences].
     #[arg(long, value_name = "NxNxN")]
     pub rank_grid: Option<Size>,
-    /// Steps between two halo exchanges of several ranks [default: searched while running].
+    /// Steps between two halo exchanges of several ranks [default: found by a search during the run].
     #[arg(long, value_name = "R", value_parser = at_least_one::<NonZero<usize>>)]
     pub depth: Option<NonZero<usize>>,
     /// Save the state in this folder at intervals, so that a failed run can be resumed.
@@ -35,14 +35,15 @@ pub struct Options {
     #[arg(long, value_name = "N", requires = "checkpoint", default_value = "1000",
           value_parser = at_least_one::<NonZero<u64>>)]
     pub checkpoint_every: NonZero<u64>,
-    /// Continue from the newest checkpoint; --steps counts the steps done before too.
+    /// Continue from the newest checkpoint; --steps includes the steps done before.
     #[arg(long, requires = "checkpoint")]
     pub resume: bool,
-    /// The tunables, as --json prints them, including ranks [default: tuned, else by rule].
+    /// The tunables, as --json prints them, including ranks [default: the tuned policy, else one from a model].
     #[arg(long, value_name = "JSON")]
     pub policy: Option<PolicyChoice>,
     /// Initial state from a file: .npy, or .png for two dimensions (greys from 0 to 1 for heat, alive above
-    /// 127 for life, 0 to 255 otherwise). If cells have several fields, it replaces the one that is shown.
+    /// 127 for life, 0 to 255 otherwise). If cells have several fields, it replaces the field that files and plots
+    /// show.
     #[arg(long, value_name = "FILE")]
     pub input: Option<PathBuf>,
     /// Save the result: .npy, .vti (ParaView) or .png (the middle plane; for heat, life and edge in the greys

@@ -46,8 +46,8 @@ pub fn need_room(outputs: &Outputs, cell: CellType, cells: usize) -> Result<()> 
             let (needed, room) = (scaled(*needed as f64), scaled(room as f64));
             return Err(Error::file(
                 path,
-                format!("needs {needed}B of which its disk has {room}B"),
-                "make room, or name a folder of a disk that has it",
+                format!("needs {needed}B, but its disk has only {room}B free"),
+                "free some space, or choose a folder on another disk",
             ));
         }
     }

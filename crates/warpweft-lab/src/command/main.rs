@@ -23,8 +23,8 @@ use warpweft_terminal::{arguments_of, first_only, output, shell};
 #[command(bin_name = "warpweft")]
 #[command(after_help = "Examples:
   warpweft verify                        every executor against the reference, bit for bit
-  warpweft bench stencil                 rates, beside those of other systems that are installed
-  warpweft model stencil --nodes 1,64    a cluster that is not there")]
+  warpweft bench stencil                 rates, next to those of other systems that are installed
+  warpweft model stencil --nodes 1,64    simulates a cluster")]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -37,7 +37,7 @@ enum Command {
     /// Measure rates, next to those of other systems that are installed.
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Bench(bench::Bench),
-    /// Predict and simulate runs on machines that are not there.
+    /// Predict and simulate runs on machines that you do not have.
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Model(Box<model::Model>),
     /// Print a completion script of warpweft-lab for a shell.

@@ -33,9 +33,9 @@ const FLOATS: [Float; 4] = [Float::F32, Float::F64, Float::F16, Float::Bf16];
     mut_arg("dtype", |arg| by_default(arg, "what --input holds, else f32"))
 )]
 #[command(
-    after_help = "The start is a hot spot of cosines and sines that fit the faces, so that the exact solution \
-is known: other --boundary, other start. It lies on the value that dirichlet faces hold. To begin with \
-the same cells whatever the faces, give --input or --seed.
+    after_help = "The initial state is a hot spot of cosines and sines that fit the boundaries, so that the exact \
+solution is known. It depends on --boundary; the value of Dirichlet faces is added to it. For the same initial \
+cells with any boundaries, give --input or --seed.
 
 Examples:
   warpweft run heat --plot
@@ -159,7 +159,7 @@ impl Case<'_> {
         }
         if error <= allowed && allowed >= largest {
             return Ok(Check::none(format!(
-                "its cells' rounding may amount to {allowed:.2e} by then, and the {solution} to {largest:.2e}: take \
+                "rounding errors may reach {allowed:.2e} by then, and the {solution} only {largest:.2e}: use \
                  --dtype f32 or fewer steps"
             )));
         }

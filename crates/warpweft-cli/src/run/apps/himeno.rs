@@ -21,7 +21,7 @@ pub struct Himeno<C: AppCommand> {
     /// The benchmark's size: XS, S, M, L or XL.
     #[arg(long, value_name = "NAME", default_value = "S", conflicts_with = "size")]
     class: String,
-    /// What cells hold [default: what --input of a run holds, else f32].
+    /// Type of the numbers in a cell [default: that of --input, else f32].
     #[arg(long)]
     dtype: Option<Precision>,
     #[command(flatten)]

@@ -22,7 +22,7 @@ pub const STEPS: u64 = 500;
   warpweft run hyperthermia --size 256 --steps 2000 --device gpu --output body.vti
   warpweft run hyperthermia --dtype f64")]
 pub struct Hyperthermia<C: AppCommand> {
-    /// What cells hold [default: what --input of a run holds, else f32].
+    /// Type of the numbers in a cell [default: that of --input, else f32].
     #[arg(long)]
     dtype: Option<Precision>,
     #[command(flatten)]

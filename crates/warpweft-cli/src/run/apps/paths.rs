@@ -23,34 +23,33 @@ const CHECKED: u64 = 100_000;
 
 /// A path tracer: rays that meet one material wait in its channel.
 #[derive(clap::Args)]
-#[command(
-    after_help = "The light of some pixels is checked against a plain loop over their rays, to the bit.
+#[command(after_help = "Some pixels are compared bit for bit with a plain loop over their rays.
 
 Examples:
   warpweft run paths --samples 64 --plot paths.png
   warpweft run paths --size 1080x1920 --samples 512 --device gpu --plot
-  warpweft run paths --furnace            energy is conserved: the mean is 1"
-)]
+  warpweft run paths --furnace            tests that energy is conserved: the mean is 1")]
 pub struct Paths {
     /// Rows and columns of pixels.
     #[arg(long, value_name = "N|HxW", default_value = "270x480")]
     size: Size,
-    /// Rays of a pixel.
+    /// Rays per pixel.
     #[arg(long, value_name = "N", default_value = "16")]
     samples: u32,
-    /// Surfaces that a ray meets at most.
+    /// Largest number of surfaces that a ray meets.
     #[arg(long, value_name = "N", default_value = "24")]
     bounces: u32,
-    /// Items that a channel holds.
+    /// Capacity of a channel in items.
     #[arg(long, value_name = "N", default_value = "65536")]
     capacity: usize,
-    /// All light is 1 and nothing takes any: the picture is 1 where no ray is given up.
+    /// Test of energy conservation: all light is 1 and no surface absorbs any, so every pixel is 1 unless one of its
+    /// rays is given up.
     #[arg(long)]
     furnace: bool,
     /// Where to run: cpu, gpu, gpu:N, or auto.
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     device: Target,
-    /// Threads on the CPU [default: one a core].
+    /// Threads on the CPU [default: one per core].
     #[arg(long, value_name = "N", value_parser = threads)]
     threads: Option<NonZero<usize>>,
     /// Write the picture [default file: paths.png].

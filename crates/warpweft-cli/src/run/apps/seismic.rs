@@ -30,13 +30,13 @@ pub struct Seismic<C: AppCommand> {
     /// Density, kg/m³.
     #[arg(long, default_value_t = 2_700.0)]
     rho: f64,
-    /// Between cells, m.
+    /// Distance between cells, m.
     #[arg(long, default_value_t = 10.0)]
     cell: f64,
     /// Fraction of the largest stable time step.
     #[arg(long, default_value_t = 0.8)]
     courant: f64,
-    /// What cells hold [default: what --input of a run holds, else f32].
+    /// Type of the numbers in a cell [default: that of --input, else f32].
     #[arg(long)]
     dtype: Option<Precision>,
     #[command(flatten)]

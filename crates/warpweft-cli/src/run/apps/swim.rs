@@ -19,7 +19,7 @@ pub const STEPS: u64 = 500;
   warpweft run swim --size 256 --steps 99       the sum of |u| is then 6518.6598565
   warpweft run swim --size 4096 --device gpu --plot")]
 pub struct Swim<C: AppCommand> {
-    /// What cells hold [default: what --input of a run holds, else f64].
+    /// Type of the numbers in a cell [default: that of --input, else f64].
     #[arg(long)]
     dtype: Option<Precision>,
     #[command(flatten)]

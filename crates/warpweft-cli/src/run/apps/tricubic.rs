@@ -20,7 +20,7 @@ pub const STEPS: u64 = 60;
   warpweft run tricubic --plot
   warpweft run tricubic --size 256 --steps 300 --device gpu --output dye.vti")]
 pub struct Tricubic<C: AppCommand> {
-    /// What cells hold [default: what --input of a run holds, else f32].
+    /// Type of the numbers in a cell [default: that of --input, else f32].
     #[arg(long)]
     dtype: Option<Precision>,
     #[command(flatten)]

@@ -168,7 +168,7 @@ enum Most {
 fn first_of(steps: u64, done: u64, why: Most) -> String {
     let first = if steps == 1 { "first".into() } else { format!("first {steps}") };
     let why = match why {
-        Most::Time => ", for which there was the time",
+        Most::Time => ", as many as time allows",
         Most::Told => ", after which rounding may hide what is wrong",
         Most::Both => "",
     };

@@ -48,8 +48,8 @@ pub fn overflow<V: Borrow<RawVolume>>(
         format!(", after a start with {value} at {:?}", place(result.extents(), at))
     });
     Some(Check::failed(format!(
-        "{nan} NaN and {infinite} infinite cells{of} in the result, the first, {value}, at {:?}: on the way there was \
-         more than {} holds, or a division by zero{from}; {}",
+        "{nan} NaN and {infinite} infinite cells{of} in the result, the first, {value}, at {:?}: there was \
+         a value larger than {} holds, or a division by zero{from}; {}",
         place(result.extents(), at),
         kind.name(),
         hint(kind),

@@ -112,7 +112,7 @@ fn a_gpu_finds_what_the_cores_do() {
     }
     warpweft("apsp random:9,3,300 --device gpu --form planes")
         .fails(2, &["planes for weights from"]);
-    warpweft("apsp random:9 --device gpu --form dial").fails(2, &["it is the cores' form"]);
+    warpweft("apsp random:9 --device gpu --form dial").fails(2, &["dial runs on cores"]);
     let line = "apsp random:9 --device gpu --form planes --distances rows.npy";
     warpweft_in(folder.path(), line).fails(2, &["planes, which keep none"]);
 }
@@ -201,7 +201,7 @@ fn what_can_t_be_is_refused_with_a_hint() {
         ("apsp random:9 --device tpu", "no device 'tpu'"),
         ("apsp random:9 --lanes 0", "0 lanes of a GPU; give 1 to 8"),
         ("apsp random:9 --lanes 9", "9 lanes of a GPU"),
-        ("apsp random:9 --device cpu --form planes", "forms for GPUs, and none is to be used"),
+        ("apsp random:9 --device cpu --form planes", "--form batched or planes without a GPU"),
         ("apsp random:9 --form heap", "possible values: auto, dial, batched, planes"),
         ("apsp random:9 --on-failure retry", "possible values: stop, skip"),
         ("apsp random:9 --output a.txt", "end it in .csv or .npy"),

@@ -163,7 +163,7 @@ fn a_result_that_was_not_checked_is_said_to_be() {
         assert!(said.contains(reason) && !said.contains("passed"), "{said}");
     }
     let said = warpweft_in(folder.path(), "align a.fa a.fa --device cpu").fine();
-    assert!(said.contains("passed, but only for what the paths found are worth"), "{said}");
+    assert!(said.contains("passed, but only for the scores of the paths found"), "{said}");
 }
 
 #[test]

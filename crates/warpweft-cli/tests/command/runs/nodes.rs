@@ -155,7 +155,7 @@ fn an_alignment_over_ranks_is_that_of_one() {
         let refused = "align a.fa b.fa --device cpu --checkpoint saved";
         let refused = ran(RUN, &mut mpirun(launcher, here.path(), &[(2, refused)]));
         assert_ne!(refused.status, Some(0));
-        assert!(refused.err.contains("--checkpoint in one of 2 processes"), "{}", refused.err);
+        assert!(refused.err.contains("--checkpoint with 2 processes"), "{}", refused.err);
     });
 }
 

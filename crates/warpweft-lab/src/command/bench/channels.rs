@@ -249,7 +249,7 @@ fn checked(peer: Peer, expect: u64, program: &Path) -> Result<Peer> {
         Some(value) => format!("{} {} gave {value} instead of {expect}", peer.app, peer.n),
         None => format!("{} {} told no `value`", peer.app, peer.n),
     };
-    Err(Error::file(program, what, "build the peer anew; its figure counts for nothing"))
+    Err(Error::file(program, what, "build the other program again; its figure is wrong"))
 }
 
 /// Whether cargo is there and builds the crate.

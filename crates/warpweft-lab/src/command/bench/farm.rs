@@ -25,7 +25,7 @@ pub struct Farms {
     /// Divide vertices and sources by this, for a quick run.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     shrink: u32,
-    /// Only on so many GPUs, and not on the cores [default: on one, on all, and on the cores].
+    /// Run only on this number of GPUs, and not on the cores [default: on one GPU, on all, and on the cores].
     #[arg(long, value_name = "N", value_parser = at_least_one::<NonZero<usize>>)]
     gpus: Option<NonZero<usize>>,
     #[command(flatten)]
@@ -141,8 +141,8 @@ impl Farms {
         let mut counts = vec![1, machine.gpus.len()];
         if let Some(gpus) = self.gpus.map(NonZero::get) {
             if gpus > machine.gpus.len() {
-                let what = format!("--gpus {gpus}, and there are {}", machine.gpus.len());
-                return Err(Error::spec(what, "name as many as there are"));
+                let what = format!("--gpus {gpus}, but there are {}", machine.gpus.len());
+                return Err(Error::spec(what, "give at most this number"));
             }
             counts = vec![gpus];
         }

@@ -26,43 +26,43 @@ pub struct Bench {
 
 #[derive(Subcommand)]
 enum Pattern {
-    /// Heat conduction on the cores (256^3) and on the first GPU (768^3, 16384^2), one step a
-    /// pass over memory on the GPU.
+    /// Heat conduction on the cores (256^3) and on the first GPU (768^3, 16384^2), on the GPU one step
+    /// per pass over memory.
     #[command(after_help = "Examples:
   warpweft bench stencil
-  warpweft bench stencil --save             also into bench/results/
+  warpweft bench stencil --save             also writes bench/results/
   warpweft bench stencil --only cpu --repeats 9 --json")]
     Stencil(stencil::Stencils),
-    /// Stencils of every kind on the first GPU: what runs untuned, what tuning finds, and the best of each
+    /// Stencils of every kind on the first GPU: the untuned rate, the tuned rate, and the best rate of each
     /// kernel.
     #[command(after_help = "Examples:
   warpweft-lab bench kernels --save
   warpweft-lab bench kernels --only star5-f32,life --budget 20")]
     Kernels(kernels::Kernels),
-    /// Alignment and warping by register strips at sizes that others publish, and PeerWave's five
-    /// methods on its six applications.
+    /// Alignment and time warping at sizes that others publish, and PeerWave's five methods on its six
+    /// applications.
     #[command(after_help = "Examples:
   warpweft bench wavefront --only gpu --save
   warpweft bench wavefront --shrink 8 --repeats 3")]
     Wavefront(wavefront::Wavefronts),
-    /// Heat conduction over the GPUs of this machine: strong scaling from 128^3 to 1024^3 and weak
-    /// scaling at 1024^3 a GPU, over the best of one GPU and over the same kernel there.
+    /// Heat conduction on the GPUs of this machine: strong scaling from 128^3 to 1024^3 and weak scaling
+    /// at 1024^3 per GPU, against the best kernel and against the same kernel on one GPU.
     #[command(after_help = "Examples:
   warpweft bench multi --save
   warpweft bench multi --budget 60")]
     Multi(multi::Several),
-    /// Every stencil application on all GPUs of this machine over one GPU, the tuning counted.
+    /// Every stencil application on all GPUs of this machine against one GPU, tuning time included.
     #[command(after_help = "Examples:
   warpweft bench apps --save
   warpweft bench apps --budget 4 --only heat8-3d,life --sizes 2x16384,3x512")]
     Apps(apps::Apps),
-    /// Heat conduction by ranks of MPI with a GPU each, next to one process with all of them.
+    /// Heat conduction on MPI ranks with a GPU each, next to one process with all GPUs.
     #[command(after_help = "Examples:
   mpirun -n 4 warpweft bench ranks --save
   mpirun -n 2 warpweft bench ranks --sizes 256")]
     Ranks(ranks::Ranked),
-    /// Shortest paths from many sources of a random graph of 1,049,088 vertices, by every form: on one GPU and
-    /// on all of them next to what their memory allows, and on the cores.
+    /// Shortest paths from many sources of a random graph of 1,049,088 vertices, with every algorithm (form): on
+    /// one GPU and on all of them, next to the limit of their memory bandwidth, and on the cores.
     #[command(after_help = "Examples:
   warpweft bench farm --save
   warpweft bench farm --shrink 16 --repeats 1")]
@@ -88,13 +88,13 @@ const PEERS: &str = "bench/peers";
 /// What every bench can be told.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Measurements of each case; the median counts.
+    /// Measurements of each case; the result is the median.
     #[arg(long, value_name = "N", default_value_t = REPEATS, value_parser = clap::value_parser!(u32).range(1..))]
     repeats: u32,
-    /// Folder with the peers' programs; nothing is run when it is not there.
+    /// Folder with the programs of other systems; if it does not exist, none is run.
     #[arg(long, value_name = "DIR", default_value = PEERS)]
     peers: PathBuf,
-    /// Keep the results as a file in bench/results.
+    /// Write the results to a file in bench/results.
     #[arg(long)]
     save: bool,
     /// Print one JSON object.

@@ -1,4 +1,4 @@
-//! Other systems doing the same work: programs that print one JSON object a line.
+//! Other systems doing the same work: programs that print one JSON object per line.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -134,7 +134,7 @@ pub fn run<P: DeserializeOwned>(command: &mut Command, program: &Path) -> Result
     let output = match command.stderr(Stdio::piped()).output() {
         Ok(output) => output,
         Err(error) if error.kind() == ErrorKind::NotFound => return no(error.to_string()),
-        Err(error) => return Err(Error::file(program, error, "see that it can be run")),
+        Err(error) => return Err(Error::file(program, error, "check that it can be run")),
     };
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
@@ -149,7 +149,7 @@ fn read<P: DeserializeOwned>(path: &Path, text: &str) -> Result<Vec<P>> {
         .map(|line| {
             serde_json::from_str(line).map_err(|error| {
                 let what = format!("printed '{line}': {error}");
-                Error::file(path, what, "print one JSON object a line")
+                Error::file(path, what, "print one JSON object per line")
             })
         })
         .collect()

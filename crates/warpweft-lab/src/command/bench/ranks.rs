@@ -28,7 +28,7 @@ pub struct Ranked {
     /// Cells along each side of every GPU's cube.
     #[arg(long, value_name = "CELLS", value_delimiter = ',', default_values_t = [512, 1024])]
     sizes: Vec<usize>,
-    /// Seconds that the search for the best policy of a size on one GPU, which every rank takes, may take, about.
+    /// Approximate limit, in seconds, on the search for the best policy of a size on one GPU; every rank uses that policy.
     #[arg(long, value_name = "SECONDS", default_value_t = BUDGET, value_parser = seconds)]
     budget: u64,
     #[command(flatten)]
@@ -110,7 +110,7 @@ impl Ranked {
         let Some(net) = world::net().filter(|net| net.ranks() <= machine.gpus.len()) else {
             return Err(Error::spec(
                 format!("`bench ranks` on {} GPUs", machine.gpus.len()),
-                "start it by `mpirun -n N`, for 2 ranks or more and at most one a GPU",
+                "start it with `mpirun -n N`, with 2 ranks or more and at most one per GPU",
             ));
         };
         let messages = messages(net, &machine.gpus[net.rank()].device()?)?;

@@ -32,11 +32,11 @@ use warpweft_terminal::output::{fail, note, say};
 /// Searches for the depth of ghost zones.
 #[derive(clap::Args)]
 pub struct Tuners {
-    /// Simulate only, though there be GPUs.
+    /// Only simulate, even if there are GPUs.
     #[arg(long)]
     simulate: bool,
-    /// Measure heat conduction at a few depths only, on the GPUs or, where there are not two, by ranks
-    /// on the cores, and write the runs into FILE for `warpweft model stencil --measured`.
+    /// Only measure heat conduction at a few depths, on the GPUs or, if there are fewer than two, by
+    /// ranks on the cores, and write the runs to FILE for `warpweft model stencil --measured`.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["simulate", "save", "json"])]
     samples: Option<PathBuf>,
     #[command(flatten)]

@@ -33,7 +33,7 @@ use warpweft_terminal::output::{fail, note, say, scaled};
 /// Wavefronts at several sizes.
 #[derive(clap::Args)]
 pub struct Wavefronts {
-    /// Only some of it; may be repeated.
+    /// Run only this part of the benchmark; may be repeated.
     #[arg(long, value_enum)]
     only: Vec<Part>,
     /// Divide every extent by this, for a quick run.
@@ -224,7 +224,7 @@ impl Wavefronts {
                     let name = name.map_or(String::new(), |value| value.get_name().to_string());
                     let there = together.len();
                     return Err(Error::spec(
-                        format!("--only {name} takes {needed} GPUs, {there} can be used"),
+                        format!("--only {name} needs {needed} GPUs, but only {there} can be used"),
                         "see `warpweft info`",
                     ));
                 }

@@ -102,7 +102,7 @@ fn kernel(runs: &[Run]) -> Result<Kernel> {
         None => Ok(first),
         Some(other) => Err(Error::spec(
             format!("runs of two kernels, {first:?} and {:?}", other.kernel),
-            "fit each to runs of its own, from a file of their own",
+            "write the runs of each kernel to a file of their own",
         )),
     }
 }
@@ -113,7 +113,7 @@ fn sample<const D: usize>(work: &Workload<D>, run: &Run) -> Result<(Sample<Trace
         numbers.try_into().map_err(|_| {
             Error::spec(
                 format!("a run with {} axes of {}, which has {D}", numbers.len(), work.name),
-                "give one number an axis",
+                "give one number per axis",
             )
         })
     };

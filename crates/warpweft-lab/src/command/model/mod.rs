@@ -32,7 +32,7 @@ enum What {
     Stencil(Box<stencil::Arguments>),
     /// Compare searches for the depth of ghost zones on simulated machines.
     Searches(searches::Arguments),
-    /// Predict PeerWave's tile widths and idle times, and measure them where there is a GPU.
+    /// Predict PeerWave's tile widths and idle times, and measure them if there is a GPU.
     Wavefront(wavefront::Arguments),
 }
 

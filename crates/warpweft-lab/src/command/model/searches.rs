@@ -42,10 +42,10 @@ pub struct Arguments {
     /// The machine: x79, p67-nat or p67-nf with two GTX 590, or h200 with four H200.
     #[arg(long, default_value = "x79", value_parser = ["x79", "p67-nat", "p67-nf", "h200"])]
     machine: String,
-    /// GPUs to use, of four.
+    /// Number of GPUs to use, of four.
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u8).range(2..=4))]
     gpus: u8,
-    /// Time of computing a cell, as a multiple of the GPU's: PARTANS' synthetic kernels.
+    /// Time to compute a cell, as a multiple of the GPU's, as in the synthetic kernels of the PARTANS paper.
     #[arg(long, default_value_t = 1.0)]
     granularity: f64,
     /// Factor by which the model-guided search's prior overrates the network and underrates the GPU.

@@ -44,20 +44,20 @@ const JITTER: f64 = 0.02;
 /// What to predict.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  warpweft model stencil --app heat --nodes 1,8,64,512         weak scaling, 256³ cells a GPU
+  warpweft model stencil --app heat --nodes 1,8,64,512         weak scaling, 256³ cells per GPU
   warpweft model stencil --scaling strong --size 1024 --plot strong.svg
-  warpweft model stencil --machine p67-nf --nodes 1,32,1024    four GTX 590 a node, behind their PCIe tree
+  warpweft model stencil --machine p67-nf --nodes 1,32,1024    nodes of four GPUs (GTX 590) behind a PCIe tree
   warpweft model stencil --device cpu+gpu --machine x79 --nodes 1,64    with the cores, by B2R's equations
   warpweft model stencil --measured samples.json               fit to measured runs
 
-Nodes are alike, each with one port into a network without a bottleneck (--gpus or --machine, --port-latency,
+All nodes are equal; each has one port into a network without a bottleneck (--gpus or --machine, --port-latency,
 --port-bandwidth, --rate, --launch, --cpu-rate, --cpu-launch); other clusters can't be described yet.
 
 A file for --measured is a list of runs of one application, as `warpweft bench tuner --samples FILE` writes it:
   [{\"extents\": [512, 512, 512], \"grid\": [4, 1, 1], \"depth\": 2, \"seconds\": 8.1e-5}, ...]
-with the extents of the whole volume, subdomains along each axis and seconds a step; \"periodic\": false where
-the first subdomain and the last are no neighbours, and \"kernel\": \"whole\" or \"shrinking\" (one fixed cost a halo exchange) where
-it is not \"shrinking_launches\", as on GPUs.")]
+with the extents of the whole volume, the subdomains along each axis and the seconds per step. Add \"periodic\": false
+if the first and the last subdomain are no neighbours. \"kernel\" is \"shrinking_launches\" by default, as on GPUs; the others
+are \"whole\" and \"shrinking\" (one fixed cost per halo exchange).")]
 pub struct Arguments {
     /// The application.
     #[arg(long, default_value = "heat", value_parser = workload::NAMES)]
@@ -74,17 +74,17 @@ pub struct Arguments {
     /// GPUs of a node, linked to one another [default: 4].
     #[arg(long)]
     gpus: Option<usize>,
-    /// A machine of PARTANS' with two dual GTX 590: x79, p67-nat or p67-nf. With --nodes, each is one;
-    /// without, one by itself: which of its GPUs to use is chosen, and `--size` is in all.
+    /// A machine of the PARTANS paper with two dual GTX 590: x79, p67-nat or p67-nf. With --nodes, each node is such a
+    /// machine. Without, there is one machine: the best of its GPUs are chosen, and `--size` is the whole volume.
     #[arg(long, value_parser = ["x79", "p67-nat", "p67-nf"], conflicts_with_all = ["gpus", "gpu"])]
     machine: Option<String>,
-    /// What computes: the GPUs, the cores of each node, or both, balanced (predicted, not simulated).
+    /// The devices that compute: GPUs, the cores of each node, or both, balanced (predicted, not simulated).
     #[arg(long, value_enum, default_value = "gpu")]
     device: Devices,
     /// The GPU [default: h200].
     #[arg(long, value_enum)]
     gpu: Option<Gpu>,
-    /// Cells along the axes: of one subdomain (weak) or of the volume (strong) [default: 256x256x256, or 2048x2048 of
+    /// Cells along the axes: of one subdomain (weak) or of the volume (strong) [default: 256x256x256, or 2048x2048 for
     /// applications in two dimensions].
     #[arg(long)]
     size: Option<Size>,
@@ -94,7 +94,7 @@ pub struct Arguments {
     /// Steps between halo exchanges (R) [default: the model's choice].
     #[arg(long)]
     depth: Option<usize>,
-    /// Exchange halos before anything of the next steps is computed, instead of computing boundaries first.
+    /// Finish the halo exchange before the next steps begin, instead of computing boundaries first.
     #[arg(long)]
     no_overlap: bool,
     /// Latency of a node's network port, in µs at each end [default: 1].
@@ -109,11 +109,11 @@ pub struct Arguments {
     /// Cells a second of a node's cores, in units of 1e9 [default: what its memory allows].
     #[arg(long)]
     cpu_rate: Option<f64>,
-    /// Microseconds that a launch of a GPU takes in addition to its cells [default: 3.9 of an H200, measured; 5 of a GTX 590,
-    /// assumed].
+    /// Microseconds that a kernel launch takes in addition to its cells [default: 3.9 for an H200, measured; 5 for a GTX
+    /// 590, assumed].
     #[arg(long)]
     launch: Option<f64>,
-    /// Microseconds a step that a node's cores take to meet [default: 2, assumed].
+    /// Microseconds per step for the barrier of a node's cores [default: 2, assumed].
     #[arg(long)]
     cpu_launch: Option<f64>,
     /// Noise of every duration: standard deviation of its logarithm [default: 0.02].

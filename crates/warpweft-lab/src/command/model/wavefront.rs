@@ -15,8 +15,8 @@ use crate::waves::{App, Bench};
 /// What to predict.
 #[derive(clap::Args)]
 #[command(
-    after_help = "With a GPU, the cost of a front (d) and of a tile in addition to its fronts (tau_s) are
-measured on a corner of the domain at two widths; without one, give them.
+    after_help = "If there is a GPU, the cost of a front (d) and of a tile in addition to its fronts (tau_s) are
+measured on a corner of the table at two tile widths. If there is none, give both.
 
 Examples:
   warpweft model wavefront                          the six applications of PeerWave
@@ -33,19 +33,19 @@ pub struct Arguments {
     /// Rows of a tile.
     #[arg(long, default_value_t = 128)]
     height: u32,
-    /// The corner that is measured: one part in so many of the rows, and of the columns.
+    /// The measured corner of the table: its rows and columns are this fraction of all, 1/N.
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=64), conflicts_with = "front")]
     corner: u32,
-    /// d: nanoseconds a front, instead of a measurement.
+    /// d: nanoseconds per front, instead of a measurement.
     #[arg(long, value_name = "NS", requires = "sync")]
     front: Option<f64>,
-    /// tau_s: nanoseconds a tile in addition to its fronts.
+    /// tau_s: nanoseconds per tile in addition to its fronts.
     #[arg(long, value_name = "NS", requires = "front")]
     sync: Option<f64>,
-    /// P: SMs, where none are measured.
+    /// P: the number of SMs, if no GPU is measured.
     #[arg(long, default_value_t = 132, value_parser = clap::value_parser!(u32).range(2..))]
     sms: u32,
-    /// Draw the times over the widths into this SVG file; one application.
+    /// Draw the times over the tile widths into this SVG file; only for one application (--app).
     #[arg(long, value_name = "FILE", requires = "app")]
     plot: Option<PathBuf>,
     /// Print one JSON object.

@@ -35,21 +35,21 @@ const SOME: [Keep; 3] = [Keep::Best, Keep::Matrix, Keep::Sum];
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   warpweft verify                   a minute's sample, on the cores and on every GPU
-  warpweft verify --seed 7          the order of seed 7, to have the same cases again
+  warpweft verify --seed 7          the cases in the order of seed 7, to repeat a run
   warpweft verify --all wavefront   every case of one pattern")]
 pub struct Verify {
-    /// One pattern only.
+    /// Check only this pattern.
     pattern: Option<Pattern>,
     /// Run every case, however long it takes.
     #[arg(long, conflicts_with_all = ["seconds", "seed"])]
     all: bool,
-    /// Time to run cases for.
+    /// Seconds for which cases are run.
     #[arg(long, default_value_t = 60.0, value_parser = seconds)]
     seconds: f64,
-    /// Order of the cases; another one every time if it is not given.
+    /// Seed of the order of the cases [default: another one in every run].
     #[arg(long)]
     seed: Option<u64>,
-    /// Name every case, not only those that failed or were skipped.
+    /// Print the name of every case, not only of those that failed or were skipped.
     #[arg(long)]
     verbose: bool,
 }

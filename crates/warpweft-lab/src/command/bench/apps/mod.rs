@@ -29,7 +29,7 @@ use warpweft_terminal::output::{fail, note, say, scaled};
 /// Every application over several GPUs.
 #[derive(clap::Args)]
 pub struct Apps {
-    /// Seconds that the search for the best policies of a case may take, about.
+    /// Approximate limit on the search for the best policies of a case, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = BUDGET, value_parser = seconds)]
     budget: u64,
     /// Divide every extent by this, for a quick run.

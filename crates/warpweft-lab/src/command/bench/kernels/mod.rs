@@ -22,7 +22,7 @@ use warpweft_terminal::output::{fail, note, say, scaled};
 /// Stencils of every kind on the first GPU.
 #[derive(clap::Args)]
 pub struct Kernels {
-    /// Seconds that the search for the best policy of a case may take, about.
+    /// Approximate limit on the search for the best policy of a case, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = BUDGET, value_parser = seconds)]
     budget: u64,
     /// Divide every extent by this, for a quick run.

@@ -30,15 +30,15 @@ use warpweft_terminal::output::{fail, note, say};
 /// Heat conduction over several GPUs.
 #[derive(clap::Args)]
 pub struct Several {
-    /// Seconds that the search for the best policies of a case may take, about; three times as many
-    /// for large volumes.
+    /// Approximate limit on the search for the best policies of a case, in seconds; three times as
+    /// much for large volumes.
     #[arg(long, value_name = "SECONDS", default_value_t = BUDGET, value_parser = seconds)]
     budget: u64,
     /// Divide every extent by this, for a quick run.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=16))]
     shrink: u32,
     /// Measure strong scaling of these cases only, as dimensions x cells, e.g. 3x128,2x4096; weak scaling
-    /// too where 3x1024 is one of them.
+    /// too if 3x1024 is one of them.
     #[arg(long, value_name = "DxN[,DxN..]", value_delimiter = ',', value_parser = case)]
     only: Vec<(usize, usize)>,
     /// List every candidate that ran.
@@ -160,7 +160,7 @@ pub fn all_gpus(bench: &str, machine: &Machine) -> Result<GpuList> {
         return Err(Error::Device {
             stage: bench.into(),
             device: "this machine".into(),
-            what: format!("{} GPUs, of which scaling needs two", all.len()),
+            what: format!("{} usable GPUs; scaling needs two", all.len()),
             hint: "run `warpweft bench stencil` for one, or see `warpweft info`".into(),
         });
     }

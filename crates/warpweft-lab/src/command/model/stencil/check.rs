@@ -19,7 +19,7 @@ impl Arguments {
         let (gpus, most) = (self.gpus(), MOST.checked_div(self.gpus()).unwrap_or(0));
         if most == 0 {
             let hint = format!("use 1 to {MOST}");
-            return Err(Error::spec(format!("{} a node", counted(gpus as u64, "GPU")), hint));
+            return Err(Error::spec(format!("{} per node", counted(gpus as u64, "GPU")), hint));
         }
         if let Some(nodes) = self.nodes().iter().find(|&n| !(1..=most).contains(n)) {
             return Err(Error::spec(
