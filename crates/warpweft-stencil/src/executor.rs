@@ -5,7 +5,9 @@ use std::time::Instant;
 use super::exchange::{BoundarySplit, Cells, Endpoint, Route, Routes, decline, single};
 use super::plan::{Region, Sweep};
 use crate::plan::halo::Margin;
+use crate::spec::Spec;
 use crate::spec::points::{add_to, value_of};
+use crate::spec::reduction::{Reduce, Reduction};
 use crate::spec::residual::Residual;
 use crate::spec::total::Total;
 use warpweft_core::cluster::{Tag, Transport};
@@ -41,6 +43,33 @@ pub trait SweepExecutor {
     /// As [`SweepExecutor::residual`].
     #[doc(hidden)]
     fn changes(&mut self, kind: Residual, region: &Region) -> Result<Total>;
+
+    /// What the present values of field `fields[0]` of all cells come to, or for a dot product their products with
+    /// those of `fields[1]`, after everything swept so far.
+    ///
+    /// # Errors
+    /// As [`SweepExecutor::read`].
+    #[doc(hidden)]
+    fn reduce(&mut self, what: Reduce, fields: [usize; 2], region: &Region) -> Result<Reduction> {
+        let mut bytes = [Vec::new(), Vec::new()];
+        for (field, to) in fields.into_iter().zip(&mut bytes) {
+            self.read(&[(field, *region)], to)?;
+        }
+        let kinds = fields.map(|field| self.cell().kind(field));
+        let mut reduction = Reduction::default();
+        reduction.take_bytes(what, kinds, [&bytes[0], &bytes[1]]);
+        Ok(reduction)
+    }
+
+    /// Computes by the stages of `stencil` from now on, over the same cells with the same boundaries; whether that can
+    /// be. If not, nothing has changed.
+    ///
+    /// # Errors
+    /// As making an executor.
+    #[doc(hidden)]
+    fn adopt(&mut self, _stencil: &Spec) -> Result<bool> {
+        Ok(false)
+    }
 
     /// Waits until everything swept so far is done.
     ///

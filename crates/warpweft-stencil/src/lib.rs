@@ -44,9 +44,11 @@ pub use policy::{CpuPolicy, CudaKernel, CudaPolicy, Policy};
 #[doc(hidden)]
 pub use reference::{agreement, run_reference};
 pub use reference::{reference, reference_with_probes};
+pub use run::session::{Advance, Session};
 pub use run::{Run, Settings, StencilPattern};
 pub use spec::boundary::{Boundaries, Boundary, Face, Ghost, Source};
 pub use spec::functions::BoundaryFunction;
+pub use spec::place::{Knows, Place};
 pub use spec::points::{PointSource, Probe};
 pub use spec::residual::{Residual, Until};
 pub use spec::stage::{RawTap, Stage, StageList, Stages};

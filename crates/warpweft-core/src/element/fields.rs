@@ -3,7 +3,7 @@
 use super::{Bounds, CellPtr, DeviceType, Scalar, ScalarKind, ScalarNear, Unit};
 
 /// The largest number of fields of one cell.
-pub const MAX_FIELDS: usize = 16;
+pub const MAX_FIELDS: usize = 32;
 
 /// One field of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! `#[stencil]`: an element function of a neighbourhood, as `warpweft::stencil::StencilElement`.
 
 mod inputs;
+mod places;
 mod shape;
 mod specialise;
 
@@ -23,11 +24,11 @@ use crate::parse::signature::no_lifetimes;
 use crate::parse::unroll::unroll;
 
 /// The most fields of a cell; the library's `MAX_FIELDS`.
-const MAX_FIELDS: usize = 16;
+const MAX_FIELDS: usize = 32;
 
 pub fn expand(mut function: ItemFn) -> syn::Result<TokenStream> {
     no_lifetimes(&function.sig.generics)?;
-    let shape = shape(&function)?;
+    let shape = shape(&mut function.sig)?;
     attributes::check(|found| {
         found.visit_signature(&function.sig);
         found.visit_block(&function.block);
@@ -56,6 +57,7 @@ fn translated(
     let mut lower = Lower::new(&signature.ident, &signature.generics, inputs);
     let name = mark(lower.hole(quote!(__name.to_string())));
     let Members { data, checks, copies } = members(&mut lower, &name, &shape.rest);
+    let told = places::declarations(&mut lower, shape);
     let (shadow, mut block) = lower.body(body, shape.next.is_none())?;
     block.statements.splice(0..0, copies);
     let returns = match shape.next {
@@ -63,7 +65,7 @@ fn translated(
         Some(_) => Returns::Nothing,
     };
     let text = format!(
-        "struct {name} {{\n{data}  template<class Now, class Next> WW_FN void operator()(const Now& now, Next& next) const {{\n{}  }}\n}};\n{checks}",
+        "struct {name} {{\n{data}  template<class Now, class Next> WW_FN void operator()(const Now& now, Next& next) const {{\n{told}{}  }}\n}};\n{checks}",
         Cuda::body(&block, returns, 2),
     );
     Ok(Translation::new(lower, shadow, &text))
@@ -104,7 +106,8 @@ fn unchecked(
 ) -> TokenStream {
     let hidden = Ident::new("__near", Span::mixed_site());
     let body = specialise(body, shape, &hidden, inputs);
-    let (near, next, rest) = (unchecked_type(shape), next_parameter(shape), declared(&shape.rest));
+    let (near, next) = (unchecked_type(shape), next_parameter(shape));
+    let rest = declared(shape.values());
     let output = &signature.output;
     quote! {
         #[doc(hidden)]
@@ -164,11 +167,12 @@ fn implementation(
     let idents: Vec<_> = shape.rest.iter().map(|named| &named.ident).collect();
     let (taps, writes, unchecked) =
         (taps(shape, inputs), writes(shape, inputs), unchecked_type(shape));
-    let (next, rest, output) = (next_parameter(shape), declared(&shape.rest), &signature.output);
+    let (next, rest) = (next_parameter(shape), declared(shape.values()));
+    let (told, knows, output) = (places::arguments(shape), places::knows(shape), &signature.output);
     let [checked_call, unchecked_call] =
         [quote!(cell), quote!(__unchecked)].map(|copy| match shape.next {
-            None => quote!(*__next = Self::#copy(__now, #(self.#idents),*)),
-            Some(_) => quote!(Self::#copy(__now, __next, #(self.#idents),*)),
+            None => quote!(*__next = Self::#copy(__now, #told #(self.#idents),*)),
+            Some(_) => quote!(Self::#copy(__now, __next, #told #(self.#idents),*)),
         });
     let shadowed = quote!(#near: ::warpweft::element::Near<#state, #dimensions>, #next #rest);
     let cuda = translation.cuda(quote!(), name, &shadowed, &quote!(#output));
@@ -182,13 +186,24 @@ fn implementation(
             const NAME: &'static str = #name_text;
             const TAPS: &'static [::warpweft::stencil::Tap<{ #dimensions }>] = #taps;
             const WRITES: &'static [usize] = #writes;
+            const KNOWS: ::warpweft::stencil::Knows = #knows;
 
             #[inline]
-            fn cell(&self, __now: ::warpweft::element::Near<'_, #state, { #dimensions }>, __next: &mut #state) {
+            fn cell(
+                &self,
+                __now: ::warpweft::element::Near<'_, #state, { #dimensions }>,
+                __next: &mut #state,
+                __place: ::warpweft::stencil::Place<{ #dimensions }>,
+            ) {
                 #checked_call
             }
             #[inline(always)]
-            unsafe fn cell_unchecked(&self, __now: #unchecked, __next: &mut #state) {
+            unsafe fn cell_unchecked(
+                &self,
+                __now: #unchecked,
+                __next: &mut #state,
+                __place: ::warpweft::stencil::Place<{ #dimensions }>,
+            ) {
                 #unchecked_call
             }
             #cuda

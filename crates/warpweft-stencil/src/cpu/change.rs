@@ -20,6 +20,14 @@ pub(super) struct Change {
     before: Vec<Option<Buffer>>,
 }
 
+impl Change {
+    /// Forgets what was kept, for other stages.
+    pub fn forget(&mut self) {
+        self.measurable = false;
+        self.before.clear();
+    }
+}
+
 impl CpuSweeps {
     /// Whether a step leaves the state before it in the other array of field `f`.
     fn survives(&self, f: usize) -> bool {

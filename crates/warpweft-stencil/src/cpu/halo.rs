@@ -36,10 +36,21 @@ impl CpuSweeps {
 
     /// Brings the ghost cells that follow cells written from outside up to date.
     pub(super) fn settle(&mut self) {
+        if self.stale == 0 {
+            return;
+        }
         let whole = self.arrays.layout.extents.map(|n| [0, n as isize]);
+        let deep = self.shape.filled(self.depth);
         for field in (0..self.cell.len()).filter(|field| self.stale >> field & 1 == 1) {
             // SAFETY: `self` is borrowed exclusively, so no worker is running.
-            unsafe { self.ghosts.refresh(self.arrays.array(field, self.present), whole) };
+            unsafe {
+                let array = self.arrays.array(field, self.present);
+                self.ghosts.refresh(array, whole);
+                // Blocks renew those of the fields that they write alone.
+                if self.written.binary_search(&field).is_err() {
+                    self.ghosts.fill(array, deep, |_| true);
+                }
+            }
         }
         self.stale = 0;
     }

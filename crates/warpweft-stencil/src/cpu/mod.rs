@@ -12,8 +12,10 @@ mod layout;
 mod levels;
 mod log;
 mod policy;
+mod reduce;
 pub(super) mod rows;
 pub(super) mod slab;
+mod stages;
 mod traverse;
 
 use std::sync::Arc;
@@ -23,7 +25,9 @@ use super::executor::SweepExecutor;
 use super::plan::{Region, Sweep};
 use super::policy::CpuPolicy;
 use super::spec::Spec;
+use super::spec::functions::Frame;
 use crate::plan::cone::Cones;
+use crate::spec::reduction::{Reduce, Reduction};
 use crate::spec::residual::Residual;
 use crate::spec::stage::StageList;
 use crate::spec::total::Total;
@@ -49,6 +53,10 @@ pub struct CpuSweeps {
     simd: Simd,
     pool: Arc<Pool>,
     extents: Axes<usize>,
+    /// Per field a bit: whether it has two arrays.
+    doubled: u32,
+    /// Where the cells lie in the whole volume.
+    place: Frame,
     cones: Cones,
     arrays: Arrays,
     ghosts: Ghosts,
@@ -87,7 +95,7 @@ impl Canonical {
         let mut all = Self { cells: [1; 4], ghosts: [[0; 2]; 4], periodic: [false; 4] };
         for d in 0..stencil.rank() {
             all.cells[axes[d]] = extents[d];
-            all.ghosts[axes[d]] = stencil.radius()[d];
+            all.ghosts[axes[d]] = stencil.room()[d];
             all.periodic[axes[d]] = stencil.boundaries.0[d][0] == super::Boundary::Periodic;
         }
         all
@@ -118,6 +126,18 @@ fn shape_of(
         planes: policy.slab_planes,
         workers: policy.threads,
     }
+}
+
+/// Where the cells lie in the whole volume. Levels compute around the seam of an axis that repeats, where indices
+/// wrap.
+fn place_of(stencil: &Spec, extents: Axes<usize>) -> Frame {
+    let Frame { begin, period } = stencil.functions.frame;
+    let repeats = |d: usize| stencil.boundaries.0[d][0] == super::Boundary::Periodic;
+    let period = Axes::from_fn(stencil.rank(), |d| match period[d] {
+        0 if repeats(d) => extents[d] as i64,
+        period => period,
+    });
+    Frame { begin, period }
 }
 
 /// How the padded arrays lie in memory.
@@ -163,11 +183,12 @@ impl CpuSweeps {
         let deep = shape.filled(depth);
         for (side, axis) in shape.axes.into_iter().enumerate() {
             if shape.periodic[side] {
-                ghosts[axis] = [deep[side]; 2];
+                ghosts[axis] = [ghosts[axis][0].max(ghosts[axis][1]).max(deep[side]); 2];
             }
         }
         let layout = layout_of(stencil, extents, (cells, ghosts))?;
-        let doubled = shape.flips.iter().fold(0, |all, flips| all | flips);
+        let others = stencil.others.iter().map(|stage| stage.flips());
+        let doubled = shape.flips.iter().copied().chain(others).fold(0, |all, flips| all | flips);
         let arrays = Arrays::new(stencil.cell, layout, doubled, &pool)?;
         let ghosts = Ghosts::new(layout, &stencil.boundaries, axes, tile);
         let faces = Faces::new(stencil, layout, ghosts.deep);
@@ -179,6 +200,8 @@ impl CpuSweeps {
             policy,
             simd,
             extents,
+            doubled,
+            place: place_of(stencil, extents),
             cones: Cones::new(stencil, extents),
             arrays,
             ghosts,
@@ -236,6 +259,14 @@ impl SweepExecutor for CpuSweeps {
         // Beside a part of the volume, ghosts of function faces are as old as the cells there.
         self.faced = cone.is_whole().then_some(sweep.first_step + sweep.steps);
         Ok(())
+    }
+
+    fn reduce(&mut self, what: Reduce, fields: [usize; 2], region: &Region) -> Result<Reduction> {
+        self.reduced(what, fields, *region)
+    }
+
+    fn adopt(&mut self, stencil: &Spec) -> Result<bool> {
+        self.go_by(stencil)
     }
 
     fn residual(&mut self, kind: Residual) -> Result<f64> {

@@ -7,8 +7,9 @@
 //! once more, overlapped. rustc never contracts a multiply and an add, so results have the same
 //! bits on every instruction set.
 
+use super::layout::{M, X, Y, Z, canonical};
 use super::slab::Slab;
-use crate::{StencilElement, Tap};
+use crate::{Place, StencilElement, Tap};
 use warpweft_core::cpu::Simd;
 use warpweft_core::element::{CellPtr, Fields, MAX_FIELDS, Unchecked};
 
@@ -71,6 +72,41 @@ impl<E: StencilElement<D>, R: RowFunctions, const D: usize> By<E, R, D> {
     const UNROLLS: bool = R::UNROLLS && D > 1 && Of::<E, D>::SINGLE;
 }
 
+/// Where a row's first cell is, and in which step.
+struct RowPlace<const D: usize> {
+    at: [i64; D],
+    period: [i64; D],
+    step: u64,
+}
+
+impl<const D: usize> RowPlace<D> {
+    /// Of the row that is so many planes, rows and inner rows from the first of `slab`.
+    #[inline(always)]
+    fn of(slab: &Slab, [z, y, m]: [isize; 3]) -> Self {
+        let mut from = [0; 4];
+        (from[Z], from[Y], from[M], from[X]) = (z, y, m, 0);
+        let axes = canonical(D);
+        let at = std::array::from_fn(|d| slab.at[d] + from[axes[d]] as i64);
+        Self { at, period: slab.period.array(), step: slab.step }
+    }
+
+    /// The cell `x` along the row and `plane` planes up. Indices outside are less than a period outside.
+    #[inline(always)]
+    fn cell(&self, x: isize, plane: isize) -> Place<D> {
+        let mut at = self.at;
+        if D > 1 {
+            at[0] += plane as i64;
+        }
+        at[D - 1] += x as i64;
+        let wrapped = |d: usize| {
+            let (index, period) = (at[d], self.period[d]);
+            let low = if index < 0 { index + period } else { index };
+            (if period > 0 && low >= period { low - period } else { low }) as usize
+        };
+        Place { at: std::array::from_fn(wrapped), step: self.step }
+    }
+}
+
 /// Computes every cell of `slab`.
 ///
 /// # Safety
@@ -98,6 +134,7 @@ trait RowFunctions {
         element: &E,
         source: &[*const u8; MAX_FIELDS],
         strides: &[isize; D],
+        place: &RowPlace<D>,
         target: &mut [u8],
         cells: usize,
     );
@@ -105,6 +142,7 @@ trait RowFunctions {
         element: &E,
         source: &[*const u8; MAX_FIELDS],
         strides: &[isize; D],
+        place: &RowPlace<D>,
         targets: [&mut [u8]; 2],
         cells: usize,
     );
@@ -112,6 +150,7 @@ trait RowFunctions {
         element: &E,
         source: &[*const u8; MAX_FIELDS],
         strides: &[isize; D],
+        place: &RowPlace<D>,
         targets: [&mut [u8]; 4],
         cells: usize,
     );
@@ -119,6 +158,7 @@ trait RowFunctions {
         element: &E,
         source: &[*const u8; MAX_FIELDS],
         strides: &[isize; D],
+        place: &RowPlace<D>,
         target: &[*mut u8; MAX_FIELDS],
         cells: usize,
     );
@@ -137,6 +177,7 @@ unsafe fn walk<E: StencilElement<D>, const D: usize, R: RowFunctions>(element: &
             while z < planes {
                 // SAFETY: the row is in the box, so source and target of every field hold it.
                 let source = unsafe { moved::<E::State>(&slab.source, offset(z)) };
+                let place = RowPlace::of(slab, [z as isize, y, m]);
                 if Of::<E, D>::SINGLE {
                     let field = E::WRITES[0];
                     let size = E::State::FIELDS[field].kind.size();
@@ -151,27 +192,27 @@ unsafe fn walk<E: StencilElement<D>, const D: usize, R: RowFunctions>(element: &
                             if unroll >= 4 && z + 4 <= planes {
                                 let targets =
                                     [target(z), target(z + 1), target(z + 2), target(z + 3)];
-                                R::four(element, &source, &strides, targets, cells);
+                                R::four(element, &source, &strides, &place, targets, cells);
                                 z += 4;
                                 continue;
                             }
                             if unroll >= 2 && z + 2 <= planes {
                                 let targets = [target(z), target(z + 1)];
-                                R::two(element, &source, &strides, targets, cells);
+                                R::two(element, &source, &strides, &place, targets, cells);
                                 z += 2;
                                 continue;
                             }
                         }
                     }
                     // SAFETY: as above, for this row.
-                    unsafe { R::one(element, &source, &strides, target(z), cells) };
+                    unsafe { R::one(element, &source, &strides, &place, target(z), cells) };
                 } else {
                     // SAFETY: as above; the caller vouches for exclusive access.
                     unsafe {
                         let target = slab.target.map(<*mut u8>::cast_const);
                         let target =
                             moved::<E::State>(&target, offset(z)).map(<*const u8>::cast_mut);
-                        R::many(element, &source, &strides, &target, cells);
+                        R::many(element, &source, &strides, &place, &target, cells);
                     }
                 }
                 z += 1;
@@ -200,9 +241,10 @@ unsafe fn cell<E: StencilElement<D>, const D: usize>(
     element: &E,
     base: [*const u8; MAX_FIELDS],
     strides: [isize; D],
-    x: isize,
-    plane: isize,
+    place: &RowPlace<D>,
+    [x, plane]: [isize; 2],
 ) -> E::State {
+    let place = if E::KNOWS.anything() { place.cell(x, plane) } else { Place::FIRST };
     let mut shift = [0; D];
     shift[0] = if D > 1 { plane } else { 0 };
     let at = CellPtr { base, index: x, strides, bounds: Unchecked { shift } };
@@ -210,7 +252,7 @@ unsafe fn cell<E: StencilElement<D>, const D: usize>(
     unsafe {
         let up = if D > 1 { plane * strides[0] } else { 0 };
         let mut next = E::State::load(&base, x + up);
-        element.cell_unchecked(E::State::near(&at), &mut next);
+        element.cell_unchecked(E::State::near(&at), &mut next, place);
         next
     }
 }
@@ -228,6 +270,7 @@ macro_rules! unrolled {
             element: &E,
             source: [*const u8; MAX_FIELDS],
             strides: [isize; D],
+            place: &RowPlace<D>,
             targets: [*mut u8; $n],
             from: usize,
             count: usize,
@@ -236,7 +279,7 @@ macro_rules! unrolled {
                 let mut base = [std::ptr::null_mut(); MAX_FIELDS];
                 // SAFETY: the caller's contract; `base` has the one field that is stored.
                 unsafe {
-                    $(let $value = cell::<E, D>(element, source, strides, x, $plane);)+
+                    $(let $value = cell::<E, D>(element, source, strides, place, [x, $plane]);)+
                     $(
                         base[E::WRITES[0]] = targets[$plane];
                         $value.store(&base, x, Of::<E, D>::WRITES);
@@ -258,13 +301,14 @@ unsafe fn each<E: StencilElement<D>, const D: usize>(
     element: &E,
     base: [*const u8; MAX_FIELDS],
     strides: [isize; D],
+    place: &RowPlace<D>,
     targets: [*mut u8; MAX_FIELDS],
     cells: usize,
 ) {
     for x in 0..cells as isize {
         // SAFETY: the caller's contract.
         unsafe {
-            let next = cell::<E, D>(element, base, strides, x, 0);
+            let next = cell::<E, D>(element, base, strides, place, [x, 0]);
             next.store(&targets, x, Of::<E, D>::WRITES);
         }
     }
@@ -272,22 +316,60 @@ unsafe fn each<E: StencilElement<D>, const D: usize>(
 
 /// `$unrolled` over full vectors, then over the last vector once more if cells remain.
 macro_rules! overlapped {
-    ($unrolled:ident, $element:ident, $source:ident, $strides:ident, $targets:expr, $cells:ident) => {{
+    ($unrolled:ident, $element:ident, $source:ident, $strides:ident, $place:ident, $targets:expr, $cells:ident) => {{
         let vector = Of::<E, D>::VECTOR;
         let (source, strides, targets) = (*$source, *$strides, $targets);
         let whole = $cells / vector * vector;
         // SAFETY: the caller's contract; all ranges are within the row.
         unsafe {
             if $cells < vector {
-                $unrolled::<E, D>($element, source, strides, targets, 0, $cells);
+                $unrolled::<E, D>($element, source, strides, $place, targets, 0, $cells);
             } else {
-                $unrolled::<E, D>($element, source, strides, targets, 0, whole);
+                $unrolled::<E, D>($element, source, strides, $place, targets, 0, whole);
                 if whole < $cells {
-                    $unrolled::<E, D>($element, source, strides, targets, $cells - vector, vector);
+                    $unrolled::<E, D>(
+                        $element,
+                        source,
+                        strides,
+                        $place,
+                        targets,
+                        $cells - vector,
+                        vector,
+                    );
                 }
             }
         }
     }};
+}
+
+/// Rows of any number of written fields, in place or not: one argument each, so that each is known to overlap
+/// nothing else; a field updated in place is also read through it. Each `_` is a field that there is not.
+macro_rules! many_fields {
+    ($name:ident, [$($features:literal)?]; $($t:ident)+; $($none:tt)*) => {
+        $(#[target_feature(enable = $features)])?
+        #[inline(never)]
+        #[expect(clippy::too_many_arguments, reason = "only arguments carry `noalias`")]
+        unsafe fn $name<E: StencilElement<D>, const D: usize>(
+            element: &E, source: &[*const u8; MAX_FIELDS], strides: &[isize; D], place: &RowPlace<D>,
+            cells: usize, $($t: &mut [u8]),+
+        ) {
+            let targets = [$($t.as_mut_ptr(),)+ $(absent!($none)),*];
+            let mut base = *source;
+            for f in 0..E::State::FIELDS.len() {
+                if Of::<E, D>::IN_PLACE >> f & 1 == 1 {
+                    base[f] = targets[f];
+                }
+            }
+            // SAFETY: the caller's contract.
+            unsafe { each::<E, D>(element, base, *strides, place, targets, cells) }
+        }
+    };
+}
+
+macro_rules! absent {
+    ($none:tt) => {
+        std::ptr::null_mut()
+    };
 }
 
 /// The row functions, compiled for one instruction set.
@@ -301,90 +383,67 @@ macro_rules! instruction_set {
             $(#[target_feature(enable = $features)])?
             #[inline(never)]
             unsafe fn one<E: StencilElement<D>, const D: usize>(
-                element: &E, source: &[*const u8; MAX_FIELDS], strides: &[isize; D],
+                element: &E, source: &[*const u8; MAX_FIELDS], strides: &[isize; D], place: &RowPlace<D>,
                 a: &mut [u8], cells: usize,
             ) {
-                overlapped!(unrolled1, element, source, strides, [a.as_mut_ptr()], cells)
+                overlapped!(unrolled1, element, source, strides, place, [a.as_mut_ptr()], cells)
             }
 
             $(#[target_feature(enable = $features)])?
             #[inline(never)]
             unsafe fn two<E: StencilElement<D>, const D: usize>(
-                element: &E, source: &[*const u8; MAX_FIELDS], strides: &[isize; D],
+                element: &E, source: &[*const u8; MAX_FIELDS], strides: &[isize; D], place: &RowPlace<D>,
                 a: &mut [u8], b: &mut [u8], cells: usize,
             ) {
-                overlapped!(unrolled2, element, source, strides, [a.as_mut_ptr(), b.as_mut_ptr()], cells)
+                overlapped!(unrolled2, element, source, strides, place, [a.as_mut_ptr(), b.as_mut_ptr()], cells)
             }
 
             $(#[target_feature(enable = $features)])?
             #[inline(never)]
             #[expect(clippy::too_many_arguments, reason = "only arguments carry `noalias`")]
             unsafe fn four<E: StencilElement<D>, const D: usize>(
-                element: &E, source: &[*const u8; MAX_FIELDS], strides: &[isize; D],
+                element: &E, source: &[*const u8; MAX_FIELDS], strides: &[isize; D], place: &RowPlace<D>,
                 a: &mut [u8], b: &mut [u8], c: &mut [u8], d: &mut [u8], cells: usize,
             ) {
                 let targets = [a.as_mut_ptr(), b.as_mut_ptr(), c.as_mut_ptr(), d.as_mut_ptr()];
-                overlapped!(unrolled4, element, source, strides, targets, cells)
+                overlapped!(unrolled4, element, source, strides, place, targets, cells)
             }
 
-            /// Any number of written fields, in place or not: one argument each, so that each is
-            /// known to overlap nothing else; a field updated in place is also read through it.
-            $(#[target_feature(enable = $features)])?
-            #[inline(never)]
-            #[expect(clippy::too_many_arguments, reason = "only arguments carry `noalias`")]
-            unsafe fn many<E: StencilElement<D>, const D: usize>(
-                element: &E, source: &[*const u8; MAX_FIELDS], strides: &[isize; D], cells: usize,
-                t0: &mut [u8], t1: &mut [u8], t2: &mut [u8], t3: &mut [u8],
-                t4: &mut [u8], t5: &mut [u8], t6: &mut [u8], t7: &mut [u8],
-                t8: &mut [u8], t9: &mut [u8], t10: &mut [u8], t11: &mut [u8],
-                t12: &mut [u8], t13: &mut [u8], t14: &mut [u8], t15: &mut [u8],
-            ) {
-                let targets = [
-                    t0.as_mut_ptr(), t1.as_mut_ptr(), t2.as_mut_ptr(), t3.as_mut_ptr(),
-                    t4.as_mut_ptr(), t5.as_mut_ptr(), t6.as_mut_ptr(), t7.as_mut_ptr(),
-                    t8.as_mut_ptr(), t9.as_mut_ptr(), t10.as_mut_ptr(), t11.as_mut_ptr(),
-                    t12.as_mut_ptr(), t13.as_mut_ptr(), t14.as_mut_ptr(), t15.as_mut_ptr(),
-                ];
-                let mut base = *source;
-                for f in 0..E::State::FIELDS.len() {
-                    if Of::<E, D>::IN_PLACE >> f & 1 == 1 {
-                        base[f] = targets[f];
-                    }
-                }
-                // SAFETY: the caller's contract.
-                unsafe { each::<E, D>(element, base, *strides, targets, cells) }
-            }
+            many_fields!(many, [$($features)?]; t0 t1 t2 t3 t4 t5 t6 t7 t8 t9 t10 t11 t12 t13 t14 t15;
+                _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _);
+            many_fields!(many_wide, [$($features)?]; t0 t1 t2 t3 t4 t5 t6 t7 t8 t9 t10 t11 t12 t13 t14 t15
+                t16 t17 t18 t19 t20 t21 t22 t23 t24 t25 t26 t27 t28 t29 t30 t31;);
 
             impl RowFunctions for Rows {
                 const UNROLLS: bool = $unrolls;
                 unsafe fn one<E: StencilElement<D>, const D: usize>(
-                    element: &E, source: &[*const u8; MAX_FIELDS], strides: &[isize; D],
+                    element: &E, source: &[*const u8; MAX_FIELDS], strides: &[isize; D], place: &RowPlace<D>,
                     target: &mut [u8], cells: usize,
                 ) {
                     // SAFETY: the caller's contract, and the machine has the instruction set.
-                    unsafe { one::<E, D>(element, source, strides, target, cells) }
+                    unsafe { one::<E, D>(element, source, strides, place, target, cells) }
                 }
                 unsafe fn two<E: StencilElement<D>, const D: usize>(
-                    element: &E, source: &[*const u8; MAX_FIELDS], strides: &[isize; D],
+                    element: &E, source: &[*const u8; MAX_FIELDS], strides: &[isize; D], place: &RowPlace<D>,
                     [a, b]: [&mut [u8]; 2], cells: usize,
                 ) {
                     // SAFETY: as above.
-                    unsafe { two::<E, D>(element, source, strides, a, b, cells) }
+                    unsafe { two::<E, D>(element, source, strides, place, a, b, cells) }
                 }
                 unsafe fn four<E: StencilElement<D>, const D: usize>(
-                    element: &E, source: &[*const u8; MAX_FIELDS], strides: &[isize; D],
+                    element: &E, source: &[*const u8; MAX_FIELDS], strides: &[isize; D], place: &RowPlace<D>,
                     [a, b, c, d]: [&mut [u8]; 4], cells: usize,
                 ) {
                     // SAFETY: as above.
-                    unsafe { four::<E, D>(element, source, strides, a, b, c, d, cells) }
+                    unsafe { four::<E, D>(element, source, strides, place, a, b, c, d, cells) }
                 }
                 unsafe fn many<E: StencilElement<D>, const D: usize>(
-                    element: &E, source: &[*const u8; MAX_FIELDS], strides: &[isize; D],
+                    element: &E, source: &[*const u8; MAX_FIELDS], strides: &[isize; D], place: &RowPlace<D>,
                     target: &[*mut u8; MAX_FIELDS], cells: usize,
                 ) {
                     // A field that is not written has no row to hand out.
                     let row = |f: usize| -> &mut [u8] {
-                        if Of::<E, D>::WRITES >> f & 1 == 0 {
+                        if f >= E::State::FIELDS.len() || Of::<E, D>::WRITES >> f & 1 == 0 {
                             return &mut [];
                         }
                         let bytes = cells * E::State::FIELDS[f].kind.size();
@@ -393,11 +452,21 @@ macro_rules! instruction_set {
                     };
                     // SAFETY: as above.
                     unsafe {
-                        many::<E, D>(
-                            element, source, strides, cells,
-                            row(0), row(1), row(2), row(3), row(4), row(5), row(6), row(7),
-                            row(8), row(9), row(10), row(11), row(12), row(13), row(14), row(15),
-                        )
+                        if E::State::FIELDS.len() > 16 {
+                            many_wide::<E, D>(
+                                element, source, strides, place, cells,
+                                row(0), row(1), row(2), row(3), row(4), row(5), row(6), row(7),
+                                row(8), row(9), row(10), row(11), row(12), row(13), row(14), row(15),
+                                row(16), row(17), row(18), row(19), row(20), row(21), row(22), row(23),
+                                row(24), row(25), row(26), row(27), row(28), row(29), row(30), row(31),
+                            )
+                        } else {
+                            many::<E, D>(
+                                element, source, strides, place, cells,
+                                row(0), row(1), row(2), row(3), row(4), row(5), row(6), row(7),
+                                row(8), row(9), row(10), row(11), row(12), row(13), row(14), row(15),
+                            )
+                        }
                     }
                 }
             }

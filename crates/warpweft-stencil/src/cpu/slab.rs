@@ -18,6 +18,12 @@ pub struct Slab {
     pub counts: [usize; 4],
     /// Elements from a plane, row or inner row to the next.
     pub steps: [isize; 3],
+    /// Index of the first cell in the whole volume, per axis; it may be outside along axes that repeat.
+    pub at: Axes<i64>,
+    /// The whole volume's extent along axes on which indices wrap, 0 along the others.
+    pub period: Axes<i64>,
+    /// Steps done before the present one.
+    pub step: u64,
     /// Planes computed together in registers: 1, 2 or 4.
     pub unroll_and_jam: usize,
     /// The instruction set to use; this machine must have it.

@@ -116,6 +116,12 @@ impl CpuSweeps {
                 strides: axes.map(|axis| layout.strides[axis]),
                 counts: [count(Z), count(Y), count(M), cells as usize],
                 steps: [layout.strides[Z], layout.strides[Y], layout.strides[M]],
+                at: self.place.begin.zip(axes).map(|(begin, axis)| {
+                    let first = if axis == X { x } else { done[axis][0] };
+                    begin + first as i64
+                }),
+                period: self.place.period,
+                step,
                 unroll_and_jam: self.policy.unroll_and_jam,
                 simd: self.simd,
             };

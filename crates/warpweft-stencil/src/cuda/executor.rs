@@ -29,6 +29,10 @@ impl SweepExecutor for CudaSweeps {
         let cone = self.cones.of(sweep)?;
         self.settle()?;
         self.face(sweep.first_step)?;
+        if let Some(place) = &mut self.place {
+            place.set(&self.stream, sweep.first_step)?;
+            place.count(sweep.steps);
+        }
         if sweep.keep_change {
             self.prepare_change()?;
             for (f, kept) in self.kept.iter().enumerate() {
@@ -219,6 +223,10 @@ impl SweepExecutor for CudaSweeps {
 
     fn sweep_split(&mut self, split: &BoundarySplit, own: &Region) -> Result<()> {
         self.halos()?;
+        if let Some(place) = &mut self.place {
+            // No function asks for the step, see `boundary_split`.
+            place.set(&self.stream, 0)?;
+        }
         self.settle_for(own)?;
         self.follow_sweeps()?;
         if let Some(halos) = &mut self.halos {

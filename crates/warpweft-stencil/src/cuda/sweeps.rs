@@ -4,6 +4,7 @@ use super::halo::{self, Halos};
 use super::launch::boxes::{self, placed};
 use super::launch::faces::Faces;
 use super::launch::ghosts;
+use super::launch::place::Placed;
 use super::launch::queue::Queue;
 use super::launch::residual::{self, Change};
 use super::launch::turn::Turn;
@@ -37,6 +38,8 @@ pub struct CudaSweeps {
     pub(super) kernels: Vec<Kernel>,
     /// What writes the ghosts of faces that are functions, if there are any.
     pub(super) faces: Option<Faces>,
+    /// What functions are told about their cells, if any asks.
+    pub(super) place: Option<Placed>,
     /// Where an element function's fault is reported, if it can have one.
     fault: Option<Global>,
     /// The launches of one step from either state of the arrays.
@@ -96,6 +99,7 @@ impl CudaSweeps {
         let stream = Stream::new(device)?;
         let arrays = Arrays::new(stencil, layout, text.temporal.is_some(), &stream)?;
         let faces = Faces::new(stencil, &module, &stream)?;
+        let place = Placed::new(stencil, &module, &arrays.layout)?;
         let queue = Queue {
             stencil,
             policy: &policy,
@@ -103,6 +107,7 @@ impl CudaSweeps {
             tools: &tools,
             arrays: &arrays,
             faces: faces.as_ref(),
+            place: place.as_ref(),
         };
         let mut kernels = Vec::new();
         for stage in &text.stages {
@@ -141,6 +146,7 @@ impl CudaSweeps {
             text,
             kernels,
             faces,
+            place,
             fault,
             step,
             fused,
@@ -253,8 +259,9 @@ impl CudaSweeps {
     }
 
     pub(super) fn queue(&self) -> Queue<'_> {
-        let Self { stencil, policy, text, tools, arrays, faces, .. } = self;
-        Queue { stencil, policy, text, tools, arrays, faces: faces.as_ref() }
+        let Self { stencil, policy, text, tools, arrays, faces, place, .. } = self;
+        let (faces, place) = (faces.as_ref(), place.as_ref());
+        Queue { stencil, policy, text, tools, arrays, faces, place }
     }
 
     /// Brings the ghosts of function faces to the present state, which is that after `steps` steps.

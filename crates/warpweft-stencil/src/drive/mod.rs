@@ -12,6 +12,8 @@ mod pace;
 mod plans;
 mod rank_report;
 mod ranks;
+mod report;
+pub(crate) mod session;
 mod start;
 mod steps;
 mod stops;

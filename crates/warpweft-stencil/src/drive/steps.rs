@@ -70,7 +70,7 @@ pub(crate) struct Saving<'a> {
     pub save: &'a Save<'a>,
 }
 
-pub(crate) type Save<'a> = dyn Fn(State, &mut LocalSubdomain<'_>) -> Result<()> + 'a;
+pub(crate) type Save<'a> = dyn Fn(State, &mut LocalSubdomain) -> Result<()> + 'a;
 
 /// One rank's loop. Ghost zones are valid on entry, so the first halo exchange is skipped.
 ///
@@ -79,7 +79,7 @@ pub(crate) type Save<'a> = dyn Fn(State, &mut LocalSubdomain<'_>) -> Result<()> 
 pub(crate) fn run_rank(
     stencil: &Spec,
     distribution: &Distribution,
-    local: &mut LocalSubdomain<'_>,
+    local: &mut LocalSubdomain,
     net: &dyn Transport,
     run: &RunSteps<'_>,
 ) -> Result<RankReport> {
@@ -125,11 +125,26 @@ struct Block {
     asked: bool,
 }
 
+/// What all ranks must mean alike by a run.
+fn told(stencil: &Spec, distribution: &Distribution, run: &RunSteps<'_>) -> String {
+    let Distribution { partition, depth, search, fused_steps, .. } = distribution;
+    let every = run.saving.map(|saving| saving.every);
+    format!(
+        "steps {} to {} of {}, {:?}, on {:?} ranks, R = {depth}, search {:?} in time blocks of {fused_steps}, saved every {every:?}",
+        run.first,
+        run.steps,
+        stencil.identity(partition.extents()),
+        stencil.until,
+        partition.parts_per_axis(),
+        search.as_ref().map(Search::name),
+    )
+}
+
 /// The state of one rank's loop.
-struct RankLoop<'r, 'l> {
+struct RankLoop<'r> {
     stencil: &'r Spec,
     distribution: &'r Distribution,
-    local: &'r mut LocalSubdomain<'l>,
+    local: &'r mut LocalSubdomain,
     net: &'r dyn Transport,
     run: &'r RunSteps<'r>,
     /// Whether there is one subdomain.
@@ -144,27 +159,19 @@ struct RankLoop<'r, 'l> {
     saved: u64,
 }
 
-impl<'r, 'l> RankLoop<'r, 'l> {
+impl<'r> RankLoop<'r> {
     fn new(
         (stencil, distribution): (&'r Spec, &'r Distribution),
-        local: &'r mut LocalSubdomain<'l>,
+        local: &'r mut LocalSubdomain,
         net: &'r dyn Transport,
         run: &'r RunSteps<'r>,
     ) -> Result<Self> {
         let partition = &distribution.partition;
         let every = run.saving.map(|saving| saving.every);
-        let spec = format!(
-            "steps {} to {} of {}, {:?}, on {:?} ranks, R = {}, search {:?} in time blocks of {}, saved every {every:?}",
-            run.first,
-            run.steps,
-            stencil.identity(partition.extents()),
-            stencil.until,
-            partition.parts_per_axis(),
-            distribution.depth,
-            distribution.search.as_ref().map(Search::name),
-            distribution.fused_steps,
-        );
-        agree(net, "a run of", &spec)?;
+        // Telling what a computation is takes longer than a short run of one rank.
+        if partition.parts() > 1 {
+            agree(net, "a run of", &told(stencil, distribution, run))?;
+        }
         // Deeper zones than are ever free would be tried for nothing.
         let deepest = stencil.longest_swap(distribution.depth, every);
         let stages = footprints(&stencil.stages);

@@ -42,8 +42,8 @@ pub(crate) struct Advanced {
 pub(crate) type Build<'a> = dyn Fn(&Spec, &RawVolume, usize) -> Built + Sync + 'a;
 pub(crate) type Built = Result<Box<dyn SweepExecutor>>;
 
-pub(crate) struct LocalSubdomain<'a> {
-    partition: &'a Partition,
+pub(crate) struct LocalSubdomain {
+    partition: Partition,
     part: usize,
     /// The cells held, in the subdomain's frame.
     zone: Span,
@@ -58,16 +58,16 @@ pub(crate) struct LocalSubdomain<'a> {
     series: Vec<Series>,
 }
 
-impl<'a> LocalSubdomain<'a> {
+impl LocalSubdomain {
     /// The subdomain's own and ghost cells out of `start`, on an executor, after `steps` steps.
     ///
     /// # Errors
     /// Not enough host memory; whatever `start` and `build` fail with.
     pub(crate) fn new(
         stencil: &Spec,
-        (partition, part): (&'a Partition, usize),
+        (partition, part): (&Partition, usize),
         zone: Span,
-        start: Start<'a>,
+        start: Start<'_>,
         build: &Build<'_>,
         steps: u64,
     ) -> Result<Self> {
@@ -99,7 +99,7 @@ impl<'a> LocalSubdomain<'a> {
         let several = partition.parts() > 1;
         let fields = (0..stencil.cell.len()).filter(|field| several && !written.contains(field));
         Ok(Self {
-            partition,
+            partition: partition.clone(),
             part,
             zone,
             executor,
@@ -266,9 +266,16 @@ impl<'a> LocalSubdomain<'a> {
         self.constant.iter().map(|(_, bytes)| bytes.len()).sum()
     }
 
-    /// What it was computed on, once all is computed; the rest of it is dropped.
-    pub(crate) fn into_executor(self) -> Box<dyn SweepExecutor> {
-        self.executor
+    /// What it is computed on.
+    pub(crate) fn executor(&mut self) -> &mut dyn SweepExecutor {
+        &mut *self.executor
+    }
+
+    /// Goes on with the stages of `stencil` instead of its own; whether the executor can.
+    pub(crate) fn adopt(&mut self, stencil: &Spec) -> Result<bool> {
+        let mut own = stencil.clone();
+        own.points = Points::default();
+        self.executor.adopt(&own)
     }
 
     /// What the executor wants the user to know.

@@ -82,9 +82,6 @@ pub(crate) struct Task<'a> {
     pub trace: Option<&'a Trace>,
     /// Decides whether the subdomains are of the right sizes.
     pub rebalance: Option<&'a Rebalance<'a>>,
-    /// Seconds that a step is taken to last at first, and steps of a pass over memory, where there is one subdomain;
-    /// as many steps are taken at once as the distribution's depth if `None`.
-    pub pace: Option<(f64, u64)>,
     /// The steps that are fused in one pass of cells over memory.
     pub fused_steps: FusedSteps,
     /// How halos travel, if that is not to be found out. Ranks that all compute on the cores say
@@ -107,7 +104,7 @@ pub(crate) type Own = Vec<(usize, Vec<u8>)>;
 
 impl Task<'_> {
     /// This rank's subdomain and ghost zone.
-    pub(crate) fn subdomain(&self, rank: usize) -> Result<LocalSubdomain<'_>> {
+    pub(crate) fn subdomain(&self, rank: usize) -> Result<LocalSubdomain> {
         let partition = &self.distribution.partition;
         let zone = partition.grown(rank, &self.reach().deepest());
         let of = (partition, rank);
@@ -130,7 +127,7 @@ impl Task<'_> {
             let mine = messages.iter().flatten().filter(|it| it.from == rank || it.to == rank);
             local.connect(&mine.map(Endpoint::from).collect::<Vec<_>>(), net, self.halos)?;
         }
-        let report = self.run(&mut local, net, watch)?;
+        let report = self.run(&mut local, net, watch, None)?;
         let written = self.stencil.written_fields().into_iter();
         let own = written.map(|field| Ok((field, local.cells(field)?))).collect::<Result<_>>()?;
         if connected {
@@ -139,20 +136,22 @@ impl Task<'_> {
         Ok((own, report))
     }
 
-    /// The steps of this rank's subdomain, with checkpoints and probes.
+    /// The steps of this rank's subdomain, with checkpoints and probes. The only subdomain takes as many at once as
+    /// `pace` says.
     pub(crate) fn run(
         &self,
-        local: &mut LocalSubdomain<'_>,
+        local: &mut LocalSubdomain,
         net: &dyn Transport,
         watch: &Watch<'_>,
+        pace: Option<&Pace>,
     ) -> Result<RankReport> {
         let (stencil, distribution, rank) = (self.stencil, self.distribution, net.rank());
         let partition = &distribution.partition;
         let region = partition.region(rank);
-        let collected = |local: &mut LocalSubdomain<'_>| {
+        let collected = |local: &mut LocalSubdomain| {
             collect(&stencil.points, partition, local.series(), self.probed, net)
         };
-        let save = |state: State, local: &mut LocalSubdomain<'_>| {
+        let save = |state: State, local: &mut LocalSubdomain| {
             let Some(saver) = self.saving else { return Ok(()) };
             collected(local)?;
             // The others have none, and must not wait here while rank 0 does for them.
@@ -161,7 +160,6 @@ impl Task<'_> {
             local.saved(|cut| saver.save(net, state, region, cut, recorded))
         };
         let saving = self.saving.map(|saver| Saving { every: saver.every(), save: &save });
-        let pace = self.pace.map(|(step, depth)| Pace::new(step, depth));
         let steps = RunSteps {
             first: self.first.step,
             steps: self.steps,
@@ -171,7 +169,7 @@ impl Task<'_> {
             saving: saving.as_ref(),
             trace: self.trace,
             rebalance: self.rebalance,
-            pace: pace.as_ref(),
+            pace,
             fused_steps: self.fused_steps,
         };
         let report = run_rank(stencil, distribution, local, net, &steps)?;
@@ -286,7 +284,6 @@ pub fn run_on_cores<S: Fields, const D: usize>(
             saving: None,
             trace: None,
             rebalance: None,
-            pace: None,
             fused_steps: FusedSteps::STEP,
             halos: Some(Route::Host),
             probed: &Mutex::default(),
@@ -344,7 +341,6 @@ mod tests {
                 saving: None,
                 trace: None,
                 rebalance: None,
-                pace: None,
                 fused_steps: FusedSteps::STEP,
                 halos: Some(Route::Host),
                 probed: &Mutex::default(),

@@ -60,7 +60,7 @@ pub fn run_reference(
             for index in 0..volume.len() {
                 let at = unravel(index, extents);
                 let inside = Axes::from_fn(dims, |d| at[d] + radius[d][0]);
-                let cell = stage.cell(&padded, inside);
+                let cell = stage.cell(&padded, inside, (at, step - 1));
                 volume.set_bits(at, &cell, u32::MAX);
             }
         }

@@ -1,5 +1,6 @@
 //! How a stencil is run, where the defaults will not do. Not: what runs it (`drive`).
 
+pub mod session;
 mod typed;
 
 use super::checkpoint::Checkpoint;

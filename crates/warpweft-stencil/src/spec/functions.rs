@@ -186,7 +186,7 @@ impl Spec {
             let writes = self.stages[from..to].iter().flat_map(|stage| stage.writes());
             writes.fold(0u32, |bits, field| bits | 1 << field)
         };
-        let all = (1u32 << self.cell.fields().len().min(MAX_FIELDS)) - 1;
+        let all = u32::MAX >> (MAX_FIELDS - self.cell.len().clamp(1, MAX_FIELDS));
         let (written, to_come) = (bits(0, self.stages.len()), bits(stages, self.stages.len()));
         Times { never: all & !written, now: to_come, next: written & !to_come }
     }

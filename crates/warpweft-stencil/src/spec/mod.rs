@@ -5,7 +5,9 @@ mod check;
 pub(crate) mod fingerprint;
 pub mod functions;
 pub(crate) mod identity;
+pub mod place;
 pub mod points;
+pub mod reduction;
 pub mod residual;
 pub mod stage;
 pub mod stencil_element;
@@ -16,6 +18,7 @@ use std::ops::Deref;
 
 use self::boundary::{Boundaries, Boundary, Face};
 use self::functions::{BoundaryFunction, Functions, held};
+use self::place::Knows;
 use self::points::{PointSource, Points, Probe};
 use self::residual::{Residual, Until};
 use self::stage::{StageList, Stages};
@@ -52,6 +55,8 @@ pub struct Spec {
     #[doc(hidden)]
     pub cell: CellType,
     pub(crate) stages: StageList,
+    /// Stages of other computations over the same cells, for which an executor leaves room.
+    pub(crate) others: StageList,
     /// What lies beyond each face.
     #[doc(hidden)]
     pub boundaries: Boundaries,
@@ -164,6 +169,7 @@ impl Spec {
             dims,
             cell,
             stages,
+            others: StageList::new(),
             boundaries: Boundaries::all(dims, Boundary::Dirichlet(0.0)),
             functions: Functions::new(dims),
             until: None,
@@ -205,9 +211,19 @@ impl Spec {
 
     /// How far the stages read, per axis: `[below, above]`, the widest of all stages.
     pub fn radius(&self) -> Axes<[usize; 2]> {
+        self.widest(&self.stages)
+    }
+
+    /// How far these and the stages of other computations over the same cells read.
+    pub(crate) fn room(&self) -> Axes<[usize; 2]> {
+        let (own, others) = (self.radius(), self.widest(&self.others));
+        own.zip(others).map(|(own, others)| [own[0].max(others[0]), own[1].max(others[1])])
+    }
+
+    fn widest(&self, stages: &StageList) -> Axes<[usize; 2]> {
         let dims = self.rank();
         let mut widest = Axes::filled(dims, [0; 2]);
-        for stage in &self.stages {
+        for stage in stages {
             let radius = stage.radius();
             for d in 0..dims {
                 widest[d] = [widest[d][0].max(radius[d][0]), widest[d][1].max(radius[d][1])];
@@ -227,6 +243,14 @@ impl Spec {
             }
         }
         reach
+    }
+
+    /// What any of the stages is told about its cell.
+    pub(crate) fn knows(&self) -> Knows {
+        self.stages.iter().map(|stage| stage.knows()).fold(Knows::NOTHING, |all, knows| Knows {
+            at: all.at || knows.at,
+            step: all.step || knows.step,
+        })
     }
 
     /// The fields that a step assigns, ascending.

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::place::{Knows, Place};
 use super::stencil_element::StencilElement;
 use crate::cpu::rows;
 use crate::cpu::slab::Slab;
@@ -47,11 +48,14 @@ pub unsafe trait Stage: Send + Sync {
     fn taps(&self) -> &[RawTap];
     /// The fields assigned, ascending.
     fn writes(&self) -> &'static [usize];
-    /// The new cell `at` of `now`, by the function as the user wrote it.
+    /// What it is told about its cell.
+    fn knows(&self) -> Knows;
+    /// The new cell `at` of `now`, by the function as the user wrote it, where the whole volume has it at `place` in
+    /// the step after so many.
     ///
     /// # Panics
     /// When the volume's cells are of another type or the cell lies outside; as the function does.
-    fn cell(&self, now: &RawVolume, at: Axes<usize>) -> Bits;
+    fn cell(&self, now: &RawVolume, at: Axes<usize>, place: (Axes<usize>, u64)) -> Bits;
     /// Computes every cell of a slab with loops compiled for this very function.
     ///
     /// # Safety
@@ -125,10 +129,14 @@ unsafe impl<E: StencilElement<D>, const D: usize> Stage for Typed<E, D> {
     fn writes(&self) -> &'static [usize] {
         E::WRITES
     }
-    fn cell(&self, now: &RawVolume, at: Axes<usize>) -> Bits {
+    fn knows(&self) -> Knows {
+        E::KNOWS
+    }
+    fn cell(&self, now: &RawVolume, at: Axes<usize>, (place, step): (Axes<usize>, u64)) -> Bits {
         let near = now.near::<E::State, D>(at.array());
         let mut cell: E::State = now.cell(at);
-        StencilElement::cell(&self.element, near, &mut cell);
+        let place = Place { at: place.array(), step };
+        StencilElement::cell(&self.element, near, &mut cell, place);
         Bits::of(cell)
     }
     unsafe fn slab(&self, slab: &Slab) {

@@ -1,5 +1,6 @@
 //! The contract between `#[stencil]` and the pattern.
 
+use super::place::{Knows, Place};
 use warpweft_core::element::{DeviceType, Fields, Near, Unchecked, Unit};
 
 /// One read of an element function: a field at an offset from the cell.
@@ -73,9 +74,11 @@ pub unsafe trait StencilElement<const D: usize>: Copy + Send + Sync + 'static {
     const TAPS: &'static [Tap<D>];
     /// Numbers of the fields that are assigned, ascending.
     const WRITES: &'static [usize];
+    /// What it is told about its cell; a [`Place`] is arbitrary in what is not asked for.
+    const KNOWS: Knows = Knows::NOTHING;
 
     /// The function as the user wrote it. `next` holds the cell's present value on entry.
-    fn cell(&self, now: Near<'_, Self::State, D>, next: &mut Self::State);
+    fn cell(&self, now: Near<'_, Self::State, D>, next: &mut Self::State, place: Place<D>);
 
     /// The specialised copy: constant loops unrolled, offsets constant and not checked.
     ///
@@ -85,6 +88,7 @@ pub unsafe trait StencilElement<const D: usize>: Copy + Send + Sync + 'static {
         &self,
         now: <Self::State as Fields>::Near<'_, Unchecked<D>, D>,
         next: &mut Self::State,
+        place: Place<D>,
     );
 
     /// Defines a C++ struct in `unit` and returns its name. Its data members are the parameters, in
@@ -96,7 +100,8 @@ pub unsafe trait StencilElement<const D: usize>: Copy + Send + Sync + 'static {
     ///
     /// which reads `now.template at<field, d0, .., d(D-1)>()` with constant field and offsets and
     /// assigns `next.template ref<field>()`, a reference that holds the present value on entry for
-    /// the fields that are read before they are assigned.
+    /// the fields that are read before they are assigned. `now.template index<D>()` is the cell's index, an
+    /// `array<usize, D>`, and `now.step()` the step, a `u64`: only of functions that ask for them.
     fn cuda(unit: &mut Unit) -> String;
 
     /// The parameters as C++ expressions, exact to the bit: what tells two elements of one function

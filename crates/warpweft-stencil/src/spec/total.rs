@@ -5,6 +5,8 @@
 //! the small one). Numbers come in through a window of 128 bits, which moves where the next one does not
 //! fit. cuda/kernels/residual.cuh does the same on a GPU.
 
+use std::cmp::Ordering;
+
 /// Digits of a sum: 2098 bits of an `f64`, 64 more for as many numbers as there can be, and two for
 /// carries.
 const DIGITS: usize = 70;
@@ -100,6 +102,11 @@ impl Total {
         if self.largest >= f64::INFINITY.to_bits() {
             return self.largest();
         }
+        rounded(&self.canonical())
+    }
+
+    /// The digits with all carries made.
+    fn canonical(&self) -> [u32; DIGITS] {
         let mut digits = [0u32; DIGITS];
         let mut carry = 0u128;
         for (digit, &sum) in digits.iter_mut().zip(&self.digits) {
@@ -107,13 +114,53 @@ impl Total {
             *digit = carry as u32;
             carry >>= 32;
         }
-        let Some(top) = digits.iter().rposition(|&digit| digit > 0) else { return 0.0 };
-        let low = top.saturating_sub(2);
-        let mut leading =
-            digits[low..=top].iter().rev().fold(0u128, |all, &digit| all << 32 | u128::from(digit));
-        // Half way is above that bit, as there are 65 or more if any are left out.
-        leading |= u128::from(digits[..low].iter().any(|&digit| digit > 0));
-        leading as f64 * power_of_two(32 * low as i32 - 1074)
+        digits
+    }
+
+    /// The sum less that of `other`, exact and rounded once as [`Total::sum`] is; NaN if both are infinite.
+    pub fn less(&self, other: &Self) -> f64 {
+        let finite = |total: &Self| total.largest < f64::INFINITY.to_bits();
+        if !finite(self) || !finite(other) {
+            let number = |total: &Self| if finite(total) { 0.0 } else { total.largest() };
+            return number(self) - number(other);
+        }
+        let [more, less] = [self.canonical(), other.canonical()];
+        match more.iter().rev().cmp(less.iter().rev()) {
+            Ordering::Less => -rounded(&difference(&less, &more)),
+            _ => rounded(&difference(&more, &less)),
+        }
+    }
+
+    /// Takes in `values` of either sign, at most [`WINDOW`] of them: the others into `negative`, without their sign.
+    #[inline(always)]
+    pub fn add_signed(&mut self, negative: &mut Self, values: impl Iterator<Item = f64>) {
+        let (mut window, mut place) = (0i128, 0u32);
+        let mut largest = [self.largest, negative.largest];
+        for value in values {
+            let (bits, below) = (bits_of(value), value.is_sign_negative());
+            largest[usize::from(below)] = largest[usize::from(below)].max(bits);
+            let exponent = (bits >> STORED) as u32;
+            let mantissa = bits & ((1 << STORED) - 1) | u64::from(exponent > 0) << STORED;
+            let at = exponent.max(1) - 1;
+            let mut shift = at.wrapping_sub(place);
+            if shift >= 64 {
+                if bits == 0 {
+                    continue;
+                }
+                self.put_signed(negative, place, window);
+                (window, place) = (0, (at / 32).saturating_sub(1) * 32);
+                shift = at - place;
+            }
+            let term = i128::from(mantissa) << shift;
+            window += if below { -term } else { term };
+        }
+        self.put_signed(negative, place, window);
+        [self.largest, negative.largest] = largest;
+    }
+
+    fn put_signed(&mut self, negative: &mut Self, place: u32, window: i128) {
+        let to = if window < 0 { negative } else { self };
+        to.put(place, window.unsigned_abs());
     }
 
     /// All there is to it, for other ranks.
@@ -128,6 +175,28 @@ impl Total {
         places.zip(words).for_each(|(place, word)| *place = word);
         total
     }
+}
+
+/// The number that these digits are, rounded to the nearest, ties to even.
+fn rounded(digits: &[u32; DIGITS]) -> f64 {
+    let Some(top) = digits.iter().rposition(|&digit| digit > 0) else { return 0.0 };
+    let low = top.saturating_sub(2);
+    let mut leading =
+        digits[low..=top].iter().rev().fold(0u128, |all, &digit| all << 32 | u128::from(digit));
+    // Half way is above that bit, as there are 65 or more if any are left out.
+    leading |= u128::from(digits[..low].iter().any(|&digit| digit > 0));
+    leading as f64 * power_of_two(32 * low as i32 - 1074)
+}
+
+/// `more - less`, of which the first is not below the second.
+fn difference(more: &[u32; DIGITS], less: &[u32; DIGITS]) -> [u32; DIGITS] {
+    let mut borrow = false;
+    std::array::from_fn(|i| {
+        let (first, below) = more[i].overflowing_sub(less[i]);
+        let (digit, under) = first.overflowing_sub(u32::from(borrow));
+        borrow = below || under;
+        digit
+    })
 }
 
 /// Bits that are in order as the numbers are, NaN above all.

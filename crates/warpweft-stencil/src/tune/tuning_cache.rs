@@ -128,13 +128,14 @@ mod tests {
         const TAPS: &'static [Tap<2>] =
             &[Tap { field: 0, offset: [0, FAR] }, Tap { field: 0, offset: [1, 1] }];
         const WRITES: &'static [usize] = &[0];
-        fn cell(&self, u: Near<'_, f32, 2>, next: &mut f32) {
+        fn cell(&self, u: Near<'_, f32, 2>, next: &mut f32, _: warpweft::stencil::Place<2>) {
             *next = u[[0, FAR]] + u[[1, 1]];
         }
         unsafe fn cell_unchecked(
             &self,
             u: <f32 as Fields>::Near<'_, Unchecked<2>, 2>,
             next: &mut f32,
+            _: warpweft::stencil::Place<2>,
         ) {
             *next = u[[0, FAR]] + u[[1, 1]];
         }

@@ -94,7 +94,12 @@ macro_rules! linear {
             const NAME: &'static str = stringify!($name);
             const TAPS: &'static [warpweft::stencil::Tap<$d>] = Self::ALL;
             const WRITES: &'static [usize] = &[0];
-            fn cell(&self, u: warpweft::element::Near<'_, $t, $d>, next: &mut $t) {
+            fn cell(
+                &self,
+                u: warpweft::element::Near<'_, $t, $d>,
+                next: &mut $t,
+                _: warpweft::stencil::Place<$d>,
+            ) {
                 let weight: fn(usize) -> $t = $weight;
                 let mut sum = weight(0) * u[Self::ALL[0].offset];
                 for (k, tap) in Self::ALL.iter().enumerate().skip(1) {
@@ -110,6 +115,7 @@ macro_rules! linear {
                     $d,
                 >,
                 next: &mut $t,
+                _: warpweft::stencil::Place<$d>,
             ) {
                 let weight: fn(usize) -> $t = $weight;
                 let mut sum = weight(0) * u[Self::ALL[0].offset];

@@ -2,6 +2,7 @@
 
 #[macro_use]
 mod linear;
+mod places;
 
 mod cpu;
 mod cuda;

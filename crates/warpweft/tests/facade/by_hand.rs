@@ -22,11 +22,16 @@ unsafe impl StencilElement<1> for Diffuse {
     ];
     const WRITES: &'static [usize] = &[0];
 
-    fn cell(&self, u: Near<'_, f32, 1>, next: &mut f32) {
+    fn cell(&self, u: Near<'_, f32, 1>, next: &mut f32, _: warpweft::stencil::Place<1>) {
         *next = u[[0]] + self.rate * (u[[-1]] + u[[1]] - 2.0 * u[[0]]);
     }
     #[inline(always)]
-    unsafe fn cell_unchecked(&self, u: <f32 as Fields>::Near<'_, Unchecked<1>, 1>, next: &mut f32) {
+    unsafe fn cell_unchecked(
+        &self,
+        u: <f32 as Fields>::Near<'_, Unchecked<1>, 1>,
+        next: &mut f32,
+        _: warpweft::stencil::Place<1>,
+    ) {
         *next = u[[0]] + self.rate * (u[[-1]] + u[[1]] - 2.0 * u[[0]]);
     }
     fn cuda(unit: &mut Unit) -> String {

@@ -4,7 +4,7 @@
 use crate::translation_support::host::{check, inputs};
 use warpweft::element::{CellPtr, Fields, MAX_FIELDS, Unchecked};
 use warpweft::prelude::*;
-use warpweft::stencil::StencilElement;
+use warpweft::stencil::{Place, StencilElement};
 
 /// Constants that are used before they are declared, one of them hiding another.
 #[stencil]
@@ -69,9 +69,9 @@ fn agree<E: StencilElement<1, State = i32>>(element: E, taps: &[isize]) {
         let bounds = Unchecked { shift: [0] };
         let at = CellPtr { base, index: x as isize, strides: [1], bounds };
         let (mut checked, mut unchecked) = (0, 0);
-        element.cell(line.near([x]), &mut checked);
+        element.cell(line.near([x]), &mut checked, Place::FIRST);
         // SAFETY: three cells lie on either side of `x`, which is as far as the taps go.
-        unsafe { element.cell_unchecked(i32::near(&at), &mut unchecked) };
+        unsafe { element.cell_unchecked(i32::near(&at), &mut unchecked, Place::FIRST) };
         assert_eq!(checked, unchecked, "{} at {x}", E::NAME);
     }
 }

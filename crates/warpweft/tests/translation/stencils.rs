@@ -10,7 +10,7 @@ use crate::translation_support::{Flat, Hue, host, random::Random};
 use warpweft::cuda::{Cache, Options, compile_in, compiler};
 use warpweft::element::{CellPtr, DeviceType, Fields, MAX_FIELDS, ScalarKind, Unchecked, Unit};
 use warpweft::prelude::*;
-use warpweft::stencil::StencilElement;
+use warpweft::stencil::{Place, StencilElement};
 
 /// Seven points, with a helper and an early end.
 #[stencil]
@@ -77,6 +77,17 @@ fn life(alive: Near<bool, 2>) -> bool {
     matches!(count - alive[[0, 0]] as i32, 3) || alive[[0, 0]] && count == 3
 }
 
+/// Told where its cell is, and the step: arithmetic, an index that is computed, a copy that changes.
+#[stencil]
+fn told(u: Near<i32, 2>, #[at] at: [usize; 2], #[step] mut step: u64, by: i32) -> i32 {
+    let (y, x) = (at[0], at[1]);
+    step += (y * 100 + x) as u64;
+    if at[y % 2] > 4 && x != y {
+        return u[[0, 1]] * by - at.len() as i32;
+    }
+    u[[-1, 0]] ^ (step >> 3) as i32
+}
+
 /// Fields of three sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Fields)]
 #[repr(C)]
@@ -135,6 +146,9 @@ fn exchanged<T: Real>(g: Near<Two<T>, 1>, rate: T) -> Two<T> {
     let u = g[[-1]].u + rate * g[[1]].v;
     Two { u, v: g[[0]].u }
 }
+
+/// What functions are told of the step.
+const STEP: u64 = 1 << 40 | 5;
 
 /// One element over one volume, with what Rust makes of every inner cell.
 struct Case {
@@ -209,7 +223,7 @@ impl Case {
             .collect();
         writeln!(
             text,
-            "struct now_{number} {{\n  long i;\n  template<int F, int... O> auto at() const {{\n    const long s[] = {{{}}}; const long o[] = {{O...}}; long j = i;\n    for (int d = 0; d < {D}; ++d) j += s[d] * o[d];\n    return field<{number}, F>::data()[j];\n  }}\n}};\nstruct next_{number} {{\n{members}  template<int F> auto& ref() {{ return member(std::integral_constant<int, F>()); }}\n}};\nstatic void run_{number}() {{\n  const {functor} element = {value};\n  for (long i = 0; i < {}; ++i) {{\n    long r = i; bool inner = true;\n    for (int d = 0; d < {D}; ++d) {{ inner = inner && r % 10 >= 4 && r % 10 <= 5; r /= 10; }}\n    if (!inner) continue;\n    now_{number} now{{i}}; next_{number} next; {load}\n    element(now, next);\n    {store}puts(\"\");\n  }}\n}}",
+            "struct now_{number} {{\n  long i;\n  template<int F, int... O> auto at() const {{\n    const long s[] = {{{}}}; const long o[] = {{O...}}; long j = i;\n    for (int d = 0; d < {D}; ++d) j += s[d] * o[d];\n    return field<{number}, F>::data()[j];\n  }}\n  template<ww::usize N> auto index() const {{ ww::array<ww::usize, N> all; long r = i; for (int d = N; d-- > 0; r /= 10) all.items[d] = r % 10; return all; }}\n  ww::u64 step() const {{ return {STEP}ull; }}\n}};\nstruct next_{number} {{\n{members}  template<int F> auto& ref() {{ return member(std::integral_constant<int, F>()); }}\n}};\nstatic void run_{number}() {{\n  const {functor} element = {value};\n  for (long i = 0; i < {}; ++i) {{\n    long r = i; bool inner = true;\n    for (int d = 0; d < {D}; ++d) {{ inner = inner && r % 10 >= 4 && r % 10 <= 5; r /= 10; }}\n    if (!inner) continue;\n    now_{number} now{{i}}; next_{number} next; {load}\n    element(now, next);\n    {store}puts(\"\");\n  }}\n}}",
             steps.join(", "),
             volume.len(),
         )
@@ -227,11 +241,12 @@ impl Case {
             }
             let before = volume.get(at).unwrap();
             let (mut plain, mut special) = (before, before);
-            element.cell(volume.near(at), &mut plain);
+            let place = Place { at, step: STEP };
+            element.cell(volume.near(at), &mut plain, place);
             let bounds = Unchecked { shift: [0; D] };
             let pointer = CellPtr { base, index: index as isize, strides, bounds };
             // SAFETY: the cell is four away from every face, and so is no tap further.
-            unsafe { element.cell_unchecked(E::State::near(&pointer), &mut special) };
+            unsafe { element.cell_unchecked(E::State::near(&pointer), &mut special, place) };
             assert_eq!(bytes_of(plain), bytes_of(special), "{} at {at:?}", E::NAME);
             writeln!(rust, "{} ", bytes_of(plain).join(" ")).unwrap();
         }
@@ -282,6 +297,7 @@ fn elements_mean_the_same_in_rust_specialised_and_in_cpp() {
             u: real(random),
             v: real(random),
         }),
+        Case::new(&mut unit, 8, told(7), "{7}", |random| random.below(999) as i32),
     ];
     let mut source = unit.source() + MAIN;
     let mut expected = String::new();
@@ -325,6 +341,12 @@ struct Now {
     for (int d = 0; d < (int)sizeof...(O); ++d) j += o[d] * s[d];
     return ((const typename kept<F>::type*)base)[j];
   }
+  template<ww::usize N> __device__ auto index() const {
+    ww::array<ww::usize, N> all;
+    for (int d = 0; d < (int)N; ++d) all.items[d] = s0 + d;
+    return all;
+  }
+  __device__ ww::u64 step() const { return s1; }
 };
 struct Next { char* base; template<int F> __device__ auto& ref() { return *(typename kept<F>::type*)base; } };
 extern "C" __global__ void run(Functor element, const char* now, char* next, long a, long b, long c) {
@@ -367,6 +389,7 @@ fn nvrtc_compiles_the_text_without_a_warning() {
     compiles::<wide<f64>, 2>();
     compiles::<scattered, 2>();
     compiles::<life, 2>();
+    compiles::<told, 2>();
     compiles::<wave, 1>();
     compiles::<loose, 2>();
     compiles::<exchanged<f64>, 1>();

@@ -9,7 +9,7 @@ use super::{implementation, members, or_stub, type_names};
 use crate::diag::reject;
 
 /// The most fields of a cell; the library's `MAX_FIELDS`.
-const MAX_FIELDS: usize = 16;
+const MAX_FIELDS: usize = 32;
 
 /// The hidden associated constant with the number of a field.
 pub fn field_constant(field: &Ident) -> Ident {

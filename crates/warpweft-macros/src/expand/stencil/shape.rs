@@ -2,8 +2,9 @@
 
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
-use syn::{GenericArgument, ItemFn, PathArguments, ReturnType, Type};
+use syn::{GenericArgument, PathArguments, ReturnType, Signature, Type};
 
+use super::places::{Place, marker};
 use crate::diag::reject;
 use crate::parse::parameters::Named;
 use crate::parse::signature::{Parameter, parameters, plain_name, returns_value};
@@ -17,41 +18,61 @@ pub struct Shape {
     pub scalar: bool,
     /// The name of `next`, in the form with several fields.
     pub next: Option<Ident>,
+    /// What the function is told about its cell, in order.
+    pub places: Vec<(Place, Named)>,
     /// The parameters given at construction.
     pub rest: Vec<Named>,
 }
 
-/// Takes the signature apart, or says what it should be.
-pub fn shape(function: &ItemFn) -> syn::Result<Shape> {
-    let signature = &function.sig;
-    let mut parameters = parameters(signature)?.into_iter();
-    let first = parameters.next().ok_or_else(|| {
+impl Shape {
+    /// The parameters after the neighbourhood and the new cell.
+    pub fn values(&self) -> impl Iterator<Item = &Named> {
+        self.places.iter().map(|(_, named)| named).chain(&self.rest)
+    }
+
+    /// Whether the function is told this.
+    pub fn knows(&self, place: Place) -> bool {
+        self.places.iter().any(|(told, _)| *told == place)
+    }
+}
+
+/// Takes the signature apart, or says what it should be; the markers are taken off.
+pub fn shape(signature: &mut Signature) -> syn::Result<Shape> {
+    let markers = signature.inputs.iter_mut().map(marker).collect::<syn::Result<Vec<_>>>()?;
+    let signature = &*signature;
+    let mut parameters = parameters(signature)?.into_iter().zip(markers);
+    let (first, marked) = parameters.next().ok_or_else(|| {
         reject(
             &signature.ident,
             "a stencil function reads a neighbourhood",
             "make the first parameter one, as in `u: Near<f32, 3>`",
         )
     })?;
+    if marked.is_some() {
+        return Err(reject(
+            &first.whole,
+            "the neighbourhood has no marker",
+            "mark a parameter after it",
+        ));
+    }
     let (state, dimensions) = near_arguments(&first)?;
     let near = plain_name(&first, "stencil")?.0;
-    let (next, rest) = others(parameters, &state)?;
-    check_output(signature, &state, next.is_some())?;
     let scalar = is_scalar(&state, &signature.generics);
-    Ok(Shape { near, state, dimensions, scalar, next, rest })
+    let (places, rest) = (vec![], vec![]);
+    let mut shape = Shape { near, state, dimensions, scalar, next: None, places, rest };
+    parameters.try_for_each(|(parameter, marker)| shape.add(parameter, marker))?;
+    check_output(signature, &shape.state, shape.next.is_some())?;
+    Ok(shape)
 }
 
-/// The parameters after the neighbourhood: the new cell, if it is one of them, and the rest.
-fn others(
-    parameters: impl Iterator<Item = Parameter>,
-    state: &Type,
-) -> syn::Result<(Option<Ident>, Vec<Named>)> {
-    let mut next = None;
-    let mut rest = vec![];
-    for parameter in parameters {
+impl Shape {
+    /// A parameter after the neighbourhood: the new cell, what the function is told, or a value of its own.
+    fn add(&mut self, parameter: Parameter, marker: Option<Place>) -> syn::Result<()> {
         let (ident, mutable) = plain_name(&parameter, "stencil")?;
         let ty = parameter.ty;
-        match parameter.reference {
-            Some(true) if next.is_none() && rest.is_empty() => {
+        let state = &self.state;
+        match (parameter.reference, marker) {
+            (Some(true), None) if self.next.is_none() && self.values().next().is_none() => {
                 if quote!(#ty).to_string() != quote!(#state).to_string() {
                     return Err(reject(
                         &ty,
@@ -59,19 +80,35 @@ fn others(
                         format_args!("write `&mut {}`", quote!(#state)),
                     ));
                 }
-                next = Some(ident);
+                self.next = Some(ident);
+                Ok(())
             }
-            Some(_) => {
-                return Err(reject(
-                    &parameter.whole,
-                    "a parameter of a stencil function is the same for every cell",
-                    "take the value",
-                ));
+            (Some(_), _) => Err(reject(
+                &parameter.whole,
+                "a parameter of a stencil function is the same for every cell",
+                "take the value",
+            )),
+            (None, Some(place)) => {
+                if self.knows(place) || !self.rest.is_empty() {
+                    return Err(reject(
+                        &ident,
+                        format_args!(
+                            "`#[{}]` stands once, before the function's own parameters",
+                            place.marker()
+                        ),
+                        "order them `now, next, #[at] at, #[step] step, ..`",
+                    ));
+                }
+                place.check(&ty)?;
+                self.places.push((place, Named { ident, mutable, ty }));
+                Ok(())
             }
-            None => rest.push(Named { ident, mutable, ty }),
+            (None, None) => {
+                self.rest.push(Named { ident, mutable, ty });
+                Ok(())
+            }
         }
     }
-    Ok((next, rest))
 }
 
 /// The function returns what a cell holds, or assigns it.

@@ -83,10 +83,11 @@ impl CudaSweeps {
     ) -> Option<BoundarySplit> {
         let policy = self.policy();
         // Later stages read what earlier ones wrote beside a cell, which may be on its way.
-        // Nor are the ghosts of functions brought on by parts of a step.
+        // Nor are the ghosts of functions brought on by parts of a step, which do not count it either.
         if self.kernels.len() > 1
             || policy.kernel == CudaKernel::Resident
             || self.stencil.has_functions()
+            || self.stencil.knows().step
         {
             return None;
         }

@@ -262,6 +262,12 @@ struct CellNear {
   const Pointers<S>& fields;
   const Box& box;
   i64 at_;
+  int w, z, y, x;
+  template <usize D>
+  WW_FN array<usize, D> index() const {
+    return index_of<S, D>(w, z, y, x);
+  }
+  WW_FN u64 step() const { return S::step(); }
   template <int F, int... O>
   WW_FN typename S::template Type<F> at() const {
     using o = offset<O...>;
@@ -276,6 +282,19 @@ struct CellNear {
     }
   }
 };
+
+// The index of cell (w, z, y, x) in the whole volume, slowest axis first, for functions that ask for it.
+template <class S, usize D>
+WW_FN array<usize, D> index_of(int w, int z, int y, int x) {
+  const int cell[4] = {w, z, y, x};
+  array<usize, D> index;
+#pragma unroll
+  for (int d = 0; d < int(D); d++) {
+    const int axis = D == 1 ? 3 : D == 2 ? 1 + 2 * d : D == 3 ? 1 + d : d;
+    index.items[d] = S::index(axis, cell[axis]);
+  }
+  return index;
+}
 
 // Whether [first, first + count) along an axis (0 w, 1 z, 2 y, 3 x) is wholly inside the region.
 WW_FN bool inside(const Box& box, int axis, int first, int count) {
@@ -311,7 +330,7 @@ WW_FN void each_cell(const Pointers<S>& fields, const Box& box, const E& element
           row.template of<F>()[0] = fields.template in<F>()[at];
         });
         Next<S, 1> next{row, 0};
-        element(CellNear<S>{fields, box, at}, next);
+        element(CellNear<S>{fields, box, at, w, k, i, j}, next);
         each(typename S::Writes{}, [&](auto f) {
           constexpr int F = decltype(f)::value;
           fields.template out<F>()[at] = row.template of<F>()[0];

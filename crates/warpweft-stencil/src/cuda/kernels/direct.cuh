@@ -20,6 +20,12 @@ struct BlockNear {
   const Box& box;
   i64 at_;
   int k, i, j;
+  int w, z, y, x;  // of cell (0, 0, 0)
+  template <usize D>
+  WW_FN array<usize, D> index() const {
+    return index_of<S, D>(w, z + k, y + i, x + j);
+  }
+  WW_FN u64 step() const { return S::step(); }
   template <int F, int... O>
   WW_FN typename S::template Type<F> at() const {
     using o = offset<O...>;
@@ -52,7 +58,7 @@ WW_FN void direct_tile(const Pointers<S>& fields, const Box& box, const E& eleme
               element_of<S::vx, memory_of<S, F>>(fields.template in<F>() + at + k * box.z + i * box.y, j);
         });
         Next<S, S::vx> next{row, j};
-        element(BlockNear<S>{fields, box, at, k, i, j}, next);
+        element(BlockNear<S>{fields, box, at, k, i, j, w, z, y, x}, next);
       }
       if constexpr (!Stored<S>::last) store_row<S>(fields, at + k * box.z + i * box.y, row);
     }

@@ -28,7 +28,7 @@ struct Faces {
   i64 period[4];     // its extent where indices wrap, else 0
   u64 steps;         // where there is no clock
   Clock* clock;
-  void* field[16];   // at cell (0, 0, 0, 0)
+  void* field[32];   // at cell (0, 0, 0, 0)
   int extent[4];
   int boundary[4][2];  // as in copied.cuh
   FaceSlab slab[8];

@@ -24,9 +24,9 @@ struct Ghosts {
   int extent[4];
   int boundary[4][2];
   Slab slab[8];
-  void* field[16];  // at cell (0, 0, 0, 0)
-  u64 value[4][2][16];
-  int size[16];
+  void* field[32];  // at cell (0, 0, 0, 0)
+  u64 value[4][2][32];
+  int size[32];
   int slabs, fields;
 };
 

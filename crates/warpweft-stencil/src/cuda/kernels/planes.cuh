@@ -146,7 +146,7 @@ WW_FN shared_at shared_address(const void* at) { return shared_at(__cvta_generic
 // Tensor maps of the ringed fields, and the coordinates of cell (0, 0, 0, 0) in them.
 template <class S>
 struct Maps {
-  const TensorMap* map[16];
+  const TensorMap* map[32];
   int w, z, y, x;
 };
 

@@ -4,6 +4,7 @@
 pub(super) mod boxes;
 pub(super) mod faces;
 pub(super) mod ghosts;
+pub(super) mod place;
 pub(super) mod queue;
 pub(super) mod residual;
 pub(super) mod turn;

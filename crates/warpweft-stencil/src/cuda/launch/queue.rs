@@ -3,6 +3,7 @@
 use super::boxes::{PipelineBox, hold, step_box, whole};
 use super::faces::{self, Faces, When};
 use super::ghosts::{self, At, Which};
+use super::place::Placed;
 use crate::cuda::memory::arrays::{Arrays, FUSED, STEP};
 use crate::cuda::memory::layout::Layout;
 use crate::cuda::temporal::{self, TemporalShape, TimeBlock};
@@ -39,6 +40,7 @@ pub(crate) struct Queue<'a> {
     pub tools: &'a Module,
     pub arrays: &'a Arrays,
     pub faces: Option<&'a Faces>,
+    pub place: Option<&'a Placed>,
 }
 
 impl Queue<'_> {
@@ -63,6 +65,7 @@ impl Queue<'_> {
             queued.extend(self.renew(stage.writes(), &now)?);
             queued.extend(self.face(number, &now));
         }
+        queued.extend(self.place.and_then(Placed::tick));
         Ok(queued)
     }
 

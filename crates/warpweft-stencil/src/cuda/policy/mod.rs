@@ -97,7 +97,10 @@ impl CudaPolicy {
         let mut policy = match problem.dims {
             1 => shape(CudaKernel::Direct, [vx, 1, 1], 8, 2),
             2 => shape(CudaKernel::Direct, [vx, 1, 4], 8, 2),
-            _ if problem.fields > 2 => shape(CudaKernel::Direct, [vx, 1, 2], 8, 2),
+            // The only kernel that knows where a cell is.
+            _ if problem.fields > 2 || stencil.knows().anything() => {
+                shape(CudaKernel::Direct, [vx, 1, 2], 8, 2)
+            }
             _ if wide && problem.ring => {
                 let planes = shape(CudaKernel::Planes, [vx, 2, 1], 16, 1);
                 CudaPolicy { chunk: 96, prefetch: 4, phases: Self::first_phases(stencil), ..planes }

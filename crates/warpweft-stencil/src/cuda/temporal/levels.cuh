@@ -38,7 +38,7 @@ struct TimeBlock {
 
 // What cells beyond Dirichlet faces hold: bits, [axis][side][field].
 struct HeldValues {
-  u64 bits[3][2][16];
+  u64 bits[3][2][32];
 };
 
 // The first plane that a chunk from plane `first` on reads: what its steps reach, and what the high face copies.

@@ -112,7 +112,8 @@ fn faces(stencil: &Spec) -> Option<[[FaceKind; 2]; 3]> {
 }
 
 /// Whether several steps of `stencil` can be fused: in two dimensions with any footprint, in three with stars, with
-/// any fields and stages, but without faces that are functions, faults, or loops that depend on cells.
+/// any fields and stages, but without faces that are functions, faults, or loops that depend on cells, and not
+/// where a function is told its cell's index or the step.
 pub fn fuses(stencil: &Spec) -> bool {
     // Tiles compute beyond the volume, on anything, where nothing may be reported nor go on for ever.
     let mut unit = Unit::new();
@@ -131,6 +132,7 @@ pub fn fuses(stencil: &Spec) -> bool {
     footprint
         && !stencil.written_fields().is_empty()
         && faces(stencil).is_some()
+        && !stencil.knows().anything()
         && !unit.faults()
         && !unit.loops()
 }

@@ -146,6 +146,13 @@ impl<'a> Glue<'a> {
             "  WW_FN static constexpr bool in_place(int f) {{\n    const bool all[] = {{{}}};\n    return all[f];\n  }}",
             places.join(", ")
         )?;
+        if self.stage.knows().anything() {
+            writeln!(
+                text,
+                "  WW_FN static ww::usize index(int axis, int cell) {{ return ww::stencil::whole_index(axis, cell); }}
+  WW_FN static ww::u64 step() {{ return ww_place.step; }}"
+            )?;
+        }
         writeln!(text, "  WW_FN static constexpr ww::stencil::Reach reach(int f) {{")?;
         writeln!(text, "    const ww::stencil::Reach all[] = {{")?;
         for reach in &self.reach {

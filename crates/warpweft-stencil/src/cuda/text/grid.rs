@@ -81,10 +81,16 @@ pub fn layout_of(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -> R
             "give as many extents as the stencil has axes",
         ));
     }
+    let refused = |what: String, hint: &str| Err(Error::spec(what, hint));
+    if stencil.knows().anything() && policy.kernel != CudaKernel::Direct {
+        return refused(
+            format!("{:?} for a function that is told its cell's index or the step", policy.kernel),
+            "take Direct",
+        );
+    }
     if !policy.kernel.fuses() {
         return Layout::of(stencil, extents, stencil.radius(), [0; 2]);
     }
-    let refused = |what: String, hint: &str| Err(Error::spec(what, hint));
     let depth = policy.temporal_depth as usize;
     for (axis, &n) in extents.iter().enumerate() {
         let far = depth * stencil.reach()[axis].into_iter().max().unwrap_or(0).max(1);

@@ -12,7 +12,7 @@ pub use self::grid::{grid, layout_of, pipeline_grid, single};
 use self::pipeline::write_pipeline;
 pub use self::pipeline::{PipelineShape, goes_on_alone};
 pub use self::reach::{Role, role_of};
-use super::launch::faces;
+use super::launch::{faces, place};
 use super::memory::arrays;
 use super::resident::{ResidentShape, write_resident};
 use super::temporal::{self, TemporalShape, write_temporal};
@@ -88,6 +88,9 @@ pub fn step_text(
     let names: Vec<String> = stencil.stages.iter().map(|stage| stage.cuda(&mut unit)).collect();
     let faces = faces::write_text(stencil, &mut unit);
     let mut source = unit.source();
+    if stencil.knows().anything() {
+        source.push_str(place::TEXT);
+    }
     source.push_str(CELLS);
     source.extend(one_step(policy.kernel).iter().copied());
     let mut stages = Vec::new();

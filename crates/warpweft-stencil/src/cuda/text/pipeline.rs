@@ -42,7 +42,7 @@ impl PipelineShape {
 
 /// Whether tiles of `stencil` may compute beyond the volume, several steps on, and end with the exact cells: one stage
 /// over one scalar of four or eight bytes that it reads beside the cell and writes, between faces that are periodic
-/// or hold one value, without faults or loops that depend on its cells.
+/// or hold one value, without faults or loops that depend on its cells, told nothing about them.
 pub fn goes_on_alone(stencil: &Spec) -> bool {
     let dims = stencil.rank();
     let [stage] = &stencil.stages[..] else { return false };
@@ -55,6 +55,7 @@ pub fn goes_on_alone(stencil: &Spec) -> bool {
         && matches!(stencil.cell.size(0), 4 | 8)
         && role_of(&**stage, 0) == Role::Doubled
         && faces.all(|b| matches!(b, Boundary::Dirichlet(_) | Boundary::Periodic))
+        && !stencil.knows().anything()
         && !unit.faults()
         && !unit.loops()
 }

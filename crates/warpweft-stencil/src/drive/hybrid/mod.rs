@@ -129,7 +129,6 @@ impl Both<'_> {
                     saving: self.saving,
                     trace: run.trace.as_deref(),
                     rebalance: Some(&rebalance),
-                    pace: None,
                     fused_steps: self.fused_steps,
                     halos: Some(Route::Host),
                     probed: self.probed,

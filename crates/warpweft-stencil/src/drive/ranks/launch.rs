@@ -114,7 +114,6 @@ impl Spec {
                 saving: saved.as_ref().map(|saved| &saved.saver),
                 trace: run.trace.as_deref(),
                 rebalance: None,
-                pace: None,
                 fused_steps: Policy::Cpu(policy).fused_steps(self.rank()),
                 halos: Some(Route::Host),
                 probed: &probed,

@@ -115,7 +115,6 @@ impl Spec {
             saving: saved.as_ref().map(|saved| &saved.saver),
             trace: run.trace.as_deref(),
             rebalance: None,
-            pace: None,
             fused_steps: device.policy.fused_steps(self.rank()),
             halos,
             probed: &probed,

@@ -101,7 +101,6 @@ fn a_device_that_vanishes_is_an_error_on_every_rank_and_the_last_checkpoint_is_w
             saving: Some(&opened.saver),
             trace: None,
             rebalance: None,
-            pace: None,
             fused_steps: FusedSteps::STEP,
             halos: Some(Route::Host),
             probed: &Mutex::default(),

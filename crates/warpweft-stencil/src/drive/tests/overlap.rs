@@ -159,7 +159,6 @@ fn run<const D: usize>(
             saving: None,
             trace: None,
             rebalance: None,
-            pace: None,
             fused_steps: FusedSteps { steps: fused_steps, whole: true },
             halos: Some(Route::Host),
             probed: &Mutex::default(),

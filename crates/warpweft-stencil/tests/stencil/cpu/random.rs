@@ -22,14 +22,14 @@ macro_rules! by_hand {
             const NAME: &'static str = stringify!($name);
             const TAPS: &'static [Tap<$d>] = &[$(Tap { field: 0, offset: $offset }),+];
             const WRITES: &'static [usize] = &[0];
-            fn cell(&self, u: Near<'_, $t, $d>, next: &mut $t) {
+            fn cell(&self, u: Near<'_, $t, $d>, next: &mut $t, _: warpweft::stencil::Place<$d>) {
                 *next = $($weight * u[$offset] +)+ (0 as $t);
             }
             #[inline(always)]
             unsafe fn cell_unchecked(
                 &self,
                 u: <$t as Fields>::Near<'_, Unchecked<$d>, $d>,
-                next: &mut $t,
+                next: &mut $t, _: warpweft::stencil::Place<$d>
             ) {
                 *next = $($weight * u[$offset] +)+ (0 as $t);
             }
@@ -252,11 +252,16 @@ unsafe impl StencilElement<1> for Bomb {
     const NAME: &'static str = "Bomb";
     const TAPS: &'static [Tap<1>] = &[Tap { field: 0, offset: [0] }];
     const WRITES: &'static [usize] = &[0];
-    fn cell(&self, u: Near<'_, f64, 1>, next: &mut f64) {
+    fn cell(&self, u: Near<'_, f64, 1>, next: &mut f64, _: warpweft::stencil::Place<1>) {
         assert!(u[[0]] < 2.0, "enough");
         *next = u[[0]] + 1.0;
     }
-    unsafe fn cell_unchecked(&self, u: <f64 as Fields>::Near<'_, Unchecked<1>, 1>, next: &mut f64) {
+    unsafe fn cell_unchecked(
+        &self,
+        u: <f64 as Fields>::Near<'_, Unchecked<1>, 1>,
+        next: &mut f64,
+        _: warpweft::stencil::Place<1>,
+    ) {
         assert!(u[[0]] < 2.0, "enough");
         *next = u[[0]] + 1.0;
     }

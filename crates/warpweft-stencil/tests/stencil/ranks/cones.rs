@@ -187,10 +187,15 @@ unsafe impl StencilElement<3> for Counted {
         Tap { field: 0, offset: [0, 0, 0] },
     ];
     const WRITES: &'static [usize] = &[0];
-    fn cell(&self, u: Near<'_, f32, 3>, next: &mut f32) {
+    fn cell(&self, u: Near<'_, f32, 3>, next: &mut f32, _: warpweft::stencil::Place<3>) {
         Self::sum([u[[-2, 0, 0]], u[[1, 0, 0]], u[[0, 1, -1]], u[[0, 0, 0]]], next);
     }
-    unsafe fn cell_unchecked(&self, u: <f32 as Fields>::Near<'_, Unchecked<3>, 3>, next: &mut f32) {
+    unsafe fn cell_unchecked(
+        &self,
+        u: <f32 as Fields>::Near<'_, Unchecked<3>, 3>,
+        next: &mut f32,
+        _: warpweft::stencil::Place<3>,
+    ) {
         Self::sum([u[[-2, 0, 0]], u[[1, 0, 0]], u[[0, 1, -1]], u[[0, 0, 0]]], next);
     }
     fn cuda(unit: &mut Unit) -> String {

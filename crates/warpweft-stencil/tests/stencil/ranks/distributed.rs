@@ -34,7 +34,12 @@ macro_rules! element {
             const NAME: &'static str = stringify!($name);
             const TAPS: &'static [Tap<$d>] = $taps;
             const WRITES: &'static [usize] = $writes;
-            fn cell(&self, $now: Near<'_, $state, $d>, $next: &mut $state) {
+            fn cell(
+                &self,
+                $now: Near<'_, $state, $d>,
+                $next: &mut $state,
+                _: warpweft::stencil::Place<$d>,
+            ) {
                 $body
             }
             #[inline(always)]
@@ -42,6 +47,7 @@ macro_rules! element {
                 &self,
                 $now: <$state as Fields>::Near<'_, Unchecked<$d>, $d>,
                 $next: &mut $state,
+                _: warpweft::stencil::Place<$d>,
             ) {
                 $body
             }

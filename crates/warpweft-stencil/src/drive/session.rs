@@ -1,0 +1,325 @@
+//! A computation that stays on one device from call to call: its cells, threads, streams and kernels. A run is a session
+//! that is opened, advanced once and closed. Not here: the loop over steps (`steps`), or the typed calls
+//! (`crate::run::session`).
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use crate::checkpoint::{Opened, State};
+use crate::drive::devices::Prepared;
+use crate::drive::pace::Pace;
+use crate::drive::rank_report::RankReport;
+use crate::drive::start::Start;
+use crate::drive::subdomain::LocalSubdomain;
+use crate::drive::task::{Distribution, Task, Watch};
+use crate::exchange::{Cells, Route};
+use crate::plan::partition::Partition;
+use crate::plan::{Region, Sweep};
+use crate::run::Run;
+use crate::spec::Spec;
+use crate::spec::reduction::{Reduce, Reduction};
+use warpweft_core::cluster::Alone;
+use warpweft_core::error::{Error, Result};
+use warpweft_core::grid::{Axes, RawVolume};
+use warpweft_core::machine::Machine;
+use warpweft_core::report::{Report, Series};
+use warpweft_core::run::{Devices, Stop};
+use warpweft_core::trace::Trace;
+
+/// A session whose type of cell is a value.
+pub(crate) struct RawSession<'v> {
+    spec: Spec,
+    volume: &'v mut RawVolume,
+    /// The volume on its device; none once the session has failed or is closed.
+    local: Option<LocalSubdomain>,
+    distribution: Distribution,
+    prepared: Prepared<'v>,
+    progress: Option<&'v dyn Fn(u64, u64)>,
+    stop: Stop<'v>,
+    trace: Option<Arc<Trace>>,
+    pace: Pace,
+    saved: Option<Opened>,
+    probed: Mutex<Vec<Series>>,
+    begun: Instant,
+    /// Steps done when it was opened.
+    first: State,
+    /// What was done since.
+    total: RankReport,
+    /// Whether the executor computes by other stages than `spec`'s.
+    elsewhere: bool,
+}
+
+impl<'v> RawSession<'v> {
+    /// The whole of `volume` on one of these devices. With a checkpoint, of `steps` steps in all.
+    ///
+    /// # Errors
+    /// As [`Spec::run_with`].
+    pub fn open<'r: 'v>(
+        spec: &Spec,
+        volume: &'v mut RawVolume,
+        steps: u64,
+        (machine, devices): (&'v Machine, &Devices<'v>),
+        run: &Run<'r>,
+    ) -> Result<Self> {
+        let begun = Instant::now();
+        spec.check_volume(volume)?;
+        let mut saved = spec.open_checkpoint(volume, steps, run)?;
+        let probed = Mutex::new(spec.recorded_before(saved.as_mut()));
+        let first = saved.as_ref().map(Opened::first).unwrap_or_default();
+        let whole = Axes::filled(volume.rank(), 1);
+        let partition = Partition::grid(volume.extents(), whole, &spec.boundaries)?;
+        let distribution = Distribution::fixed(partition, 1);
+        let start = Start::of(volume, saved.as_ref().and_then(|saved| saved.from.as_ref()));
+        let (local, prepared) =
+            made(spec, start, &distribution, first.step, (machine, devices), run)?;
+        if let Some(trace) = &run.trace {
+            trace.add("run", "set up", begun);
+        }
+        let step = volume.len() as f64 / prepared.cells_a_second;
+        let total =
+            RankReport { steps: first.step, residual: first.residual, ..RankReport::default() };
+        Ok(Self {
+            spec: spec.clone(),
+            pace: Pace::new(step, prepared.depth),
+            local: Some(local),
+            progress: run.progress,
+            stop: run.stop(),
+            trace: run.trace.clone(),
+            elsewhere: false,
+            volume,
+            distribution,
+            prepared,
+            saved,
+            probed,
+            begun,
+            first,
+            total,
+        })
+    }
+
+    /// Goes on until `steps` steps are done in all, or fewer where the stencil or an interrupt ends it.
+    ///
+    /// # Errors
+    /// As the executor's. The session is over then, and the volume as it was when it was opened.
+    pub fn advance(&mut self, steps: u64) -> Result<()> {
+        self.settle()?;
+        let Some(mut local) = self.local.take() else { return Err(over()) };
+        let task = Task {
+            stencil: &self.spec,
+            distribution: &self.distribution,
+            start: Start::Volume(self.volume),
+            first: State { step: self.total.steps, residual: self.first.residual.take() },
+            steps,
+            build: &*self.prepared.build,
+            saving: self.saved.as_ref().map(|saved| &saved.saver),
+            trace: self.trace.as_deref(),
+            rebalance: None,
+            fused_steps: self.prepared.policy.steps_per_launch(self.spec.rank()),
+            halos: Some(Route::Host),
+            probed: &self.probed,
+        };
+        let progress = self.progress;
+        let report_progress = |done| progress.iter().for_each(|progress| progress(done, steps));
+        let watch = Watch { progress: &report_progress, stop: self.stop };
+        let mine = task.run(&mut local, &Alone, &watch, Some(&self.pace))?;
+        self.local = Some(local);
+        self.total = RankReport {
+            passes: self.total.passes + mine.passes,
+            seconds: self.total.seconds + mine.seconds,
+            residual: mine.residual.or(self.total.residual),
+            ..mine
+        };
+        Ok(())
+    }
+
+    /// One step by the stages of `other`, which is no step of the session's own.
+    ///
+    /// # Errors
+    /// As [`RawSession::advance`].
+    pub fn apply(&mut self, other: &Spec) -> Result<()> {
+        self.go_by(other)?;
+        self.elsewhere = true;
+        let region = Region::whole(self.volume.extents());
+        let first_step = self.total.steps;
+        let sweep = Sweep { first_step, steps: 1, region, following: 0, keep_change: false };
+        self.with(|local| {
+            local.executor().sweep(&sweep)?;
+            local.executor().finish()
+        })
+    }
+
+    /// Computes by the stages of `spec` from now on.
+    fn go_by(&mut self, spec: &Spec) -> Result<()> {
+        if self.with(|local| local.adopt(spec))? {
+            return Ok(());
+        }
+        // Made anew, with room for all that was asked for so far.
+        self.store()?;
+        let mut wide = spec.clone();
+        wide.others = [&self.spec.others[..], &self.spec.stages, &spec.stages].concat();
+        self.spec.others = wide.others.clone();
+        let (partition, zone) =
+            (&self.distribution.partition, self.distribution.partition.region(0));
+        let start = Start::Volume(self.volume);
+        let build = &*self.prepared.build;
+        let steps = self.total.steps;
+        self.local = None;
+        let local = LocalSubdomain::new(&wide, (partition, 0), zone.into(), start, build, steps)?;
+        self.local = Some(local);
+        Ok(())
+    }
+
+    /// Goes back to the session's own stages.
+    fn settle(&mut self) -> Result<()> {
+        if self.elsewhere {
+            self.go_by(&self.spec.clone())?;
+            self.elsewhere = false;
+        }
+        Ok(())
+    }
+
+    /// What a call of the executor gives; after an error the session is over.
+    fn with<T>(&mut self, call: impl FnOnce(&mut LocalSubdomain) -> Result<T>) -> Result<T> {
+        let Some(mut local) = self.local.take() else { return Err(over()) };
+        let value = call(&mut local)?;
+        self.local = Some(local);
+        Ok(value)
+    }
+
+    /// The bytes of these boxes, one after another.
+    ///
+    /// # Errors
+    /// A box outside; the device's.
+    pub fn read(&mut self, boxes: &[Cells]) -> Result<Vec<u8>> {
+        self.check(boxes)?;
+        let mut bytes = Vec::new();
+        self.with(|local| local.executor().read(boxes, &mut bytes))?;
+        Ok(bytes)
+    }
+
+    /// Replaces the cells of these boxes.
+    ///
+    /// # Errors
+    /// As [`RawSession::read`].
+    pub fn write(&mut self, boxes: &[Cells], bytes: &[u8]) -> Result<()> {
+        self.check(boxes)?;
+        self.with(|local| local.executor().write(boxes, bytes))
+    }
+
+    /// What the cells of a field come to.
+    ///
+    /// # Errors
+    /// The device's.
+    pub fn reduce(&mut self, what: Reduce, fields: [usize; 2]) -> Result<Reduction> {
+        let region = Region::whole(self.volume.extents());
+        self.with(|local| local.executor().reduce(what, fields, &region))
+    }
+
+    fn check(&self, boxes: &[Cells]) -> Result<()> {
+        let extents = self.volume.extents();
+        for (_, region) in boxes {
+            let inside = (0..extents.rank())
+                .all(|d| region.low[d] <= region.high[d] && region.high[d] <= extents[d]);
+            if !inside {
+                return Err(Error::spec(
+                    format!(
+                        "cells {:?} to {:?} of a volume of {extents:?}",
+                        region.low, region.high
+                    ),
+                    "name cells inside the volume: the first, and one past the last",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The volume as it was when the session was opened, with what was stored since.
+    pub fn volume(&self) -> &RawVolume {
+        self.volume
+    }
+
+    /// What it computes.
+    pub fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    /// Steps done in all, the last residual, and whether the last call was interrupted.
+    pub fn done(&self) -> &RankReport {
+        &self.total
+    }
+
+    fn store(&mut self) -> Result<()> {
+        let Some(mut local) = self.local.take() else { return Err(over()) };
+        local.executor().finish()?;
+        local.executor().store(self.volume.writable())?;
+        self.local = Some(local);
+        Ok(())
+    }
+
+    /// Copies the cells back into the volume; what the session came to.
+    ///
+    /// # Errors
+    /// The device's; a session that failed before.
+    pub fn close(mut self) -> Result<Report> {
+        let end = Instant::now();
+        self.store()?;
+        self.local = None;
+        if let Some(trace) = &self.trace {
+            trace.add("run", "store", end);
+        }
+        let mut notes = self.saved.take().map(|saved| saved.notes).unwrap_or_default();
+        notes.append(&mut self.prepared.notes);
+        self.prepared.notes = notes;
+        let (cells, asked) = (self.volume.len(), self.first.step..self.total.steps);
+        let mut report = self.spec.report_alone(cells, &self.total, asked, &mut self.prepared);
+        report.setup_seconds = self.begun.elapsed().as_secs_f64() - self.total.seconds;
+        let probed = self.probed.get_mut().unwrap_or_else(PoisonError::into_inner);
+        report.probes = std::mem::take(probed);
+        Ok(report)
+    }
+}
+
+impl Drop for RawSession<'_> {
+    /// A session that nobody closed leaves its cells in the volume, unless it failed.
+    fn drop(&mut self) {
+        if self.local.is_some() {
+            // Who wants to know of an error closes it.
+            let _ = self.store();
+        }
+    }
+}
+
+fn over() -> Error {
+    Error::spec(
+        "a session that an error has ended",
+        "open another: the volume is as it was when this one was opened",
+    )
+}
+
+/// The whole of the volume on its device; on the cores where no GPU was named and none can be used, e.g. for
+/// want of NVRTC.
+fn made<'m>(
+    spec: &Spec,
+    start: Start<'_>,
+    distribution: &Distribution,
+    first: u64,
+    (machine, devices): (&'m Machine, &Devices<'m>),
+    run: &Run<'_>,
+) -> Result<(LocalSubdomain, Prepared<'m>)> {
+    let partition = &distribution.partition;
+    let (extents, zone) = (partition.extents(), partition.region(0).into());
+    let make = |prepared: Prepared<'m>| {
+        let (of, build) = ((partition, 0), &*prepared.build);
+        let local = LocalSubdomain::new(spec, of, zone, start, build, first)?;
+        Ok((local, prepared))
+    };
+    let made = spec.prepare(extents, machine, run, devices).and_then(make);
+    let (local, mut prepared) = made.or_else(|error| {
+        let mut cores = devices.instead(error, machine, run)?;
+        let mut prepared = spec.prepare(extents, machine, run, &cores)?;
+        prepared.notes.append(&mut cores.notes);
+        make(prepared)
+    })?;
+    prepared.notes.extend_from_slice(local.notes());
+    Ok((local, prepared))
+}

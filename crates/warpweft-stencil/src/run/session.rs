@@ -1,0 +1,324 @@
+//! Sessions: a volume that stays on its device while a program runs steps, reads, writes and reduces in turn.
+
+use std::marker::PhantomData;
+use std::ops::{ControlFlow, Range};
+
+use super::Run;
+use crate::drive::session::RawSession;
+use crate::plan::Region;
+use crate::spec::reduction::Reduce;
+use crate::spec::stage::Stages;
+use crate::spec::{Stencil, Steps};
+use warpweft_core::element::{FieldName, Fields, Scalar};
+use warpweft_core::error::{Error, Result};
+use warpweft_core::grid::{Axes, RawVolume, Volume};
+use warpweft_core::machine::Machine;
+use warpweft_core::report::Report;
+
+/// A volume on its device, from [`Stencil::on`] to [`Session::finish`].
+///
+/// Threads, buffers and kernels are made once, and cells are copied only where they are asked for, so a call of one
+/// step costs microseconds. The volume is borrowed meanwhile: it gets the cells at the end, when the session is
+/// finished or dropped. After an error the session is over, and the volume as it was at its beginning.
+///
+/// ```
+/// use warpweft::prelude::*;
+///
+/// #[stencil]
+/// fn diffuse(u: Near<f64, 2>, rate: f64) -> f64 {
+///     u[[0, 0]] + rate * (u[[-1, 0]] + u[[1, 0]] + u[[0, -1]] + u[[0, 1]] - 4.0 * u[[0, 0]])
+/// }
+///
+/// let mut plate = Volume::from_fn([32, 32], |[y, x]| if y == 5 && x == 7 { 9.0 } else { 0.0 });
+/// let stencil = Stencil::of(diffuse(0.2)).boundary(Boundary::Periodic);
+/// let machine = Machine::detect()?;
+/// let mut on = stencil.on(&mut plate, &machine)?;
+/// on.run(Steps(100))?;
+/// assert!((on.sum(0)? - 9.0).abs() < 1e-12, "heat is neither made nor lost");
+/// on.set([0, 0], 1.0)?;
+/// on.run(Steps(1))?;
+/// let corner = on.read([0..2, 0..2])?;
+/// assert!(corner[[0, 0]] < 0.3 && corner[[0, 1]] > 0.2);
+/// let report = on.finish()?;
+/// assert_eq!(report.done, 101);
+/// assert_eq!(plate[[0, 0]], corner[[0, 0]]);
+/// # Ok::<(), warpweft::Error>(())
+/// ```
+#[must_use = "its steps are run by `Session::run`"]
+pub struct Session<'v, S: Fields, const D: usize> {
+    raw: RawSession<'v>,
+    cell: PhantomData<fn() -> S>,
+}
+
+/// What a call of a session did.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Advance {
+    /// Steps done since the session began.
+    pub done: u64,
+    /// The residual of the last check, if the stencil has a tolerance.
+    pub residual: Option<f64>,
+    /// Whether the residual was small enough before the last step that was asked for.
+    pub met: bool,
+    /// Whether the caller's interrupt or deadline ended it.
+    pub interrupted: bool,
+}
+
+impl<S: Fields, const D: usize> Stencil<S, D> {
+    /// Opens a session on the best device of `machine`.
+    ///
+    /// # Errors
+    /// As [`Stencil::run`].
+    pub fn on<'v>(
+        &self,
+        volume: &'v mut Volume<S, D>,
+        machine: &'v Machine,
+    ) -> Result<Session<'v, S, D>> {
+        self.on_with(volume, machine, &Run::default())
+    }
+
+    /// As [`Stencil::on`], with options.
+    ///
+    /// # Errors
+    /// As [`Stencil::run_with`]; several devices or ranks, or a checkpoint, which sessions do not have.
+    pub fn on_with<'v, 'r: 'v>(
+        &self,
+        volume: &'v mut Volume<S, D>,
+        machine: &'v Machine,
+        run: &Run<'r>,
+    ) -> Result<Session<'v, S, D>> {
+        let refused = |what: &str, hint: &str| Err(Error::spec(format!("a session {what}"), hint));
+        if run.net.is_some_and(|net| net.ranks() > 1) || run.settings.ranks.is_some() {
+            return refused(
+                "over ranks",
+                "run the stencil by `run_with`, or open the session in one process",
+            );
+        }
+        if run.checkpoint.is_some() {
+            return refused(
+                "with checkpoints",
+                "save what `Session::volume` gives, or use `run_with`",
+            );
+        }
+        let devices = run.devices(machine)?;
+        if devices.gpus.len() > usize::from(devices.threads.is_none()) {
+            return refused("on several devices", "name one: `Target::Cpu`, `Target::Gpu(0)`");
+        }
+        let raw = RawSession::open(self, volume.raw_mut(), u64::MAX, (machine, &devices), run)?;
+        Ok(Session { raw, cell: PhantomData })
+    }
+}
+
+impl<S: Fields, const D: usize> Session<'_, S, D> {
+    /// Runs `steps` further steps, or fewer when [`Stencil::until`] is met.
+    ///
+    /// # Errors
+    /// A fault of the element function or of the device, after which the session is over.
+    pub fn run(&mut self, Steps(steps): Steps) -> Result<Advance> {
+        let before = self.raw.done().steps;
+        let end = before.checked_add(steps).ok_or_else(|| {
+            Error::spec(format!("{steps} steps after {before}"), "run fewer than 2^64 steps in all")
+        })?;
+        self.raw.advance(end)?;
+        let now = self.raw.done();
+        let met = now.steps < end && !now.interrupted;
+        Ok(Advance { done: now.steps, residual: now.residual, met, interrupted: now.interrupted })
+    }
+
+    /// Runs `steps` further steps and calls `look` after every `every` of them with the session itself, which it may
+    /// read, reduce and write. The run ends early when `look` says [`ControlFlow::Break`].
+    ///
+    /// # Errors
+    /// As [`Session::run`]; an `every` of 0; what `look` fails with.
+    pub fn run_every(
+        &mut self,
+        every: Steps,
+        steps: Steps,
+        mut look: impl FnMut(&mut Self) -> Result<ControlFlow<()>>,
+    ) -> Result<Advance> {
+        if every.0 == 0 {
+            return Err(Error::spec("a call every 0 steps", "call every 1 or more steps"));
+        }
+        let mut left = steps.0;
+        loop {
+            let next = left.min(every.0);
+            let advance = self.run(Steps(next))?;
+            left -= next;
+            let ended = advance.met || advance.interrupted;
+            let looked =
+                if next == every.0 || ended { look(self)? } else { ControlFlow::Continue(()) };
+            if left == 0 || ended || looked.is_break() {
+                return Ok(advance);
+            }
+        }
+    }
+
+    /// Computes one step of other element functions over the same cells, with the session's boundaries. It is no step
+    /// of the session's: [`Advance::done`] stays, and a function that asks for the step is told the steps done.
+    ///
+    /// The first call of functions that read further than the session's may make the buffers anew; later ones are as
+    /// cheap as a step.
+    ///
+    /// # Errors
+    /// As [`Session::run`] and [`Stencil::check`].
+    pub fn apply(&mut self, stages: impl Stages<D, State = S>) -> Result<()> {
+        let own = self.raw.spec();
+        let mut other = own.clone();
+        other.stages = stages.list();
+        other.until = None;
+        other.points = Default::default();
+        self.raw.apply(&other)
+    }
+
+    /// The cells of a box, given by its indices along each axis.
+    ///
+    /// # Errors
+    /// A box that is not inside; too little memory; the device's.
+    pub fn read(&mut self, cells: [Range<usize>; D]) -> Result<Volume<S, D>> {
+        let region = boxed(&cells);
+        let extents = cells.map(|range| range.end.saturating_sub(range.start));
+        let mut volume = Volume::zeroed(extents)?;
+        for field in 0..S::FIELDS.len() {
+            let bytes = self.raw.read(&[(field, region)])?;
+            volume.raw_mut().set_box(field, Axes::filled(D, 0), extents.into(), &bytes)?;
+        }
+        Ok(volume)
+    }
+
+    /// All cells.
+    ///
+    /// # Errors
+    /// As [`Session::read`].
+    pub fn volume(&mut self) -> Result<Volume<S, D>> {
+        let extents = self.raw.volume().extents().array::<D>();
+        self.read(extents.map(|n| 0..n))
+    }
+
+    /// One field of a box, in row-major order.
+    ///
+    /// # Errors
+    /// As [`Session::read`]; a field that there is not, or of another type.
+    pub fn read_field<T: Scalar>(
+        &mut self,
+        field: impl FieldName,
+        cells: [Range<usize>; D],
+    ) -> Result<Vec<T>> {
+        let number = self.number(field)?;
+        let kind = S::FIELDS[number].kind;
+        if kind != T::KIND {
+            return Err(Error::spec(
+                format!("a field of {} read as {}", kind.name(), T::KIND.name()),
+                "read it as what it is",
+            ));
+        }
+        let region = boxed(&cells);
+        let extents: [usize; D] = cells.map(|range| range.end.saturating_sub(range.start));
+        let bytes = self.raw.read(&[(number, region)])?;
+        let mut volume = RawVolume::zeroed(warpweft_core::element::CellType::of::<T>(), extents)?;
+        volume.set_box(0, Axes::filled(D, 0), extents.into(), &bytes)?;
+        Ok(volume.field::<T>(0usize).map(<[T]>::to_vec).unwrap_or_default())
+    }
+
+    /// One cell.
+    ///
+    /// # Errors
+    /// As [`Session::read`].
+    pub fn get(&mut self, at: [usize; D]) -> Result<S> {
+        let one = self.read(at.map(|index| index..index.saturating_add(1)))?;
+        one.get([0; D]).ok_or_else(|| Error::spec("no cell was read", "report this as a bug"))
+    }
+
+    /// Replaces the cells of a box whose first cell is `first` and which is as large as `cells`.
+    ///
+    /// # Errors
+    /// As [`Session::read`].
+    pub fn write(&mut self, first: [usize; D], cells: &Volume<S, D>) -> Result<()> {
+        let extents = cells.extents();
+        let region =
+            boxed::<D>(&std::array::from_fn(|d| first[d]..first[d].saturating_add(extents[d])));
+        for field in 0..S::FIELDS.len() {
+            self.raw.write(&[(field, region)], cells.field_bytes(field))?;
+        }
+        Ok(())
+    }
+
+    /// Replaces one cell.
+    ///
+    /// # Errors
+    /// As [`Session::write`].
+    pub fn set(&mut self, at: [usize; D], cell: S) -> Result<()> {
+        let mut one = Volume::zeroed([1; D])?;
+        one.set([0; D], cell);
+        self.write(at, &one)
+    }
+
+    /// The sum of a field over all cells: exact, and rounded to `f64` once, so it has the same bits on any device and
+    /// any number of threads. Integers are converted as `as f64` does. NaN if any cell is.
+    ///
+    /// # Errors
+    /// A field that there is not; the device's.
+    pub fn sum(&mut self, field: impl FieldName) -> Result<f64> {
+        let number = self.number(field)?;
+        Ok(self.raw.reduce(Reduce::Sum, [number; 2])?.sum())
+    }
+
+    /// The dot product of two fields: their products, each rounded to `f64`, and of these the exact sum, rounded once.
+    ///
+    /// # Errors
+    /// As [`Session::sum`].
+    pub fn dot(&mut self, left: impl FieldName, right: impl FieldName) -> Result<f64> {
+        let fields = [self.number(left)?, self.number(right)?];
+        Ok(self.raw.reduce(Reduce::Dot, fields)?.sum())
+    }
+
+    /// The Euclidean norm of a field: the square root of its dot product with itself.
+    ///
+    /// # Errors
+    /// As [`Session::sum`].
+    pub fn norm(&mut self, field: impl FieldName) -> Result<f64> {
+        let number = self.number(field)?;
+        Ok(self.raw.reduce(Reduce::Dot, [number; 2])?.sum().sqrt())
+    }
+
+    /// The least value of a field; NaN if any cell is.
+    ///
+    /// # Errors
+    /// As [`Session::sum`].
+    pub fn min(&mut self, field: impl FieldName) -> Result<f64> {
+        let number = self.number(field)?;
+        Ok(self.raw.reduce(Reduce::Extremes, [number; 2])?.extremes()[0])
+    }
+
+    /// The greatest value of a field; NaN if any cell is.
+    ///
+    /// # Errors
+    /// As [`Session::sum`].
+    pub fn max(&mut self, field: impl FieldName) -> Result<f64> {
+        let number = self.number(field)?;
+        Ok(self.raw.reduce(Reduce::Extremes, [number; 2])?.extremes()[1])
+    }
+
+    /// Copies the cells back into the volume; what the session came to.
+    ///
+    /// # Errors
+    /// The device's; a session that an error has ended.
+    pub fn finish(self) -> Result<Report> {
+        self.raw.close()
+    }
+
+    fn number(&self, field: impl FieldName) -> Result<usize> {
+        field.number_in(S::FIELDS).ok_or_else(|| {
+            let names: Vec<_> = S::FIELDS.iter().map(|field| field.name).collect();
+            Error::spec(
+                "a field that the cells do not have",
+                format!("there are {} fields: {}", names.len(), names.join(", ")),
+            )
+        })
+    }
+}
+
+/// The region of these indices; one with no cells where a range runs backwards.
+fn boxed<const D: usize>(cells: &[Range<usize>; D]) -> Region {
+    let low = std::array::from_fn::<_, D, _>(|d| cells[d].start);
+    let high = std::array::from_fn::<_, D, _>(|d| cells[d].end);
+    Region { low: low.into(), high: high.into() }
+}
