@@ -86,6 +86,8 @@ pub struct Pool {
     threads: Vec<JoinHandle<()>>,
     /// One closure at a time.
     running: Mutex<()>,
+    /// Whether closures run on the thread that asks for them: a lone worker, not pinned, with a usual stack.
+    here: bool,
 }
 
 impl Pool {
@@ -127,7 +129,12 @@ impl Pool {
             hint: "use cores that the process may run on (see `taskset -p`)".into(),
         };
         let shared = Arc::new(Shared::default());
-        let mut pool = Self { shared, threads: Vec::new(), running: Mutex::new(()) };
+        let mut pool = Self {
+            shared,
+            threads: Vec::new(),
+            running: Mutex::new(()),
+            here: stack.is_none() && places == [None],
+        };
         let (pinned, reports) = mpsc::channel();
         for (index, &core) in places.iter().enumerate() {
             let (shared, pinned, count) = (pool.shared.clone(), pinned.clone(), places.len());
@@ -169,7 +176,22 @@ impl Pool {
         &self,
         body: impl Fn(&Worker<'_>) -> Result<(), Aborted> + Sync,
     ) -> Result<(), WorkerPanic> {
+        if self.here {
+            return self.alone(&body);
+        }
         self.all(&body, None)
+    }
+
+    /// Runs the closure of a lone worker on this thread: waking another takes longer than a short closure.
+    fn alone(&self, body: &Body<'_>) -> Result<(), WorkerPanic> {
+        let _one_at_a_time = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        self.shared.abort.reset();
+        let worker = Worker { index: 0, count: 1, abort: &self.shared.abort };
+        let outcome = catch_unwind(AssertUnwindSafe(|| body(&worker)));
+        outcome.map(drop).map_err(|payload| {
+            let message = panic_text(payload.as_ref()).to_string();
+            WorkerPanic { worker: 0, message }
+        })
     }
 
     /// Like [`Pool::run`], while this thread calls `look` at an interval. When `look` returns true,

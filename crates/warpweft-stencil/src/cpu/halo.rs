@@ -40,7 +40,8 @@ impl CpuSweeps {
             return;
         }
         let whole = self.arrays.layout.extents.map(|n| [0, n as isize]);
-        let deep = self.shape.filled(self.depth);
+        // Stages to come may read further than these.
+        let deep = self.shape.axes.map(|axis| self.arrays.layout.ghosts[axis][0]);
         for field in (0..self.cell.len()).filter(|field| self.stale >> field & 1 == 1) {
             // SAFETY: `self` is borrowed exclusively, so no worker is running.
             unsafe {

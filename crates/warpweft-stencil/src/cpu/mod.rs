@@ -4,15 +4,14 @@
 //! all workers of a pool at once. Nothing here depends on the element but the row functions.
 
 mod arrays;
-mod change;
 mod faces;
 mod ghosts;
 mod halo;
 mod layout;
 mod levels;
 mod log;
+mod measure;
 mod policy;
-mod reduce;
 pub(super) mod rows;
 pub(super) mod slab;
 mod stages;
@@ -32,11 +31,11 @@ use crate::spec::residual::Residual;
 use crate::spec::stage::StageList;
 use crate::spec::total::Total;
 use arrays::Arrays;
-use change::Change;
 use faces::Faces;
 use ghosts::Ghosts;
 use layout::{Layout, canonical, tile_axis};
 use levels::Shape;
+use measure::change::Change;
 use warpweft_core::cpu::{Barrier, Pool, Progress, Simd, WorkerPanic};
 use warpweft_core::element::CellType;
 use warpweft_core::error::{Error, Result};

@@ -67,6 +67,8 @@ enum Choice {
 struct Many {
     a: f32, b: f32, c: f32, d: f32, e: f32, f: f32, g: f32, h: f32, i: f32,
     j: f32, k: f32, l: f32, m: f32, n: f32, o: f32, p: f32, q: f32,
+    a1: f32, a2: f32, a3: f32, a4: f32, a5: f32, a6: f32, a7: f32, a8: f32,
+    b1: f32, b2: f32, b3: f32, b4: f32, b5: f32, b6: f32, b7: f32, b8: f32,
 }
 
 fn main() {}

@@ -59,4 +59,19 @@ fn arguments(u: Near<f32, 1>) -> f32 {
     u[[0]]
 }
 
+#[stencil]
+fn index(u: Near<f32, 1>, #[at] at: usize) -> f32 {
+    u[[0]]
+}
+
+#[stencil]
+fn count(u: Near<f32, 1>, rate: f32, #[step] step: u64) -> f32 {
+    rate * u[[0]]
+}
+
+#[stencil]
+fn seconds(u: Near<f32, 1>, #[step] step: f64) -> f32 {
+    u[[0]]
+}
+
 fn main() {}

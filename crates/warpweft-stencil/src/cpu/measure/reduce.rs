@@ -2,14 +2,14 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::{CpuSweeps, internal};
 use crate::Region;
+use crate::cpu::{CpuSweeps, internal};
 use crate::spec::reduction::{Reduce, Reduction};
 use warpweft_core::error::Result;
 
 impl CpuSweeps {
     /// [`crate::SweepExecutor::reduce`].
-    pub(super) fn reduced(
+    pub(in crate::cpu) fn reduced(
         &self,
         what: Reduce,
         fields: [usize; 2],

@@ -2,9 +2,9 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::ghosts::Array;
-use super::{CpuSweeps, internal};
 use crate::Region;
+use crate::cpu::ghosts::Array;
+use crate::cpu::{CpuSweeps, internal};
 use crate::spec::residual::Residual;
 use crate::spec::total::{Total, WINDOW};
 use warpweft_core::cpu::Buffer;
@@ -13,7 +13,7 @@ use warpweft_core::error::{Error, Result};
 
 /// What is left of the state before the last step.
 #[derive(Default)]
-pub(super) struct Change {
+pub(in crate::cpu) struct Change {
     /// Whether the last sweep was of one step that is to be measured.
     pub measurable: bool,
     /// Per written field, in their order, its array as it was, where a step leaves it in neither.
@@ -38,7 +38,7 @@ impl CpuSweeps {
     }
 
     /// Keeps the present values of the written fields.
-    pub(super) fn keep_change(&mut self) -> Result<()> {
+    pub(in crate::cpu) fn keep_change(&mut self) -> Result<()> {
         self.change.before.resize_with(self.written.len(), || None);
         for (i, &f) in self.written.iter().enumerate() {
             if self.survives(f) {
@@ -65,7 +65,11 @@ impl CpuSweeps {
     }
 
     /// What the last step changed in the cells of `region`.
-    pub(super) fn measure_change(&mut self, kind: Residual, region: Region) -> Result<Total> {
+    pub(in crate::cpu) fn measure_change(
+        &mut self,
+        kind: Residual,
+        region: Region,
+    ) -> Result<Total> {
         if !self.change.measurable {
             return Err(Error::spec(
                 "a residual was asked for after a sweep that kept no change",

@@ -1,0 +1,4 @@
+//! What is measured of the cells: the change of a step, and what fields come to.
+
+pub(super) mod change;
+mod reduce;

@@ -1,0 +1,262 @@
+//! Sessions: steps, reads, writes, other functions and reductions in any order have the bits of plain loops and runs.
+
+use std::ops::ControlFlow;
+
+use proptest::prelude::*;
+use warpweft::prelude::*;
+use warpweft::stencil::{CpuPolicy, Policy, Run, reference};
+
+#[derive(Clone, Copy, Debug, PartialEq, Fields)]
+struct Cell {
+    u: f64,
+    v: f64,
+    fixed: f32,
+}
+
+/// Reads all fields beside the cell and writes the first.
+#[stencil]
+fn spread(now: Near<Cell, 2>, next: &mut Cell, #[step] step: u64, rate: f64) {
+    let around = now.u[[-1, 0]] + now.u[[1, 0]] + now.u[[0, -1]] + now.u[[0, 1]];
+    let pull = now.fixed[[0, 1]] as f64 + now.v[[1, 0]] + step as f64;
+    next.u = now.u[[0, 0]] + rate * (around - 4.0 * now.u[[0, 0]]) + 0.001 * pull;
+}
+
+/// Reaches two cells, and writes what the other reads beside the cell.
+#[stencil]
+fn wide(now: Near<Cell, 2>, next: &mut Cell, weight: f64) {
+    next.v = weight * (now.u[[2, 0]] - now.u[[0, -2]]) + 0.5 * now.v[[0, 1]];
+}
+
+/// Touches its own cell alone.
+#[stencil]
+fn scale(now: Near<Cell, 2>, next: &mut Cell, by: f64) {
+    next.u = by * now.u[[0, 0]] - next.v;
+}
+
+fn start() -> Volume<Cell, 2> {
+    Volume::from_fn([11, 23], |[y, x]| Cell {
+        u: ((y * 7 + x * 3) % 13) as f64,
+        v: ((y + 2 * x) % 5) as f64 - 2.0,
+        fixed: (x % 4) as f32,
+    })
+}
+
+fn machine() -> Machine {
+    Machine::detect().unwrap()
+}
+
+/// One thing that a program asks of a session.
+#[derive(Clone, Copy, Debug)]
+enum Ask {
+    Run(u64),
+    Wide(f64),
+    Scale(f64),
+    Set([usize; 2], f32),
+}
+
+fn ask() -> impl Strategy<Value = Ask> {
+    prop_oneof![
+        (0u64..5).prop_map(Ask::Run),
+        (-1.0..1.0).prop_map(Ask::Wide),
+        (-1.0..1.0).prop_map(Ask::Scale),
+        ((0usize..11, 0usize..23), -3f32..3.0).prop_map(|((y, x), fixed)| Ask::Set([y, x], fixed)),
+    ]
+}
+
+fn boundary() -> impl Strategy<Value = Boundary> {
+    prop::sample::select(vec![Boundary::Periodic, Boundary::Mirror, Boundary::Dirichlet(0.5)])
+}
+
+/// The same by references of whole volumes, each from step 0 on.
+fn by_reference(asked: &[Ask], boundary: Boundary) -> Volume<Cell, 2> {
+    let (mut volume, mut done) = (start(), 0);
+    for ask in asked {
+        match *ask {
+            Ask::Run(steps) => {
+                (done..done + steps).for_each(|step| plain(&mut volume, boundary, step));
+                done += steps;
+            }
+            Ask::Wide(weight) => one(&Stencil::of(wide(weight)).boundary(boundary), &mut volume),
+            Ask::Scale(by) => one(&Stencil::of(scale(by)).boundary(boundary), &mut volume),
+            Ask::Set(at, fixed) => {
+                let cell = Cell { fixed, ..volume.get(at).unwrap() };
+                volume.set(at, cell);
+            }
+        }
+    }
+    volume
+}
+
+fn one(stencil: &Stencil<Cell, 2>, volume: &mut Volume<Cell, 2>) {
+    reference(stencil, volume, 1).unwrap();
+}
+
+/// Step number `step` of `spread(0.2)`, written as a loop.
+fn plain(volume: &mut Volume<Cell, 2>, boundary: Boundary, step: u64) {
+    let before = volume.clone();
+    let [rows, columns] = volume.extents().map(|n| n as isize);
+    let index = |at: isize, n: isize| match boundary {
+        Boundary::Periodic => Some(at.rem_euclid(n)),
+        Boundary::Mirror if at < 0 => Some(-at),
+        Boundary::Mirror if at >= n => Some(2 * n - 2 - at),
+        _ => (0..n).contains(&at).then_some(at),
+    };
+    let near = |y: isize, x: isize| {
+        let at = index(y, rows).zip(index(x, columns));
+        at.map_or(Cell { u: 0.5, v: 0.5, fixed: 0.5 }, |(y, x)| {
+            before.get([y as usize, x as usize]).unwrap()
+        })
+    };
+    for y in 0..rows {
+        for x in 0..columns {
+            let around = near(y - 1, x).u + near(y + 1, x).u + near(y, x - 1).u + near(y, x + 1).u;
+            let pull = near(y, x + 1).fixed as f64 + near(y + 1, x).v + step as f64;
+            let here = near(y, x);
+            let u = here.u + 0.2 * (around - 4.0 * here.u) + 0.001 * pull;
+            volume.set([y as usize, x as usize], Cell { u, ..here });
+        }
+    }
+}
+
+fn same(found: &Volume<Cell, 2>, expect: &Volume<Cell, 2>) -> bool {
+    (0..3).all(|field| found.field_bytes(field) == expect.field_bytes(field))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(48) })]
+    #[test]
+    fn calls_in_any_order_have_the_bits_of_plain_loops(
+        asked in prop::collection::vec(ask(), 1..9),
+        boundary in boundary(),
+        (threads, depth) in (1usize..3, 1usize..4),
+    ) {
+        let expect = by_reference(&asked, boundary);
+        let (mut volume, machine) = (start(), machine());
+        let policy = CpuPolicy { threads, temporal_depth: depth, tile_rows: 1, tile_cells: 16, slab_planes: 2, unroll_and_jam: 1 };
+        let run = Run { policy: Some(Policy::Cpu(policy)), ..Run::default() };
+        let stencil = Stencil::of(spread(0.2)).boundary(boundary);
+        let mut on = stencil.on_with(&mut volume, &machine, &run).unwrap();
+        for ask in &asked {
+            match *ask {
+                Ask::Run(steps) => _ = on.run(Steps(steps)).unwrap(),
+                Ask::Wide(weight) => on.apply(wide(weight)).unwrap(),
+                Ask::Scale(by) => on.apply(scale(by)).unwrap(),
+                Ask::Set(at, fixed) => {
+                    let cell = Cell { fixed, ..on.get(at).unwrap() };
+                    on.set(at, cell).unwrap();
+                }
+            }
+        }
+        let seen = on.volume().unwrap();
+        prop_assert!(same(&seen, &expect), "{asked:?}");
+        let expect_sum: f64 = expect.field::<f32>("fixed").unwrap().iter().map(|&v| f64::from(v)).sum();
+        let sum = on.sum("fixed").unwrap();
+        prop_assert!((sum - expect_sum).abs() < 1e-3);
+        let dot = on.dot("u", "v").unwrap();
+        on.finish().unwrap();
+        prop_assert!(same(&volume, &expect));
+        // Another number of threads, and a session that has only just begun.
+        let mut again = expect.clone();
+        let run = Run { threads: Some(3 - threads), ..Run::default() };
+        let mut on = stencil.on_with(&mut again, &machine, &run).unwrap();
+        prop_assert_eq!(on.dot("u", "v").unwrap().to_bits(), dot.to_bits());
+    }
+}
+
+#[test]
+fn reductions_are_those_of_the_exact_numbers() {
+    // Multiples of 1/8 of which every sum of products is exact.
+    let number = |n: usize| ((n * 7919) % 4001) as f64 / 8.0 - 250.0;
+    let mut volume = Volume::from_fn([33, 47], |[y, x]| Cell {
+        u: number(y * 47 + x),
+        v: number(x * 33 + y),
+        fixed: -(x as f32) / 4.0,
+    });
+    let (u, v) = (volume.field::<f64>("u").unwrap(), volume.field::<f64>("v").unwrap());
+    let dot: f64 = u.iter().zip(v).map(|(u, v)| u * v).sum();
+    let [sum, squares] = [u.iter().sum::<f64>(), u.iter().map(|u| u * u).sum::<f64>()];
+    let least = u.iter().copied().fold(f64::INFINITY, f64::min);
+    let machine = machine();
+    let stencil = Stencil::of(spread(0.2));
+    let mut on = stencil.on(&mut volume, &machine).unwrap();
+    assert_eq!([on.sum("u").unwrap(), on.dot("u", "v").unwrap()], [sum, dot]);
+    assert_eq!([on.norm("u").unwrap(), on.min(0).unwrap()], [squares.sqrt(), least]);
+    assert_eq!([on.min("fixed").unwrap(), on.max("fixed").unwrap()], [-11.5, 0.0]);
+    on.set([3, 4], Cell { u: f64::NAN, v: 0.0, fixed: 0.0 }).unwrap();
+    assert!(on.sum("u").unwrap().is_nan() && on.max("u").unwrap().is_nan());
+    let error = on.sum("w").unwrap_err().to_string();
+    assert!(error.contains("help: there are 3 fields: u, v, fixed"), "{error}");
+}
+
+#[test]
+fn a_run_is_looked_at_and_may_end_early() {
+    let (mut volume, machine) = (start(), machine());
+    let stencil = Stencil::of(spread(0.2)).boundary(Boundary::Periodic);
+    let mut on = stencil.on(&mut volume, &machine).unwrap();
+    let mut seen = Vec::new();
+    let advance = on
+        .run_every(Steps(3), Steps(100), |on| {
+            seen.push(on.sum("u")?);
+            Ok(if seen.len() == 4 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        })
+        .unwrap();
+    assert_eq!((advance.done, advance.met, seen.len()), (12, false, 4));
+    drop(on);
+    let mut expect = start();
+    (0..12).for_each(|step| plain(&mut expect, Boundary::Periodic, step));
+    assert!(same(&volume, &expect), "a session that is dropped leaves its cells");
+}
+
+#[test]
+fn a_tolerance_ends_each_call() {
+    #[stencil]
+    fn halve(u: Near<f64, 1>) -> f64 {
+        0.5 * u[[0]]
+    }
+    let (mut line, machine) = (Volume::from_fn([9], |_| 1024.0), machine());
+    let stencil = Stencil::of(halve()).until(Residual::Max, 1.0);
+    let mut on = stencil.on(&mut line, &machine).unwrap();
+    let advance = on.run(Steps(100)).unwrap();
+    assert_eq!((advance.done, advance.residual, advance.met), (10, Some(1.0), true));
+    // A further call takes a step before it can know.
+    assert_eq!(on.run(Steps(100)).unwrap().done, 11);
+    assert_eq!(on.get([3]).unwrap(), 0.5);
+    assert_eq!(on.finish().unwrap().done, 11);
+    assert_eq!(line[[8]], 0.5);
+}
+
+#[test]
+fn what_can_not_be_is_an_error_and_the_session_goes_on_or_leaves_the_volume() {
+    let (mut volume, machine) = (start(), machine());
+    let stencil = Stencil::of(spread(0.2)).boundary(Boundary::Mirror);
+    let mut on = stencil.on(&mut volume, &machine).unwrap();
+    on.run(Steps(2)).unwrap();
+    let error = on.read([0..12, 0..3]).unwrap_err().to_string();
+    assert!(
+        error.contains("[0, 0] to [12, 3]") && error.contains("help: name cells inside"),
+        "{error}"
+    );
+    let error = on.read_field::<f32>("u", [0..1, 0..1]).unwrap_err().to_string();
+    assert!(error.contains("a field of f64 read as f32"), "{error}");
+    let error = on.run_every(Steps(0), Steps(9), |_| Ok(ControlFlow::Continue(()))).unwrap_err();
+    assert!(error.to_string().contains("every 0 steps"), "{error}");
+    assert_eq!(on.read_field::<f32>("fixed", [2..3, 1..4]).unwrap(), [1.0, 2.0, 3.0]);
+    assert_eq!(on.run(Steps(1)).unwrap().done, 3);
+
+    #[stencil]
+    fn shares(now: Near<Cell, 2>, next: &mut Cell, by: i32) {
+        next.u = now.u[[0, 1]] + (7 / by) as f64;
+    }
+    let error = on.apply(shares(0)).unwrap_err().to_string();
+    assert!(error.contains("shares"), "{error}");
+    let error = on.run(Steps(1)).unwrap_err().to_string();
+    assert!(error.contains("a session that an error has ended"), "{error}");
+    assert!(on.finish().is_err());
+    assert!(same(&volume, &start()), "the volume is as it was");
+
+    let ranks = Run { settings: Default::default(), ..Run::default() };
+    let over = warpweft::stencil::drive::Ranks { count: 2, grid: None, depth: None };
+    let run = Run { settings: ranks.settings.over(over), ..Run::default() };
+    let error = stencil.on_with(&mut volume, &machine, &run).map(drop).unwrap_err().to_string();
+    assert!(error.contains("a session over ranks"), "{error}");
+}
