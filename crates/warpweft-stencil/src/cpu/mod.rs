@@ -139,6 +139,21 @@ fn place_of(stencil: &Spec, extents: Axes<usize>) -> Frame {
     Frame { begin, period }
 }
 
+/// Ghost cells with room for blocks of `depth` levels, and how deep those of the tilted axes that repeat are.
+fn deepened(
+    mut ghosts: [[usize; 2]; 4],
+    shape: &Shape,
+    depth: usize,
+) -> ([[usize; 2]; 4], [usize; 2]) {
+    let mut deep = shape.filled(depth);
+    for (side, axis) in shape.axes.into_iter().enumerate().filter(|&(side, _)| shape.periodic[side])
+    {
+        deep[side] = deep[side].max(ghosts[axis][0]).max(ghosts[axis][1]);
+        ghosts[axis] = [deep[side]; 2];
+    }
+    (ghosts, deep)
+}
+
 /// How the padded arrays lie in memory.
 fn layout_of(
     stencil: &Spec,
@@ -174,17 +189,12 @@ impl CpuSweeps {
         let simd = simd.min(Simd::detect());
         let stages = stencil.stages.clone();
         let (axes, tile) = (canonical(dims), tile_axis(dims));
-        let Canonical { cells, mut ghosts, periodic } = Canonical::of(stencil, extents, axes);
+        let Canonical { cells, ghosts, periodic } = Canonical::of(stencil, extents, axes);
         let shape = shape_of(stencil, (axes, tile), (cells, periodic), &policy);
         // A line has no second axis to cut into tiles that could run at the same time.
         let depth = if dims == 1 { 1 } else { policy.temporal_depth * stages.len() };
         let depth = shape.shallow(depth);
-        let deep = shape.filled(depth);
-        for (side, axis) in shape.axes.into_iter().enumerate() {
-            if shape.periodic[side] {
-                ghosts[axis] = [ghosts[axis][0].max(ghosts[axis][1]).max(deep[side]); 2];
-            }
-        }
+        let (ghosts, deep) = deepened(ghosts, &shape, depth);
         let layout = layout_of(stencil, extents, (cells, ghosts))?;
         let others = stencil.others.iter().map(|stage| stage.flips());
         let doubled = shape.flips.iter().copied().chain(others).fold(0, |all, flips| all | flips);

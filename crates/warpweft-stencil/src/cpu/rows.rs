@@ -7,8 +7,7 @@
 //! once more, overlapped. rustc never contracts a multiply and an add, so results have the same
 //! bits on every instruction set.
 
-use super::layout::{M, X, Y, Z, canonical};
-use super::slab::Slab;
+use super::slab::{RowPlace, Slab};
 use crate::{Place, StencilElement, Tap};
 use warpweft_core::cpu::Simd;
 use warpweft_core::element::{CellPtr, Fields, MAX_FIELDS, Unchecked};
@@ -70,41 +69,6 @@ struct By<E, R, const D: usize>(std::marker::PhantomData<(E, R)>);
 impl<E: StencilElement<D>, R: RowFunctions, const D: usize> By<E, R, D> {
     /// Whether planes are computed together: elsewhere these rows are not compiled at all.
     const UNROLLS: bool = R::UNROLLS && D > 1 && Of::<E, D>::SINGLE;
-}
-
-/// Where a row's first cell is, and in which step.
-struct RowPlace<const D: usize> {
-    at: [i64; D],
-    period: [i64; D],
-    step: u64,
-}
-
-impl<const D: usize> RowPlace<D> {
-    /// Of the row that is so many planes, rows and inner rows from the first of `slab`.
-    #[inline(always)]
-    fn of(slab: &Slab, [z, y, m]: [isize; 3]) -> Self {
-        let mut from = [0; 4];
-        (from[Z], from[Y], from[M], from[X]) = (z, y, m, 0);
-        let axes = canonical(D);
-        let at = std::array::from_fn(|d| slab.at[d] + from[axes[d]] as i64);
-        Self { at, period: slab.period.array(), step: slab.step }
-    }
-
-    /// The cell `x` along the row and `plane` planes up. Indices outside are less than a period outside.
-    #[inline(always)]
-    fn cell(&self, x: isize, plane: isize) -> Place<D> {
-        let mut at = self.at;
-        if D > 1 {
-            at[0] += plane as i64;
-        }
-        at[D - 1] += x as i64;
-        let wrapped = |d: usize| {
-            let (index, period) = (at[d], self.period[d]);
-            let low = if index < 0 { index + period } else { index };
-            (if period > 0 && low >= period { low - period } else { low }) as usize
-        };
-        Place { at: std::array::from_fn(wrapped), step: self.step }
-    }
 }
 
 /// Computes every cell of `slab`.

@@ -1,5 +1,7 @@
 //! What a stage computes in one call: a box of cells at one time level.
 
+use super::layout::{M, X, Y, Z, canonical};
+use crate::Place;
 use warpweft_core::cpu::Simd;
 use warpweft_core::element::MAX_FIELDS;
 use warpweft_core::grid::Axes;
@@ -28,4 +30,39 @@ pub struct Slab {
     pub unroll_and_jam: usize,
     /// The instruction set to use; this machine must have it.
     pub simd: Simd,
+}
+
+/// Where a row's first cell is, and in which step.
+pub(super) struct RowPlace<const D: usize> {
+    at: [i64; D],
+    period: [i64; D],
+    step: u64,
+}
+
+impl<const D: usize> RowPlace<D> {
+    /// Of the row that is so many planes, rows and inner rows from the first of `slab`.
+    #[inline(always)]
+    pub fn of(slab: &Slab, [z, y, m]: [isize; 3]) -> Self {
+        let mut from = [0; 4];
+        (from[Z], from[Y], from[M], from[X]) = (z, y, m, 0);
+        let axes = canonical(D);
+        let at = std::array::from_fn(|d| slab.at[d] + from[axes[d]] as i64);
+        Self { at, period: slab.period.array(), step: slab.step }
+    }
+
+    /// The cell `x` along the row and `plane` planes up. Indices outside are less than a period outside.
+    #[inline(always)]
+    pub fn cell(&self, x: isize, plane: isize) -> Place<D> {
+        let mut at = self.at;
+        if D > 1 {
+            at[0] += plane as i64;
+        }
+        at[D - 1] += x as i64;
+        let wrapped = |d: usize| {
+            let (index, period) = (at[d], self.period[d]);
+            let low = if index < 0 { index + period } else { index };
+            (if period > 0 && low >= period { low - period } else { low }) as usize
+        };
+        Place { at: std::array::from_fn(wrapped), step: self.step }
+    }
 }

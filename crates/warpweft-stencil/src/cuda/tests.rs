@@ -345,20 +345,20 @@ fn skew(u: Near<i32, 3>, by: i32) -> i32 {
 }
 
 #[stencil]
-fn told(u: Near<i32, 3>, #[at] at: [usize; 3], #[step] step: u64, by: i32) -> i32 {
+fn placed(u: Near<i32, 3>, #[at] at: [usize; 3], #[step] step: u64, by: i32) -> i32 {
     u[[0, 0, 1]] * by + (at[0] * 10_000 + at[1] * 100 + at[2]) as i32 + step as i32
 }
 
 #[stencil]
-fn told_flat(u: Near<i32, 2>, #[at] at: [usize; 2], by: i32) -> i32 {
+fn placed_flat(u: Near<i32, 2>, #[at] at: [usize; 2], by: i32) -> i32 {
     u[[1, 0]] * by + (at[0] * 100 + at[1]) as i32
 }
 
 #[test]
 fn indices_of_cells() {
     let direct = |cells| policy(CudaKernel::Direct, cells, 2);
-    check(told(3), [7, 6, 75], &[direct([4, 2, 2]), direct([1, 3, 1])]);
-    check(told_flat(3), [9, 75], &[direct([4, 1, 2])]);
+    check(placed(3), [7, 6, 75], &[direct([4, 2, 2]), direct([1, 3, 1])]);
+    check(placed_flat(3), [9, 75], &[direct([4, 1, 2])]);
 }
 
 #[test]

@@ -126,7 +126,7 @@ struct Block {
 }
 
 /// What all ranks must mean alike by a run.
-fn told(stencil: &Spec, distribution: &Distribution, run: &RunSteps<'_>) -> String {
+fn meaning(stencil: &Spec, distribution: &Distribution, run: &RunSteps<'_>) -> String {
     let Distribution { partition, depth, search, fused_steps, .. } = distribution;
     let every = run.saving.map(|saving| saving.every);
     format!(
@@ -170,7 +170,7 @@ impl<'r> RankLoop<'r> {
         let every = run.saving.map(|saving| saving.every);
         // Telling what a computation is takes longer than a short run of one rank.
         if partition.parts() > 1 {
-            agree(net, "a run of", &told(stencil, distribution, run))?;
+            agree(net, "a run of", &meaning(stencil, distribution, run))?;
         }
         // Deeper zones than are ever free would be tried for nothing.
         let deepest = stencil.longest_swap(distribution.depth, every);

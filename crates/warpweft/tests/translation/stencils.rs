@@ -79,7 +79,7 @@ fn life(alive: Near<bool, 2>) -> bool {
 
 /// Told where its cell is, and the step: arithmetic, an index that is computed, a copy that changes.
 #[stencil]
-fn told(u: Near<i32, 2>, #[at] at: [usize; 2], #[step] mut step: u64, by: i32) -> i32 {
+fn placed(u: Near<i32, 2>, #[at] at: [usize; 2], #[step] mut step: u64, by: i32) -> i32 {
     let (y, x) = (at[0], at[1]);
     step += (y * 100 + x) as u64;
     if at[y % 2] > 4 && x != y {
@@ -297,7 +297,7 @@ fn elements_mean_the_same_in_rust_specialised_and_in_cpp() {
             u: real(random),
             v: real(random),
         }),
-        Case::new(&mut unit, 8, told(7), "{7}", |random| random.below(999) as i32),
+        Case::new(&mut unit, 8, placed(7), "{7}", |random| random.below(999) as i32),
     ];
     let mut source = unit.source() + MAIN;
     let mut expected = String::new();
@@ -389,7 +389,7 @@ fn nvrtc_compiles_the_text_without_a_warning() {
     compiles::<wide<f64>, 2>();
     compiles::<scattered, 2>();
     compiles::<life, 2>();
-    compiles::<told, 2>();
+    compiles::<placed, 2>();
     compiles::<wave, 1>();
     compiles::<loose, 2>();
     compiles::<exchanged<f64>, 1>();

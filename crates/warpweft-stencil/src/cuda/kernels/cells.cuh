@@ -256,6 +256,19 @@ WW_FN void store_row(const Pointers<S>& fields, i64 at, Row<S, S::vx>& row) {
 
 // --- the plain loop, for what is left where a tile is cut by the region's end
 
+// The index of cell (w, z, y, x) in the whole volume, slowest axis first, for functions that ask for it.
+template <class S, usize D>
+WW_FN array<usize, D> index_of(int w, int z, int y, int x) {
+  const int cell[4] = {w, z, y, x};
+  array<usize, D> index;
+#pragma unroll
+  for (int d = 0; d < int(D); d++) {
+    const int axis = D == 1 ? 3 : D == 2 ? 1 + 2 * d : D == 3 ? 1 + d : d;
+    index.items[d] = S::index(axis, cell[axis]);
+  }
+  return index;
+}
+
 // The neighbourhood of the cell with element index `at`.
 template <class S>
 struct CellNear {
@@ -282,19 +295,6 @@ struct CellNear {
     }
   }
 };
-
-// The index of cell (w, z, y, x) in the whole volume, slowest axis first, for functions that ask for it.
-template <class S, usize D>
-WW_FN array<usize, D> index_of(int w, int z, int y, int x) {
-  const int cell[4] = {w, z, y, x};
-  array<usize, D> index;
-#pragma unroll
-  for (int d = 0; d < int(D); d++) {
-    const int axis = D == 1 ? 3 : D == 2 ? 1 + 2 * d : D == 3 ? 1 + d : d;
-    index.items[d] = S::index(axis, cell[axis]);
-  }
-  return index;
-}
 
 // Whether [first, first + count) along an axis (0 w, 1 z, 2 y, 3 x) is wholly inside the region.
 WW_FN bool inside(const Box& box, int axis, int first, int count) {

@@ -110,6 +110,18 @@ impl<'a> Glue<'a> {
         self.shape.ringed.iter().try_for_each(|(f, _)| writeln!(text, "  maps.map[{f}] = &map{f};"))
     }
 
+    /// What functions are told about their cells.
+    fn write_place(&self, text: &mut String) -> std::fmt::Result {
+        if !self.stage.knows().anything() {
+            return Ok(());
+        }
+        writeln!(
+            text,
+            "  WW_FN static ww::usize index(int axis, int cell) {{ return ww::stencil::whole_index(axis, cell); }}
+  WW_FN static ww::u64 step() {{ return ww_place.step; }}"
+        )
+    }
+
     fn write_shape(&self, text: &mut String, shape: &str) -> std::fmt::Result {
         let dims = self.stage.rank();
         let fields = 0..self.stage.cell_type().len();
@@ -146,13 +158,7 @@ impl<'a> Glue<'a> {
             "  WW_FN static constexpr bool in_place(int f) {{\n    const bool all[] = {{{}}};\n    return all[f];\n  }}",
             places.join(", ")
         )?;
-        if self.stage.knows().anything() {
-            writeln!(
-                text,
-                "  WW_FN static ww::usize index(int axis, int cell) {{ return ww::stencil::whole_index(axis, cell); }}
-  WW_FN static ww::u64 step() {{ return ww_place.step; }}"
-            )?;
-        }
+        self.write_place(text)?;
         writeln!(text, "  WW_FN static constexpr ww::stencil::Reach reach(int f) {{")?;
         writeln!(text, "    const ww::stencil::Reach all[] = {{")?;
         for reach in &self.reach {

@@ -1,0 +1,106 @@
+//! Pools: workers that wait for one another, sleep, panic and are pinned.
+
+use super::*;
+use crate::cpu::{Barrier, Progress};
+
+/// Core 0 is allowed wherever tests run unless a harness says otherwise; repeats oversubscribe.
+fn pool(count: usize) -> Pool {
+    let allowed = (0..1024).find(|&core| Pool::new(&[core]).is_ok()).unwrap();
+    Pool::new(&vec![allowed; count]).unwrap()
+}
+
+#[test]
+fn workers_on_one_core_may_wait_on_one_another() {
+    let pool = pool(4);
+    let flags: [Progress; 4] = Default::default();
+    for round in 1..50 {
+        pool.run(|worker| {
+            // A chain: each worker waits for the one before, in any order of starting.
+            if worker.index > 0 {
+                flags[worker.index - 1].wait_for(round, worker.abort)?;
+            }
+            flags[worker.index].publish(round);
+            Ok(())
+        })
+        .unwrap();
+    }
+}
+
+/// How often this thread has slept to wait for something; a yield does not count.
+#[cfg(target_os = "linux")]
+fn sleeps() -> u64 {
+    let text = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+    line.unwrap().trim().parse().unwrap()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn who_waits_long_sleeps() {
+    let (pool, barrier) = (pool(2), Barrier::new(2));
+    let [about_to, flag]: [Progress; 2] = Default::default();
+    let slept = AtomicUsize::new(0);
+    pool.run(|worker| {
+        if worker.index == 0 {
+            for wait in 1..=2 {
+                about_to.wait_for(wait, worker.abort)?;
+                std::thread::sleep(std::time::Duration::from_millis(300));
+                match wait {
+                    1 => flag.publish(1),
+                    _ => barrier.wait(worker.abort)?,
+                }
+            }
+            return Ok(());
+        }
+        for wait in 1..=2 {
+            about_to.publish(wait);
+            let before = sleeps();
+            match wait {
+                1 => flag.wait_for(1, worker.abort).map(|_| ())?,
+                _ => barrier.wait(worker.abort)?,
+            }
+            slept.fetch_add(usize::from(sleeps() > before), Ordering::Relaxed);
+        }
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!(slept.into_inner(), 2);
+}
+
+#[test]
+fn a_panic_is_an_error_and_the_pool_lives_on() {
+    let pool = pool(3);
+    let barrier = Barrier::new(3);
+    let error = pool
+        .run(|worker| {
+            if worker.index == 1 {
+                std::panic::resume_unwind(Box::new("division by zero"));
+            }
+            barrier.wait(worker.abort)
+        })
+        .unwrap_err();
+    assert_eq!(error, WorkerPanic { worker: 1, message: "division by zero".into() });
+    let sum = AtomicUsize::new(0);
+    pool.run(|worker| {
+        sum.fetch_add(worker.share(100).len(), Ordering::Relaxed);
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!(sum.into_inner(), 100);
+}
+
+#[test]
+fn workers_are_pinned_where_they_take_all_cores() {
+    assert_eq!(places(&[3, 5], 2), [Some(3), Some(5)]);
+    assert_eq!(places(&[3, 5], 3), [Some(3), Some(5), Some(3)]);
+    assert_eq!(places(&[3, 5, 6], 2), [None, None]);
+    assert!(Pool::over(&[1_000_000, 1_000_001], 1).is_ok());
+    assert!(Pool::over(&[1_000_000, 1_000_001], 2).is_err());
+    assert!(Pool::over(&[0, 1], 0).is_err() && Pool::over(&[], 1).is_err());
+}
+
+#[test]
+fn a_core_that_is_not_there_is_named() {
+    let Err(error) = Pool::new(&[1_000_000]) else { panic!("core 1000000 was accepted") };
+    assert!(error.to_string().contains("core 1000000"), "{error}");
+}
