@@ -1,13 +1,58 @@
 //! One Rust function for one element, run on every core, GPU and node.
 //!
-//! A user writes the function that updates *one element*; Warpweft runs it over a whole domain in
-//! one of its patterns and tunes itself. See [`prelude`] for the names a program needs.
+//! A user writes the function that computes *one element*: a grid cell, a table cell, a task or a recursive call.
+//! Warpweft runs it over the whole problem in one of four patterns and chooses tile sizes and kernels.
+//!
+//! | pattern | attribute | what runs it | for |
+//! |---|---|---|---|
+//! | [`stencil`] | `#[stencil]` | [`Stencil`](stencil::Stencil) over a [`Volume`](grid::Volume) | a cell's new value from its neighbourhood, step after step |
+//! | [`wavefront`] | `#[wavefront]` | [`Wavefront`](wavefront::Wavefront) | cells of a table that depend on cells to the north and west |
+//! | [`farm`] | `#[task]` | [`Farm`](farm::Farm) | independent tasks, each of a microsecond or more |
+//! | [`channels`] | `#[spawning]` | [`Channels`](channels::Channels) | a tree of calls that nobody knows before it runs |
+//!
+//! Each has the same three steps: describe what to compute, find the machine, run. A function with an attribute keeps
+//! working as a Rust function, so a unit test can call it.
+//!
+//! ```
+//! use warpweft::prelude::*;
+//!
+//! #[stencil]
+//! fn average(u: Near<f32, 1>) -> f32 {
+//!     (u[[-1]] + u[[0]] + u[[1]]) / 3.0
+//! }
+//!
+//! # fn main() -> Result<()> {
+//! let mut rod = Volume::from_fn([9], |[x]| if x == 4 { 27.0 } else { 0.0 });
+//! let report = Stencil::of(average()).run(&mut rod, Steps(2), &Machine::detect()?)?;
+//! assert_eq!((rod[[4]], rod[[2]], report.done), (9.0, 3.0, 2));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Where things are
+//!
+//! - [`prelude`]: the names that most programs need.
+//! - [`run`]: where and how to run, the same for all patterns: devices, threads, ranks, progress, interrupts, deadlines.
+//! - [`machine`]: the cores and GPUs of this computer, found and measured.
+//! - [`grid`]: volumes in memory, and files: NPY, PNG, VTI.
+//! - [`report`], [`error`]: what a run did, and what stopped it. Bad input is an [`Error`] with a hint, never a panic.
+//! - [`tune`]: searches for the fastest policy, and the cache of results. [`cluster`]: ranks, as threads or as processes of
+//!   MPI (feature `mpi`).
+//! - [`element`], [`cpu`], [`cuda`], [`memory`], [`trace`]: the mechanisms below, for those who extend Warpweft.
+//!
+//! # Units and conventions
+//!
+//! Extents and offsets are in cells, the axis that changes slowest in memory first: `[z, y, x]`. Times are seconds, sizes
+//! bytes. Results have the bits of a sequential loop whatever the threads, devices and ranks, apart from fused
+//! multiply-adds and functions such as `sin` on GPUs.
+
+#![deny(missing_docs)]
 
 extern crate self as warpweft;
 
 pub mod prelude;
 
-/// Fork-join tasks.
+/// Fork-join tasks, and kernels connected by bounded channels.
 pub mod channels {
     pub use warpweft_channels::*;
 }

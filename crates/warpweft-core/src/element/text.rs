@@ -1,10 +1,16 @@
 //! Assembles C++ text from the pieces that the macros emit.
+//!
+//! What is generic calls what is not: users' crates compile the former once for each of their types.
 
 use super::{DeviceType, Unit};
 
 /// A text that identifies `T`, even among types with the same path in other blocks.
 pub fn key<T: 'static>() -> String {
-    format!("{} {:?}", std::any::type_name::<T>(), std::any::TypeId::of::<T>())
+    identified(std::any::type_name::<T>(), std::any::TypeId::of::<T>())
+}
+
+fn identified(name: &str, id: std::any::TypeId) -> String {
+    format!("{name} {id:?}")
 }
 
 /// `pieces`, each followed by the hole with its number, then `rest`.
@@ -24,9 +30,19 @@ pub type StructMember<'a> = (&'a str, usize, fn(&mut Unit) -> String);
 /// The C++ name of the struct `T`, defined on first use as `name`. Its members are in the order in which Rust
 /// laid them out, which may differ from the source, and C++ asserts that layout.
 pub fn define_struct<T: 'static>(unit: &mut Unit, name: &str, members: &[StructMember]) -> String {
+    define_laid_out(unit, &key::<T>(), name, size_of::<T>(), members)
+}
+
+fn define_laid_out(
+    unit: &mut Unit,
+    key: &str,
+    name: &str,
+    size: usize,
+    members: &[StructMember],
+) -> String {
     let mut members = members.to_vec();
     members.sort_by_key(|(_, offset, _)| *offset);
-    unit.define(&key::<T>(), name, |unit, name| {
+    unit.define(key, name, |unit, name| {
         let [mut data, mut checks] = [const { String::new() }; 2];
         for (member, offset, ty) in members {
             data.push_str(&format!("  {} {member};\n", ty(unit)));
@@ -34,7 +50,6 @@ pub fn define_struct<T: 'static>(unit: &mut Unit, name: &str, members: &[StructM
                 "static_assert(WW_OFFSET({name}, {member}) == {offset}, \"{name}.{member}\");\n"
             ));
         }
-        let size = size_of::<T>();
         format!(
             "struct {name} {{\n{data}}};\nstatic_assert(sizeof({name}) == {size}, \"size of {name}\");\n{checks}"
         )
@@ -55,10 +70,18 @@ impl<T: DeviceType> Value for T {
 
 /// A C++ expression for a struct `T` of `members`, each with its offset in Rust.
 pub fn struct_value<T: DeviceType>(unit: &mut Unit, members: &[(usize, &dyn Value)]) -> String {
+    struct_expression(unit, T::cuda, members)
+}
+
+fn struct_expression(
+    unit: &mut Unit,
+    ty: fn(&mut Unit) -> String,
+    members: &[(usize, &dyn Value)],
+) -> String {
     let mut members = members.to_vec();
     members.sort_by_key(|(offset, _)| *offset);
     let values: Vec<_> = members.iter().map(|(_, value)| value.text(unit)).collect();
-    format!("{}{{{}}}", T::cuda(unit), values.join(", "))
+    format!("{}{{{}}}", ty(unit), values.join(", "))
 }
 
 /// C++ expressions for `values`, with commas between them.
@@ -70,7 +93,11 @@ pub fn texts(unit: &mut Unit, values: &[&dyn Value]) -> String {
 /// C++ that builds a cell `T` from its fields at `offset`. `members` are in the order of field numbers.
 pub fn define_load<T: DeviceType>(unit: &mut Unit, members: &[&str], offset: &str) -> String {
     let cell = T::cuda(unit);
-    let name = unit.define(&format!("load {}", key::<T>()), "load", |_, name| {
+    load_of(unit, &cell, &key::<T>(), members, offset)
+}
+
+fn load_of(unit: &mut Unit, cell: &str, key: &str, members: &[&str], offset: &str) -> String {
+    let name = unit.define(&format!("load {key}"), "load", |_, name| {
         let each = members.iter().enumerate();
         let each: String = each
             .map(|(field, member)| format!("  cell.{member} = now.template at<{field}, O...>();\n"))
@@ -86,7 +113,11 @@ pub fn define_load<T: DeviceType>(unit: &mut Unit, members: &[&str], offset: &st
 /// function that assigns each of the `members`, in the order of field numbers.
 pub fn define_store<T: DeviceType>(unit: &mut Unit, members: &[&str]) -> [String; 2] {
     let cell = T::cuda(unit);
-    let name = unit.define(&format!("store {}", key::<T>()), "store", |_, name| {
+    store_of(unit, &cell, &key::<T>(), members)
+}
+
+fn store_of(unit: &mut Unit, cell: &str, key: &str, members: &[&str]) -> [String; 2] {
+    let name = unit.define(&format!("store {key}"), "store", |_, name| {
         let each = members.iter().enumerate();
         let each: String = each
             .map(|(field, member)| format!("  next.template ref<{field}>() = cell.{member};\n"))

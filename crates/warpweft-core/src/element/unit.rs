@@ -56,10 +56,15 @@ impl Unit {
         let (name, new) = self.named(key, name);
         if new {
             let text = build(self, &name);
-            self.open.pop();
-            self.definitions.push(text);
+            self.close(text);
         }
         name
+    }
+
+    /// Ends the definition that was opened last.
+    fn close(&mut self, text: String) {
+        self.open.pop();
+        self.definitions.push(text);
     }
 
     /// Writes the text of `build` after all definitions, once for each `key`. It may use any name, also of

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::place::{Knows, Place};
 use super::stencil_element::StencilElement;
+use crate::Tap;
 use crate::cpu::rows;
 use crate::cpu::slab::Slab;
 use warpweft_core::element::{Bits, CellType, Fields, Unit};
@@ -106,9 +107,13 @@ struct Typed<E, const D: usize> {
 
 impl<E: StencilElement<D>, const D: usize> Typed<E, D> {
     fn held(element: E) -> Arc<dyn Stage> {
-        let taps = E::TAPS.iter().map(|tap| RawTap { field: tap.field, offset: tap.offset.into() });
-        Arc::new(Self { element, taps: taps.collect() })
+        Arc::new(Self { element, taps: raw_taps(E::TAPS) })
     }
+}
+
+/// Not generic over the element: compiled once for each number of axes.
+fn raw_taps<const D: usize>(taps: &[Tap<D>]) -> Vec<RawTap> {
+    taps.iter().map(|tap| RawTap { field: tap.field, offset: tap.offset.into() }).collect()
 }
 
 // SAFETY: implementing `StencilElement` is unsafe for the same promises, and the parameters are the

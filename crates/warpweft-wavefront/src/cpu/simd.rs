@@ -1,27 +1,51 @@
 //! The loops over lanes, compiled once an instruction set and chosen at run time.
 //!
-//! All else that a tile-row does is compiled once, whatever the instructions and the scores compared.
+//! All else that a tile-row does is compiled once for an element, whatever the instructions and the
+//! scores compared.
 
 use super::form::Form;
 use super::front::{self, Cells, Greatest, Inputs, Least, Nothing, Track};
-use super::strip::{Sink, Strip};
 use crate::recurrence::{Extreme, WavefrontElement, sum};
 use warpweft_core::cpu::Simd;
 
 /// The loops in the copies for one instruction set, which the machine has, and one kind of scores
 /// compared.
 pub(super) struct Loops<E: WavefrontElement, F: Form<E>> {
-    two_fronts: TwoFronts<E, F>,
-    lanes: unsafe fn(&mut Strip<'_, E, F>, usize, usize, F::Held),
-    rebase: unsafe fn(&mut Strip<'_, E, F>),
+    double: Double<E, F>,
+    single: Single<E, F>,
     sum: unsafe fn(&F, &[F::Held]) -> i128,
 }
 
-type TwoFronts<E, F> = unsafe fn(
-    &mut Strip<'_, E, F>,
-    &[<E as WavefrontElement>::Cell],
-    &mut Vec<<E as WavefrontElement>::Cell>,
-    Option<&mut dyn Sink<E, F>>,
+type Row<E> = <E as WavefrontElement>::Row;
+type Column<E> = <E as WavefrontElement>::Column;
+type Input<E> = <E as WavefrontElement>::Input;
+type Held<E, F> = <F as Form<E>>::Held;
+type Score<E, F> = <F as Form<E>>::Score;
+
+/// [`front::double`], every array an argument.
+type Double<E, F> = unsafe fn(
+    F,
+    &mut [Held<E, F>],
+    &mut [Held<E, F>],
+    &mut [Score<E, F>],
+    &[Row<E>],
+    &[Column<E>],
+    &[Column<E>],
+    &[Input<E>],
+    &[Input<E>],
+    [Held<E, F>; 3],
+);
+
+/// [`front::single`], every array an argument.
+type Single<E, F> = unsafe fn(
+    F,
+    &mut [Held<E, F>],
+    &mut [Held<E, F>],
+    &mut [Score<E, F>],
+    &[Row<E>],
+    &[Column<E>],
+    &[Input<E>],
+    [Held<E, F>; 2],
 );
 
 impl<E: WavefrontElement, F: Form<E>> Clone for Loops<E, F> {
@@ -73,45 +97,13 @@ macro_rules! copies {
                 front::single::<E, F, T>(Cells { form, last, before, winning }, inputs, norths);
             }
             $(#[$attribute])*
-            fn two_fronts<E: WavefrontElement, F: Form<E>, T: Track>(
-                strip: &mut Strip<'_, E, F>,
-                top: &[E::Cell],
-                bottom: &mut Vec<E::Cell>,
-                sink: Option<&mut dyn Sink<E, F>>,
-            ) {
-                strip.two_fronts(top, bottom, sink, |to, [now, later], norths| {
-                    let Cells { form, last, before, winning } = to;
-                    double::<E, F, T>(
-                        form, last, before, winning, now.rows, now.columns, later.columns, now.cells,
-                        later.cells, norths,
-                    );
-                });
-            }
-            $(#[$attribute])*
-            fn lanes<E: WavefrontElement, F: Form<E>, T: Track>(
-                strip: &mut Strip<'_, E, F>,
-                from: usize,
-                to: usize,
-                top: F::Held,
-            ) {
-                strip.lanes(from, to, top, |to, Inputs { rows, columns, cells }, norths| {
-                    let Cells { form, last, before, winning } = to;
-                    single::<E, F, T>(form, last, before, winning, rows, columns, cells, norths);
-                });
-            }
-            $(#[$attribute])*
-            fn rebase<E: WavefrontElement, F: Form<E>>(strip: &mut Strip<'_, E, F>) {
-                strip.rebase();
-            }
-            $(#[$attribute])*
             fn sum_of<E: WavefrontElement, F: Form<E>>(form: &F, cells: &[F::Held]) -> i128 {
                 sum(cells.iter().map(|&cell| form.whole(F::score(cell))))
             }
             pub fn loops<E: WavefrontElement, F: Form<E>, T: Track>() -> Loops<E, F> {
                 Loops {
-                    two_fronts: two_fronts::<E, F, T>,
-                    lanes: lanes::<E, F, T>,
-                    rebase: rebase::<E, F>,
+                    double: double::<E, F, T>,
+                    single: single::<E, F, T>,
                     sum: sum_of::<E, F>,
                 }
             }
@@ -149,28 +141,33 @@ impl<E: WavefrontElement, F: Form<E>> Loops<E, F> {
         }
     }
 
-    /// [`Strip::two_fronts`].
-    pub fn two_fronts(
-        &self,
-        strip: &mut Strip<'_, E, F>,
-        top: &[E::Cell],
-        bottom: &mut Vec<E::Cell>,
-        sink: Option<&mut dyn Sink<E, F>>,
-    ) {
+    /// [`front::double`].
+    pub fn double(&self, to: Cells<'_, E, F>, inputs: [Inputs<'_, E>; 2], norths: [F::Held; 3]) {
+        let Cells { form, last, before, winning } = to;
+        let [Inputs { rows, columns, cells }, later] = inputs;
         // SAFETY: the machine has the features, `tracking` has seen to that; likewise below.
-        unsafe { (self.two_fronts)(strip, top, bottom, sink) }
+        unsafe {
+            (self.double)(
+                form,
+                last,
+                before,
+                winning,
+                rows,
+                columns,
+                later.columns,
+                cells,
+                later.cells,
+                norths,
+            );
+        }
     }
 
-    /// [`Strip::lanes`].
-    pub fn lanes(&self, strip: &mut Strip<'_, E, F>, from: usize, to: usize, top: F::Held) {
+    /// [`front::single`].
+    pub fn single(&self, to: Cells<'_, E, F>, inputs: Inputs<'_, E>, norths: [F::Held; 2]) {
+        let Cells { form, last, before, winning } = to;
+        let Inputs { rows, columns, cells } = inputs;
         // SAFETY: as above.
-        unsafe { (self.lanes)(strip, from, to, top) }
-    }
-
-    /// [`Strip::rebase`].
-    pub fn rebase(&self, strip: &mut Strip<'_, E, F>) {
-        // SAFETY: as above.
-        unsafe { (self.rebase)(strip) }
+        unsafe { (self.single)(form, last, before, winning, rows, columns, cells, norths) }
     }
 
     /// The sum of the scores of `cells`.

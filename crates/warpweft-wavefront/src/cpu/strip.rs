@@ -140,7 +140,7 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
         mut sink: Option<&mut dyn Sink<E, F>>,
     ) {
         if F::MOVES {
-            loops.rebase(self);
+            self.rebase();
         }
         let mut step = 0;
         while step < top.len() + more {
@@ -149,7 +149,7 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
             let sink = sink.as_mut().map(|sink| &mut **sink as &mut dyn Sink<E, F>);
             if whole && rest.len() > 1 {
                 let even = rest.len() & !1;
-                loops.two_fronts(self, &rest[..even], bottom, sink);
+                self.two_fronts(loops, &rest[..even], bottom, sink);
                 step += even;
             } else {
                 let above = rest.first().map(|&cell| self.state.form.hold(cell));
@@ -160,8 +160,7 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
     }
 
     /// Counts all cells from the one in the middle, or as far down as lanes have begun.
-    #[inline(always)]
-    pub fn rebase(&mut self) {
+    fn rebase(&mut self) {
         let State { form, last, before, above, front } = &mut self.state;
         let middle = (self.lanes / 2).min(front.saturating_sub(1));
         let to = form.around(form.cell(last[middle]));
@@ -196,7 +195,7 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
         };
         let top = top.unwrap_or(self.state.above);
         if from < to {
-            loops.lanes(self, from, to, top);
+            self.lanes(loops, from, to, top);
         }
         let State { form, last, before, above, .. } = &mut self.state;
         if let Some(band) = self.band {
@@ -231,7 +230,6 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
     }
 
     /// What lanes `from..to` read of front `front`, the `which`th of a pair.
-    #[inline(always)]
     fn given(&mut self, which: usize, front: usize, from: usize, to: usize) {
         if size_of::<E::Input>() > 0 {
             let columns = self.columns;
@@ -241,16 +239,8 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
         }
     }
 
-    /// The cells of lanes `from..to` of the next front, one at least, by `compute`; lane 0's north is
-    /// `top`.
-    #[inline(always)]
-    pub fn lanes(
-        &mut self,
-        from: usize,
-        to: usize,
-        top: F::Held,
-        compute: impl FnOnce(Cells<'_, E, F>, Inputs<'_, E>, [F::Held; 2]),
-    ) {
+    /// The cells of lanes `from..to` of the next front, one at least; lane 0's north is `top`.
+    fn lanes(&mut self, loops: Loops<E, F>, from: usize, to: usize, top: F::Held) {
         let front = self.state.front;
         self.given(0, front, from, to);
         let count = (to - from).next_multiple_of(F::GROUP).min(self.rows.len() - from);
@@ -272,23 +262,22 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
             before: &mut before[from..to],
             winning: &mut self.winning[from..to],
         };
-        compute(cells, inputs, [nw, n]);
+        loops.single(cells, inputs, [nw, n]);
     }
 
-    /// Two fronts for every two cells of `top`, of which there are an even number, by `compute`:
-    /// [`Strip::advance`] where every lane has a cell in all of them.
-    #[inline(always)]
-    pub fn two_fronts(
+    /// Two fronts for every two cells of `top`, of which there are an even number: [`Strip::advance`]
+    /// where every lane has a cell in all of them.
+    fn two_fronts(
         &mut self,
+        loops: Loops<E, F>,
         top: &[E::Cell],
         bottom: &mut Vec<E::Cell>,
         mut sink: Option<&mut dyn Sink<E, F>>,
-        compute: impl Fn(Cells<'_, E, F>, [Inputs<'_, E>; 2], [F::Held; 3]),
     ) {
         let (lanes, form) = (self.lanes, self.state.form);
         for &[first, second] in top.as_chunks().0 {
             let [first, second] = [first, second].map(|cell| form.hold(cell));
-            self.two(first, second, &compute);
+            self.two(loops, first, second);
             let State { last, before, front, .. } = &self.state;
             if let Some(sink) = &mut sink {
                 sink.front(&form, 0, front - 2, first, &before[..lanes]);
@@ -299,13 +288,7 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
     }
 
     /// The cells of all lanes of the next two fronts; lane 0's norths are `first` and `second`.
-    #[inline(always)]
-    fn two(
-        &mut self,
-        first: F::Held,
-        second: F::Held,
-        compute: impl Fn(Cells<'_, E, F>, [Inputs<'_, E>; 2], [F::Held; 3]),
-    ) {
+    fn two(&mut self, loops: Loops<E, F>, first: F::Held, second: F::Held) {
         let (front, count) = (self.state.front, self.rows.len());
         self.given(0, front, 0, self.lanes);
         self.given(1, front + 1, 0, self.lanes);
@@ -318,7 +301,7 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
         });
         let norths = [*above, first, second];
         let cells = Cells { form: *form, last, before, winning: &mut self.winning };
-        compute(cells, inputs, norths);
+        loops.double(cells, inputs, norths);
         *above = second;
         self.state.front += 2;
     }

@@ -66,9 +66,19 @@ impl Extreme {
 /// The sum of no more than 2³¹ integers: those of 32 bits in 64, which vectors have.
 #[inline(always)]
 pub(crate) fn sum<S: Scalar>(scores: impl Iterator<Item = S>) -> i128 {
-    match S::KIND.size() > 4 {
-        true => scores.map(S::to_i128).sum(),
-        false => scores.map(|score| score.to_i128() as i64).sum::<i64>().into(),
+    // Loops by hand: adapters and `sum` would be as much to compile for every element as its own loops.
+    if const { S::KIND.size() > 4 } {
+        let mut total = 0i128;
+        for score in scores {
+            total += score.to_i128();
+        }
+        total
+    } else {
+        let mut total = 0i64;
+        for score in scores {
+            total += score.to_i128() as i64;
+        }
+        total.into()
     }
 }
 
