@@ -1,4 +1,4 @@
-//! A timeline of a run: spans on lanes, in Chrome's trace-event format, which Perfetto opens.
+//! A timeline of a run: spans on lanes and levels over time, in Chrome's trace-event format, which Perfetto opens.
 //!
 //! A lane is any name ("core 3", "GPU 0", "run"). Recording takes a lock and about 100 ns, so record tiles
 //! and waits, not rows.
@@ -25,16 +25,28 @@ pub struct Span {
     pub duration: Duration,
 }
 
-/// Spans of one run, recorded by any thread.
+/// How much there was of something, e.g. items in a channel, at one time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Level {
+    /// Of what.
+    pub name: String,
+    /// Time from the start of the trace.
+    pub at: Duration,
+    /// How much.
+    pub value: f64,
+}
+
+/// Spans and levels of one run, recorded by any thread.
 #[derive(Debug)]
 pub struct Trace {
     start: Instant,
     spans: Mutex<Vec<Span>>,
+    levels: Mutex<Vec<Level>>,
 }
 
 impl Default for Trace {
     fn default() -> Self {
-        Self { start: Instant::now(), spans: Mutex::default() }
+        Self { start: Instant::now(), spans: Mutex::default(), levels: Mutex::default() }
     }
 }
 
@@ -58,6 +70,17 @@ impl Trace {
     /// Records several spans under one lock.
     pub fn add_all(&self, spans: impl IntoIterator<Item = Span>) {
         self.spans.lock().unwrap_or_else(PoisonError::into_inner).extend(spans);
+    }
+
+    /// Records how much there is of something now.
+    pub fn level(&self, name: impl Into<String>, value: f64) {
+        let level = Level { name: name.into(), at: self.start.elapsed(), value };
+        self.levels.lock().unwrap_or_else(PoisonError::into_inner).push(level);
+    }
+
+    /// All levels recorded so far, in the order of recording.
+    pub fn levels(&self) -> Vec<Level> {
+        self.levels.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Calls `work` and records it as a span.
@@ -95,6 +118,12 @@ impl Trace {
                 "ts": micros(span.start), "dur": micros(span.duration),
             }));
         }
+        for level in self.levels() {
+            events.push(json!({
+                "name": level.name, "ph": "C", "pid": 1,
+                "ts": micros(level.at), "args": {"value": level.value},
+            }));
+        }
         for (i, lane) in lanes.iter().enumerate() {
             events.push(json!({
                 "name": "thread_name", "ph": "M", "pid": 1, "tid": i + 1, "args": {"name": lane},
@@ -118,6 +147,7 @@ mod tests {
                 scope.spawn(move || trace.add(format!("core {core}"), "tile", Instant::now()));
             }
         });
+        trace.level("items in a channel", 7.0);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("trace.json");
         trace.save(&path).unwrap();
@@ -132,5 +162,10 @@ mod tests {
         let mut lanes: Vec<_> = tiles.iter().filter_map(|e| lane_of(&e["tid"])).collect();
         lanes.sort_by_key(|lane| lane.to_string());
         assert_eq!(lanes, ["core 0", "core 1"]);
+        let level = events.iter().find(|e| e["ph"] == "C").unwrap();
+        assert_eq!(
+            (&level["name"], &level["args"]["value"]),
+            (&"items in a channel".into(), &7.0.into())
+        );
     }
 }

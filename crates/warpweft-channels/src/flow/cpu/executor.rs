@@ -155,7 +155,7 @@ impl<'f> Worker<'f> {
     }
 }
 
-/// Records the firing of a channel.
+/// Records the firing of a channel, and what the channel holds after it.
 fn traced(
     trace: &Option<(&Trace, String)>,
     flow: &Flow<'_>,
@@ -163,7 +163,9 @@ fn traced(
     begin: Option<Instant>,
 ) -> bool {
     if let (Some((trace, lane)), Some(begin)) = (trace, begin) {
-        trace.add(lane.clone(), flow.graph.channels[channel].name.clone(), begin);
+        let name = &flow.graph.channels[channel].name;
+        trace.add(lane.clone(), name.clone(), begin);
+        trace.level(format!("items in {name}"), flow.items(channel) as f64);
     }
     true
 }

@@ -121,6 +121,12 @@ impl<'f> Flow<'f> {
         }
     }
 
+    /// Items in a channel and in the others of its cycle, reservations included; may be seen late.
+    pub fn items(&self, channel: usize) -> usize {
+        let credits = &self.credits[self.plan.group_of[channel].unwrap_or_default()];
+        credits.iter().map(Credits::taken).sum()
+    }
+
     /// The state of a channel. The graph has checked its type.
     pub fn queues<T: Item>(&self, channel: usize) -> &Queues<T> {
         self.channels[channel].downcast_ref().expect("the graph checks its channels")
@@ -196,10 +202,7 @@ impl<'f> Flow<'f> {
 
     /// The error of a graph in which nothing can fire, with the state of every channel.
     fn stuck(&self) -> Error {
-        let held = self.plan.order.iter().map(|&channel| {
-            let credits = &self.credits[self.plan.group_of[channel].unwrap_or_default()];
-            (channel, credits.iter().map(Credits::taken).sum())
-        });
+        let held = self.plan.order.iter().map(|&channel| (channel, self.items(channel)));
         self.plan.stuck(self.graph, self.pending.load(Ordering::Relaxed), held)
     }
 }
