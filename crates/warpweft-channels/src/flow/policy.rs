@@ -61,11 +61,20 @@ pub struct FlowGpuPolicy {
     pub blocks: u32,
     /// Items that the device collects for the host before it stops and hands them over, a channel.
     pub collected: usize,
+    /// Whether a warp reserves and dispatches positions of a channel with one atomic operation. Without, each lane does: what
+    /// aggregation saves (figure 17 of the paper).
+    #[serde(default = "aggregated")]
+    pub aggregated: bool,
+}
+
+/// What policies without a word of it mean.
+fn aggregated() -> bool {
+    true
 }
 
 impl Default for FlowGpuPolicy {
     fn default() -> Self {
-        Self { warps: 8, blocks: 0, collected: 1 << 20 }
+        Self { warps: 8, blocks: 0, collected: 1 << 20, aggregated: true }
     }
 }
 

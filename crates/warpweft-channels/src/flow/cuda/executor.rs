@@ -68,7 +68,7 @@ impl FlowGpuExecutor {
 
     /// Compiles the kernel of `graph`, unless the last run was of the same.
     fn prepare(&mut self, graph: &FlowGraph, plan: &Plan, layout: &Layout) -> Result<()> {
-        let (text, unit) = source(graph, plan, layout, WARPS);
+        let (text, unit) = source(graph, plan, layout, (WARPS, self.policy.aggregated));
         if self.loaded.as_ref().is_some_and(|loaded| loaded.text == text) {
             return Ok(());
         }

@@ -8,6 +8,8 @@
 // credits for one item the firing is put off and counted as a yield. Warps look at 32 queues at once, in service order: the
 // deepest first, whole warps of items before the host's items before fewer than 32 (section 5.3, "deeper in the recursion").
 //
+// With WW_AGGREGATED 0 every lane reserves and dispatches its own position: what aggregation saves can be measured so.
+//
 // The host ends the kernel, and starts it again, when what it consumes has filled its buffer: between firings all state is in
 // memory. Nobody can fire: a warp that has found nothing for a while checks that no warp is firing, and that none has
 // fired since.
@@ -143,7 +145,11 @@ struct ww_warp {
         // The items.
         const auto in = queue<input>(from.level);
         u32 first = 0, got = 0;
-        if (lane == 0) {
+        bool on = false;
+        if (!WW_AGGREGATED && !from.host) {
+            on = lane < room && in.dispatch(1, first) == 1;
+            got = __popc(__ballot_sync(ALL, on));
+        } else if (lane == 0) {
             if (from.host) {
                 first = ww_add_relaxed(a.taken + APART * K, room);
                 const u32 all = (u32)a.first[K].count;
@@ -152,8 +158,11 @@ struct ww_warp {
                 got = in.dispatch(room, first);
             }
         }
-        got = __shfl_sync(ALL, got, 0);
-        first = __shfl_sync(ALL, first, 0);
+        if (WW_AGGREGATED || from.host) {
+            got = __shfl_sync(ALL, got, 0);
+            first = __shfl_sync(ALL, first, 0) + lane;
+            on = lane < got;
+        }
         // Credits of the consumed items pass on to what they emit, or go back.
         const bool passes = !leveled && Node::OWN_BOUND > 0;
         const u32 held = deeper ? own_room * own_each + (passes && !from.host ? got : 0) : 0;
@@ -165,10 +174,9 @@ struct ww_warp {
         if (lane == 0) *(volatile u32*)activity += 1;
         using Item = typename Node::Kernel::Item;
         Item item;
-        const bool on = lane < got;
         if (on) {
-            if (from.host) item = ((const Item*)a.first[K].items)[first + lane];
-            else item = in.template take<Item>(first + lane);
+            if (from.host) item = ((const Item*)a.first[K].items)[first];
+            else item = in.template take<Item>(first);
         }
         __syncwarp();
         if (!from.host && !passes) give(Group::CREDITS + from.level, got);
@@ -271,6 +279,15 @@ struct ww_warp {
     }
 
     template<class Queue, class Out> __device__ __forceinline__ void to_queue(Queue to, Out& out, u32 total) const {
+        if (!WW_AGGREGATED) {
+            placed(out, [&](u32, const typename Out::Item& item) {
+                const u32 at = ww_add_relaxed(to.tail(), 1u);
+                to.write(at, item);
+                to.publish(at);
+                ww_add_relaxed(to.ready(), 1u);
+            });
+            return;
+        }
         u32 first = 0;
         if (lane == 0) first = ww_add_relaxed(to.tail(), total);
         first = __shfl_sync(ALL, first, 0);

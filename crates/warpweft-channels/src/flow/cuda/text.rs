@@ -17,7 +17,7 @@ pub(super) fn source(
     graph: &FlowGraph,
     plan: &Plan,
     layout: &Layout,
-    warps: u32,
+    (warps, aggregated): (u32, bool),
 ) -> (String, Unit) {
     let mut unit = Unit::new();
     // Graphs of kernels without outputs and buffers use these as well.
@@ -27,6 +27,7 @@ pub(super) fn source(
     let cases: Vec<_> = (0..names.len()).map(|kernel| format!("F({kernel})")).collect();
     let text = format!(
         "#define WW_WARPS {warps}
+#define WW_AGGREGATED {}
 {FAULTS}{}
 #define WW_KERNELS {}
 #define WW_CHANNELS {}
@@ -38,6 +39,7 @@ pub(super) fn source(
 WW_CONST ww::u32 WW_SERVED[] = {{{}}};
 {}#include \"flow.cuh\"
 ",
+        u32::from(aggregated),
         unit.source(),
         graph.kernels.len(),
         graph.channels.len(),
@@ -157,7 +159,7 @@ pub(super) fn options() -> Options {
 pub fn compile_check(graph: &FlowGraph, arch: &str) -> Result<Cubin> {
     let plan = graph.plan()?;
     let layout = Layout::of(graph, &plan, 1 << 10)?;
-    compile(&source(graph, &plan, &layout, WARPS).0, "channels_flow", arch, &options())
+    compile(&source(graph, &plan, &layout, (WARPS, true)).0, "channels_flow", arch, &options())
 }
 
 /// What a test needs to play the scheduler on the host.
@@ -179,12 +181,12 @@ pub struct Played {
     pub nodes: Vec<u8>,
 }
 
-/// The text of a graph for so many warps of one block, with all that the kernel is given.
+/// The text of a graph for so many warps of one block, aggregated or not, with all that the kernel is given.
 ///
 /// # Errors
 /// As [`compile_check`].
 #[doc(hidden)]
-pub fn played(graph: &FlowGraph, warps: u32, collected: usize) -> Result<Played> {
+pub fn played(graph: &FlowGraph, warps: (u32, bool), collected: usize) -> Result<Played> {
     let plan = graph.plan()?;
     let layout = Layout::of(graph, &plan, collected)?;
     let (text, _) = source(graph, &plan, &layout, warps);

@@ -36,13 +36,14 @@ fn device() -> Option<Device> {
 }
 
 /// From all warps down to one block, and a buffer for the host that is often full.
-fn policies() -> [FlowGpuPolicy; 4] {
+fn policies() -> [FlowGpuPolicy; 5] {
     let usual = FlowGpuPolicy::default();
     [
         usual,
         FlowGpuPolicy { blocks: 1, ..usual },
         FlowGpuPolicy { warps: 32, ..usual },
-        FlowGpuPolicy { warps: 4, blocks: 3, collected: 100 },
+        FlowGpuPolicy { warps: 4, blocks: 3, collected: 100, ..usual },
+        FlowGpuPolicy { aggregated: false, ..usual },
     ]
 }
 

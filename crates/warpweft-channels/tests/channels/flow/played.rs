@@ -16,7 +16,7 @@ fn list<T: ToString>(values: impl IntoIterator<Item = T>) -> String {
 }
 
 /// The program that plays `graph` with each number of warps once for each seed: a line each.
-fn program(graph: &FlowGraph, warps: u32, seeds: u32, collected: usize) -> String {
+fn program(graph: &FlowGraph, warps: (u32, bool), seeds: u32, collected: usize) -> String {
     let played = played(graph, warps, collected).unwrap();
     let skeleton = [
         include_str!("../../../src/flow/cuda/queue.cuh"),
@@ -62,6 +62,8 @@ struct Played {
 
 /// Plays `graph`; nothing without a compiler.
 fn play(name: &str, graph: &FlowGraph, warps: u32, seeds: u32, collected: usize) -> Vec<Played> {
+    // One graph with an atomic operation an item.
+    let warps = (warps, name != "walkers3_3");
     let compiler = match compiler() {
         Ok(compiler) => compiler,
         Err(reason) => {
