@@ -4,8 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use warpweft_core::error::{Error, Result};
 
-/// The most levels of calls that a spec may allow.
-pub(super) const MOST_LEVELS: u32 = 4000;
+/// The most levels of calls that a spec may allow: a slot of a deque has two bytes for a call's.
+pub(super) const MOST_LEVELS: u32 = 60_000;
+/// The same on a GPU.
+pub(super) const MOST_LEVELS_OF_GPUS: u32 = 4000;
 
 /// How calls run, for one kind of device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -9,6 +9,8 @@ pub struct Counts {
     pub calls: u64,
     /// Calls that another worker ran, one by one or in batches.
     pub stolen: u64,
+    /// Times that another worker took some; of GPUs 0, where lanes and warps hand calls over.
+    pub steals: u64,
     /// Levels that there were.
     pub levels: u32,
 }
@@ -19,6 +21,7 @@ impl Counts {
         Self {
             calls: self.calls + other.calls,
             stolen: self.stolen + other.stolen,
+            steals: self.steals + other.steals,
             levels: self.levels.max(other.levels),
         }
     }
@@ -31,7 +34,11 @@ pub(super) fn report(
     [seconds, setup_seconds]: [f64; 2],
     policy: serde_json::Value,
 ) -> Report {
-    let Counts { calls, stolen, levels } = counts;
+    let Counts { calls, stolen, steals, levels } = counts;
+    let taken = match steals {
+        0 => String::new(),
+        _ => format!(" in {steals} steals"),
+    };
     Report {
         pattern: "channels",
         devices,
@@ -51,6 +58,6 @@ pub(super) fn report(
         residual: None,
         tolerance: None,
         probes: Vec::new(),
-        notes: vec![format!("{levels} levels deep, {stolen} calls stolen by other workers")],
+        notes: vec![format!("{levels} levels deep, {stolen} calls stolen by other workers{taken}")],
     }
 }

@@ -5,12 +5,12 @@ use std::convert::Infallible;
 use super::cpu::CpuExecutor;
 use super::cuda::CudaExecutor;
 use super::policy::{CpuPolicy, Policy, StacksPolicy};
-use super::spawning::Spawning;
+use super::spawning::{Call, Spawning};
 use super::spec::Channels;
 use warpweft_core::error::{Error, Result};
 use warpweft_core::machine::Machine;
 use warpweft_core::report::Report;
-use warpweft_core::run::{Auto, Pattern, Suits};
+use warpweft_core::run::{Auto, Pattern, Suits, Target};
 
 /// How to run channels, where the defaults will not do: [`warpweft_core::run::Run`] of channels. They run on one
 /// device and in one process; there is no checkpoint.
@@ -93,7 +93,8 @@ impl<C: Spawning> Channels<C> {
     /// The value of each call, in order, run as `run` says.
     ///
     /// An interrupt or a deadline ends a run with [`Error::Interrupted`]: nothing of unfinished calls is kept. It is
-    /// looked for 50 times a second; a core then goes on to the next call that it spawns, a warp of a GPU     /// dozen steps. Progress is reported in calls of the spec, all of which end together: none, then all.
+    /// looked for 50 times a second; a core then goes on to the next call that it spawns, a warp of a GPU
+    /// some dozen steps. Progress is reported in calls of the spec, all of which end together: none, then all.
     ///
     /// # Errors
     /// As [`Channels::check`]; calls deeper than the levels; what the function panics for; on a GPU, more children than
@@ -119,7 +120,8 @@ impl<C: Spawning> Channels<C> {
                     }
                     _ => CpuPolicy::of(threads),
                 };
-                CpuExecutor::new(machine, policy)?.run_watched(self, &watch)?
+                let trace = run.trace.as_deref();
+                CpuExecutor::new(machine, policy)?.run_watched(self, &watch, trace)?
             }
             (None, [gpu], policy) => {
                 let policy = match policy {
@@ -133,6 +135,72 @@ impl<C: Spawning> Channels<C> {
                 return Err(Error::spec(format!("channels on {}", run.target), help));
             }
         };
+        watch.ended()?;
+        report.notes.extend(devices.notes);
+        Ok((outputs, report))
+    }
+}
+
+impl<C: Call> Channels<C> {
+    /// The value of each call, in order, on the cores: for functions with `#[spawning(cores)]`, whose calls may borrow.
+    ///
+    /// ```
+    /// use warpweft::channels::Run;
+    /// use warpweft::prelude::*;
+    ///
+    /// #[spawning(cores)]
+    /// fn largest(numbers: &[u32]) -> u32 {
+    ///     if numbers.len() < 1000 {
+    ///         return numbers.iter().copied().max().unwrap_or(0);
+    ///     }
+    ///     let (low, high) = numbers.split_at(numbers.len() / 2);
+    ///     let a = spawn!(largest(low));
+    ///     let b = spawn!(largest(high));
+    ///     sync!();
+    ///     a.max(b)
+    /// }
+    ///
+    /// # fn main() -> Result<()> {
+    /// let numbers: Vec<u32> = (0..10_000).map(|k| k * 7919 % 10_007).collect();
+    /// let calls = Channels::of(largest::call(&numbers));
+    /// let (values, _) = calls.run_on_cores(&Machine::detect()?, &Run::default())?;
+    /// assert_eq!(values, [10_006]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Channels::run_all_with`]; a target that is no cores.
+    pub fn run_on_cores(
+        self,
+        machine: &Machine,
+        run: &Run<'_>,
+    ) -> Result<(Vec<C::Output>, Report)> {
+        let target = match run.target {
+            Target::Auto => Target::Cpu,
+            target => target,
+        };
+        if target != Target::Cpu {
+            let what = format!("`{}` on {}", C::NAME, run.target);
+            return Err(Error::spec(what, "it is for cores only: run it with --device cpu"));
+        }
+        if run.others().is_some() {
+            let help = "run them in one process: fork-join tasks run on one device so far";
+            return Err(Error::spec("channels over ranks", help));
+        }
+        let run = Run { target, ..run.clone() };
+        let devices = run.devices(machine)?;
+        let threads = devices.threads.unwrap_or_else(|| machine.cpu.threads());
+        let policy = match run.policy {
+            Some(Policy::Cpu(policy)) => {
+                CpuPolicy { threads: run.threads.unwrap_or(policy.threads), ..policy }
+            }
+            _ => CpuPolicy::of(threads),
+        };
+        let watch = run.watch(self.roots.len() as u64, "calls");
+        watch.check()?;
+        let mut executor = CpuExecutor::new(machine, policy)?;
+        let (outputs, mut report) = executor.run_once(self, &watch, run.trace.as_deref())?;
         watch.ended()?;
         report.notes.extend(devices.notes);
         Ok((outputs, report))

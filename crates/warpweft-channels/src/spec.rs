@@ -1,7 +1,7 @@
 //! What is to be computed: calls, and how deep they may spawn.
 
-use super::policy::MOST_LEVELS;
-use super::spawning::Spawning;
+use super::policy::{MOST_LEVELS, MOST_LEVELS_OF_GPUS};
+use super::spawning::Call;
 use warpweft_core::error::{Error, Result};
 
 /// Calls of one function, with all that they spawn.
@@ -34,7 +34,7 @@ pub struct Channels<C> {
     pub(super) children: u32,
 }
 
-impl<C: Spawning> Channels<C> {
+impl<C: Call> Channels<C> {
     /// One call.
     pub fn of(call: C) -> Self {
         Self::all([call])
@@ -62,7 +62,7 @@ impl<C: Spawning> Channels<C> {
     /// Whether it can be run.
     ///
     /// # Errors
-    /// No calls; no levels, or more than 4000; no children, or more than 4096.
+    /// No calls; no levels, or more than 60000 (4000 on a GPU); no children, or more than 4096.
     pub fn check(&self) -> Result<()> {
         if self.roots.is_empty() {
             return Err(Error::spec("no calls", "give at least one"));
@@ -74,6 +74,16 @@ impl<C: Spawning> Channels<C> {
         if !(1..=4096).contains(&self.children) {
             let what = format!("loops that spawn {} calls", self.children);
             return Err(Error::spec(what, "take 1 to 4096"));
+        }
+        Ok(())
+    }
+    /// Whether a GPU can run it.
+    pub(super) fn check_for_gpus(&self) -> Result<()> {
+        self.check()?;
+        if self.levels > MOST_LEVELS_OF_GPUS {
+            let what = format!("{} levels of calls on a GPU", self.levels);
+            let help = format!("take 1 to {MOST_LEVELS_OF_GPUS}, or run on the cores");
+            return Err(Error::spec(what, help));
         }
         Ok(())
     }

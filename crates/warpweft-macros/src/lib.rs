@@ -103,12 +103,26 @@ pub fn task(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// follows; `x = spawn!(..);`, `x += spawn!(..);`, `|=` and `^=` are the same for a variable that there is.
 /// `sync!();` waits for all of them. Read plainly, both words do nothing, and the function stays as it is;
 /// `name::call(arguments)` makes the call for `Channels::of`.
+///
+/// `#[spawning(cores)]` makes it one for the cores only: its body may be any Rust, and it may borrow, `keys: &mut [T]`.
+/// `Channels::run_on_cores` runs its calls.
 #[proc_macro_attribute]
 pub fn spawning(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let original = proc_macro2::TokenStream::from(item.clone());
     let function = parse_macro_input!(item as syn::ItemFn);
-    let result = no_arguments(attribute.into(), "spawning")
-        .and_then(|()| expand::spawning::expand(function));
+    let result = match attribute.to_string().as_str() {
+        "cores" => expand::spawning::cores_only::expand(function),
+        _ => {
+            let attribute = proc_macro2::TokenStream::from(attribute);
+            let instead = "write `#[spawning]`, or `#[spawning(cores)]` for the cores only";
+            match attribute.is_empty() {
+                true => expand::spawning::expand(function),
+                false => {
+                    Err(diag::reject(&attribute, "`#[spawning]` takes no such argument", instead))
+                }
+            }
+        }
+    };
     // After an error the host's callers still find the function: one error is enough.
     let tokens = result.unwrap_or_else(|error| {
         let error = error.into_compile_error();

@@ -19,6 +19,7 @@ use warpweft_core::machine::Machine;
 use warpweft_core::memory::filled;
 use warpweft_core::report::Report;
 use warpweft_core::run::Watch;
+use warpweft_core::trace::Trace;
 
 /// Calls on the cores of this process.
 pub struct CpuExecutor {
@@ -47,7 +48,7 @@ impl CpuExecutor {
 
 impl<C: Spawning> ChannelsExecutor<C> for CpuExecutor {
     fn run(&mut self, channels: &Channels<C>) -> Result<(Vec<C::Output>, Report)> {
-        self.run_watched(channels, &Watch::default())
+        self.run_watched(channels, &Watch::default(), None)
     }
 }
 
@@ -57,17 +58,41 @@ impl CpuExecutor {
         &mut self,
         channels: &Channels<C>,
         watch: &Watch<'_>,
+        trace: Option<&Trace>,
+    ) -> Result<(Vec<C::Output>, Report)> {
+        channels.check()?;
+        self.run_calls(channels.roots.iter().copied(), channels.levels, watch, trace)
+    }
+
+    /// The same of calls that may borrow.
+    ///
+    /// # Errors
+    /// As [`ChannelsExecutor::run`].
+    pub fn run_once<C: Call>(
+        &mut self,
+        channels: Channels<C>,
+        watch: &Watch<'_>,
+        trace: Option<&Trace>,
+    ) -> Result<(Vec<C::Output>, Report)> {
+        channels.check()?;
+        self.run_calls(channels.roots.into_iter(), channels.levels, watch, trace)
+    }
+
+    fn run_calls<C: Call>(
+        &mut self,
+        calls: impl ExactSizeIterator<Item = C>,
+        levels: u32,
+        watch: &Watch<'_>,
+        trace: Option<&Trace>,
     ) -> Result<(Vec<C::Output>, Report)> {
         let begin = Instant::now();
-        channels.check()?;
         let hint = "run fewer calls at once";
-        let none = channels.roots.iter().map(|_| C::Output::default());
-        let mut outputs = filled(none, hint)?;
-        let roots = channels.roots.iter().zip(&mut outputs);
-        let roots = filled(roots.map(|(&call, output)| Root { call, output }), hint)?;
+        let mut outputs = filled((0..calls.len()).map(|_| C::Output::default()), hint)?;
+        let roots = calls.zip(&mut outputs);
+        let roots = filled(roots.map(|(call, output)| Root { call, output }), hint)?;
         self.shared.begin();
         let setup = self.setup_seconds + begin.elapsed().as_secs_f64();
-        let (counts, seconds) = self.run_roots(roots, channels.levels, watch)?;
+        let (counts, seconds) = self.run_roots(roots, levels, watch, trace)?;
         let policy = Policy::Cpu(self.policy).to_json();
         Ok((outputs, report(counts, vec![self.label.clone()], [seconds, setup], policy)))
     }
@@ -78,17 +103,21 @@ impl CpuExecutor {
         roots: Vec<Root<'_, C>>,
         levels: u32,
         watch: &Watch<'_>,
+        trace: Option<&Trace>,
     ) -> Result<(Counts, f64)> {
         let (shared, stack) = (&self.shared, self.policy.stack);
         let roots = Mutex::new(roots);
         let counts = Mutex::new(Counts::default());
         let start = Instant::now();
         let each = |thread: &cpu::Worker<'_>| {
-            let worker = Worker::new(shared, thread.index, levels, stack);
+            let worker = Worker::new(shared, thread.index, levels, stack, trace);
             if thread.index == 0 {
                 let mut roots = roots.lock().unwrap_or_else(PoisonError::into_inner);
+                let begin = worker.now();
                 let run = AssertUnwindSafe(|| worker.roots(std::mem::take(&mut *roots)));
-                if let Err(payload) = catch_unwind(run) {
+                let ended = catch_unwind(run);
+                worker.record(C::NAME, begin);
+                if let Err(payload) = ended {
                     shared.unwound(C::NAME, payload.as_ref());
                 }
                 shared.end();

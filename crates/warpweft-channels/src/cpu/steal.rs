@@ -136,16 +136,21 @@ impl<'r> Worker<'r> {
         let slots = &deque.slots[from as usize..to as usize];
         slots.iter().for_each(|slot| slot.mark(self.me));
         self.stolen.set(self.stolen.get() + slots.len() as u64);
+        self.steals.set(self.steals.get() + 1);
         Some(Stolen { slots })
     }
 
     fn run_all(&self, stolen: Stolen<'r>) {
+        let begin = self.now();
+        // SAFETY: this worker has stolen them, and their headers stay until they are finished.
+        let name = begin.map(|_| unsafe { stolen.slots[0].header() }.kind.name);
         match stolen.slots {
             // SAFETY: this worker has stolen it.
             [slot] => unsafe { self.run_stolen(slot) },
             // What unwinds is that the run is over: panics of calls are caught below.
             slots => drop(catch_unwind(AssertUnwindSafe(|| self.run_several(slots)))),
         }
+        self.record(name.unwrap_or_default(), begin);
     }
 
     /// Several calls, of which others may steal some again.

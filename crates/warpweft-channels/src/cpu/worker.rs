@@ -3,6 +3,7 @@
 
 use std::cell::Cell;
 use std::panic::resume_unwind;
+use std::time::Instant;
 
 use super::borders::Borders;
 use super::shared::{ASKED, Cancelled, Deque, FEW, Shared};
@@ -13,6 +14,7 @@ use crate::report::Counts;
 use crate::spawning::Call;
 use warpweft_core::cpu::sync::{Ordering, fence};
 use warpweft_core::error::Error;
+use warpweft_core::trace::Trace;
 
 /// Bytes of a stack that are left to what is called by calls.
 const RESERVE: usize = 256 << 10;
@@ -44,7 +46,10 @@ pub struct Worker<'r> {
     /// Where it may not reach when a call of another chain is begun.
     half: usize,
     pub(super) stolen: Cell<u64>,
+    /// Batches that were stolen.
+    pub(super) steals: Cell<u64>,
     pub(super) random: Cell<u64>,
+    trace: Option<(&'r Trace, String)>,
 }
 
 /// How to run a call without knowledge of its type.
@@ -104,7 +109,13 @@ unsafe fn forget<V>(slot: &Slot<Kind>) {
 impl<'r> Worker<'r> {
     /// Worker `me` of `run`, whose calls may be of so many levels, on a thread with a stack of twice so many bytes, which
     /// is nearly empty.
-    pub(super) fn new(run: &'r Shared, me: usize, levels: u32, stack: usize) -> Self {
+    pub(super) fn new(
+        run: &'r Shared,
+        me: usize,
+        levels: u32,
+        stack: usize,
+        trace: Option<&'r Trace>,
+    ) -> Self {
         let here = stack_pointer();
         Self {
             mine: &run.deques[me],
@@ -121,13 +132,32 @@ impl<'r> Worker<'r> {
             end: here.saturating_sub(2 * stack - RESERVE),
             half: here.saturating_sub(stack),
             stolen: Cell::new(0),
+            steals: Cell::new(0),
             random: Cell::new(0x9e37_79b9_7f4a_7c15 ^ (me as u64 + 1)),
+            trace: trace.map(|trace| (trace, format!("worker {me}"))),
         }
     }
 
     /// What it has counted.
     pub(super) fn counts(&self) -> Counts {
-        Counts { calls: self.calls.get(), stolen: self.stolen.get(), levels: self.deepest.get() }
+        Counts {
+            calls: self.calls.get(),
+            stolen: self.stolen.get(),
+            steals: self.steals.get(),
+            levels: self.deepest.get(),
+        }
+    }
+
+    /// The time, if there is a timeline.
+    pub(super) fn now(&self) -> Option<Instant> {
+        self.trace.as_ref().map(|_| Instant::now())
+    }
+
+    /// Records a span of `name` from `begin` on, if there is a timeline.
+    pub(super) fn record(&self, name: &str, begin: Option<Instant>) {
+        if let (Some((trace, lane)), Some(begin)) = (&self.trace, begin) {
+            trace.add(lane.clone(), name, begin);
+        }
     }
 
     pub(super) fn slot(&self, at: u32) -> &'r Slot<Kind> {
@@ -251,7 +281,7 @@ impl<'r> Worker<'r> {
 
     /// The header of a call of `C` that a frame from `frame` on spawns.
     pub(super) fn header<C: Call>(frame: u32, level: u32, site: super::slot::Site) -> Header<Kind> {
-        // There are at most 4000 levels.
+        // There are at most 60,000 levels.
         Header { kind: KindOf::<C>::KIND, frame, level: level as u16, site }
     }
 

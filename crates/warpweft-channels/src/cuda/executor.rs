@@ -182,7 +182,7 @@ impl CudaExecutor {
             ring: plan.ring,
             ..self.policy
         });
-        let counts = Counts { calls, stolen, levels: levels as u32 };
+        let counts = Counts { calls, stolen, steals: 0, levels: levels as u32 };
         let devices = vec![self.device.label().to_string()];
         let mut report = report(counts, devices, seconds, policy.to_json());
         let mean = lanes as f64 / steps.max(1) as f64;
@@ -209,7 +209,7 @@ impl CudaExecutor {
         watch: &Watch<'_>,
     ) -> Result<(Vec<C::Output>, Report)> {
         let begin = Instant::now();
-        channels.check()?;
+        channels.check_for_gpus()?;
         const {
             assert!(
                 <C::Output as warpweft_core::element::DeviceType>::ALIKE,

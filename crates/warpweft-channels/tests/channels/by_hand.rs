@@ -187,7 +187,7 @@ fn calls_deeper_than_the_levels_are_an_error_and_no_others() {
         let expect = "`fib` spawned deeper than 19 levels; help: allow more with --levels (`levels`), if the calls come to an end";
         assert_eq!(error, expect);
     }
-    for levels in [0, 4001] {
+    for levels in [0, 60_001] {
         assert!(on_cores(&deep.clone().levels(levels), 1, 9).is_err());
     }
     assert!(on_cores(&Channels::<Fib>::all([]), 1, 9).is_err());

@@ -1,5 +1,6 @@
 //! The channels pattern: the values of plain calls, on cores, on GPUs and on warps that the host plays.
 
+mod borrowing;
 mod by_hand;
 mod cores;
 mod cuda;

@@ -1,6 +1,7 @@
 //! `#[spawning]`: the function as it is, a copy for the cores, and pieces between its waits for GPUs.
 
 mod cores;
+pub mod cores_only;
 mod forked;
 mod inputs;
 mod outstanding;
@@ -10,8 +11,8 @@ mod spawns;
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::ItemFn;
 use syn::visit::Visit;
+use syn::{FnArg, ItemFn, Type};
 
 use self::cores::on_cores;
 use self::inputs::Spawns;
@@ -21,14 +22,23 @@ use self::region::{MOST, at_most};
 use super::translation::declared;
 use crate::check::Lower;
 use crate::check::attributes;
+use crate::diag::reject;
 use crate::emit::{clean, mark, member_name, weave_used};
 use crate::parse::parameters::{Members, Named, members};
 use crate::parse::signature::{no_lifetimes, output, parameters, phantom, returns_value};
 
 pub fn expand(function: ItemFn) -> syn::Result<TokenStream> {
     let signature = &function.sig;
-    let why = "a call that is spawned takes values: what it refers to may be gone when it runs";
-    let refusal = [why, "take the value, or a copy of it"];
+    if let Some(slice) = signature.inputs.iter().find(|argument| slice(argument)) {
+        let why = "calls on a GPU take no slices";
+        let instead =
+            "write `#[spawning(cores)]` if the function is for the cores only, or take values";
+        return Err(reject(slice, why, instead));
+    }
+    let why = "a call on a GPU takes values: what it refers to may be gone when it runs";
+    let instead =
+        "take the value, or write `#[spawning(cores)]` if the function is for the cores only";
+    let refusal = [why, instead];
     let parameters = parameters(signature)?.into_iter();
     let parameters = parameters.map(|one| Named::by_value(one, "spawning", refusal));
     let parameters = parameters.collect::<syn::Result<Vec<_>>>()?;
@@ -120,17 +130,39 @@ fn declaration(
 /// All that the attribute leaves: the function, and a type of its name for its calls.
 fn item(function: &ItemFn, parameters: &[Named], form: &Form) -> TokenStream {
     let calls = calls(function, parameters);
-    let cores = on_cores(function, parameters);
+    let cores = on_cores(function, parameters, false);
     let implementation = implementation(function, parameters, form);
-    quote!(#function #calls #cores #implementation)
+    let copies = copies(function);
+    quote!(#function #calls #copies #cores #implementation)
+}
+
+/// Whether it is a parameter that borrows a slice.
+fn slice(argument: &FnArg) -> bool {
+    let FnArg::Typed(typed) = argument else { return false };
+    let Type::Reference(reference) = &*typed.ty else { return false };
+    matches!(&*reference.elem, Type::Slice(_))
+}
+
+/// Calls of values are copied.
+fn copies(function: &ItemFn) -> TokenStream {
+    let name = &function.sig.ident;
+    let (generics, arguments, clause) = function.sig.generics.split_for_impl();
+    quote! {
+        impl #generics ::core::clone::Clone for #name #arguments #clause {
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+        impl #generics ::core::marker::Copy for #name #arguments #clause {}
+    }
 }
 
 /// The type of the function's calls.
 fn calls(function: &ItemFn, parameters: &[Named]) -> TokenStream {
     let (signature, vis) = (&function.sig, &function.vis);
-    let (name, full, output) = (&signature.ident, &signature.generics, output(signature));
+    let (name, full) = (&signature.ident, &signature.generics);
     let (generics, arguments, clause) = full.split_for_impl();
-    let (turbofish, types) = (arguments.as_turbofish(), phantom(full));
+    let types = phantom(full);
     let idents: Vec<_> = parameters.iter().map(|named| &named.ident).collect();
     let tys: Vec<_> = parameters.iter().map(|named| &named.ty).collect();
     quote! {
@@ -142,24 +174,12 @@ fn calls(function: &ItemFn, parameters: &[Named]) -> TokenStream {
             __types: #types,
         }
 
-        impl #generics ::core::clone::Clone for #name #arguments #clause {
-            fn clone(&self) -> Self {
-                *self
-            }
-        }
-        impl #generics ::core::marker::Copy for #name #arguments #clause {}
-
         #[allow(dead_code, clippy::all)]
         impl #generics #name #arguments #clause {
             /// The call with these arguments.
             #[inline(always)]
             pub fn call(#(#idents: #tys),*) -> Self {
                 Self { #(#idents,)* __types: ::core::marker::PhantomData }
-            }
-
-            #[doc(hidden)]
-            pub fn __spawned(_: &::warpweft::element::Slot<Self>, #(#idents: #tys),*) -> #output {
-                #name #turbofish (#(#idents),*)
             }
         }
     }
@@ -175,7 +195,17 @@ fn implementation(function: &ItemFn, parameters: &[Named], form: &Form) -> Token
     let idents = parameters.iter().map(|named| &named.ident);
     let declared = declared(parameters);
     let Form { slots, shadow, text, body } = form;
+    let names: Vec<_> = parameters.iter().map(|named| &named.ident).collect();
+    let tys = parameters.iter().map(|named| &named.ty);
     quote! {
+        #[allow(dead_code, clippy::all)]
+        impl #generics #name #arguments #clause {
+            #[doc(hidden)]
+            pub fn __spawned(_: &::warpweft::element::Slot<Self>, #(#names: #tys),*) -> #output {
+                #name #turbofish (#(#names),*)
+            }
+        }
+
         // SAFETY: the struct is `repr(C)` with the C++ struct's members, which asserts the same layout, and
         // has values only.
         unsafe impl #generics ::warpweft::channels::Spawning for #name #arguments #clause {

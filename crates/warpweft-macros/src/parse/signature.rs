@@ -25,8 +25,8 @@ pub fn no_arguments(arguments: TokenStream, name: &str) -> syn::Result<()> {
     Err(reject(&arguments, format_args!("`#[{name}]` takes no arguments"), "drop them"))
 }
 
-/// Checks what holds for every element function and takes the parameters apart.
-pub fn parameters(signature: &Signature) -> syn::Result<Vec<Parameter>> {
+/// Refuses functions that are not called plainly.
+pub fn plain(signature: &Signature) -> syn::Result<()> {
     if let Some(token) = &signature.asyncness {
         return Err(reject(
             token,
@@ -44,6 +44,12 @@ pub fn parameters(signature: &Signature) -> syn::Result<Vec<Parameter>> {
     if let Some(abi) = &signature.abi {
         return Err(reject(abi, "an element function has Rust's own ABI", "drop `extern`"));
     }
+    Ok(())
+}
+
+/// Checks what holds for every element function and takes the parameters apart.
+pub fn parameters(signature: &Signature) -> syn::Result<Vec<Parameter>> {
+    plain(signature)?;
     if let ReturnType::Type(_, ty) = &signature.output
         && let Type::Reference(_) = &**ty
     {

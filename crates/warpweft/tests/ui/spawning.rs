@@ -136,4 +136,22 @@ fn with_arguments(n: u32) -> u32 {
     n
 }
 
+#[spawning]
+fn of_a_slice(keys: &mut [u32]) -> u32 {
+    keys[0]
+}
+
+#[spawning(cores)]
+fn unsynced(keys: &mut [u32]) -> usize {
+    let (low, high) = keys.split_at_mut(1);
+    let a = spawn!(unsynced(low));
+    let b = spawn!(unsynced(high));
+    a + b
+}
+
+#[spawning(cores)]
+fn first_of(keys: &[u32]) -> &u32 {
+    &keys[0]
+}
+
 fn main() {}

@@ -4,17 +4,18 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::ItemFn;
 
-use super::forked::{forked, level, worker};
+use super::forked::{Rest, forked, level, worker};
 use crate::parse::parameters::Named;
 use crate::parse::signature::output;
 
 /// The function with its spawns for workers, and the trait by which they run its calls.
-pub fn on_cores(function: &ItemFn, parameters: &[Named]) -> TokenStream {
+pub fn on_cores(function: &ItemFn, parameters: &[Named], may_borrow: bool) -> TokenStream {
     let (signature, block) = (&function.sig, &function.block);
     let (name, name_text) = (&signature.ident, signature.ident.to_string());
     let output = output(signature);
     let (generics, arguments, clause) = signature.generics.split_for_impl();
-    let (worker, level, forked) = (worker(), level(), forked(block, &output));
+    let rest = if may_borrow { Rest::Inside } else { Rest::Apart(&output) };
+    let (worker, level, forked) = (worker(), level(), forked(block, rest));
     let names = parameters.iter().map(|named| &named.ident);
     let declared = parameters.iter().map(|Named { ident, mutable, ty }| match mutable {
         true => quote!(mut #ident: #ty),

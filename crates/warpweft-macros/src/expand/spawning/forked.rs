@@ -2,7 +2,7 @@
 //!
 //! What stands between two syncs is a region. If its first spawn is a statement of the outermost block and none is in a
 //! loop, the worker is asked once, before that spawn, and the rest of the function is emitted twice: in a closure that may
-//! push, and as plain calls. Otherwise each spawn asks.
+//! push, and as plain calls. Otherwise each spawn asks. A function that may borrow has no closure.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -30,8 +30,17 @@ fn frame() -> Ident {
     Ident::new("__frame", Span::mixed_site())
 }
 
-/// `body` of a function that returns `output`, for the cores.
-pub fn forked(body: &Block, output: &TokenStream) -> TokenStream {
+/// Where the copy of a function's rest that may push stands.
+#[derive(Clone, Copy)]
+pub enum Rest<'o> {
+    /// In a closure out of line, which returns a value of this type: what stays is as small as the plain recursion.
+    Apart(&'o TokenStream),
+    /// In the function itself: a closure could not have both a variable and what borrows from it.
+    Inside,
+}
+
+/// `body` of a function, for the cores.
+pub fn forked(body: &Block, output: Rest<'_>) -> TokenStream {
     // Items are seen by both copies.
     let (items, rest): (Vec<_>, Vec<_>) =
         body.stmts.iter().cloned().partition(|statement| matches!(statement, Stmt::Item(_)));
@@ -40,7 +49,7 @@ pub fn forked(body: &Block, output: &TokenStream) -> TokenStream {
 }
 
 /// The statements of a function's end; so many regions may be emitted twice.
-fn regions(statements: &[Stmt], twice: u32, output: &TokenStream) -> Vec<Stmt> {
+fn regions(statements: &[Stmt], twice: u32, output: Rest<'_>) -> Vec<Stmt> {
     let Some(region) = Region::first(statements) else { return statements.to_vec() };
     let (before, rest) = statements.split_at(region.begin);
     let (inside, after) = rest.split_at(region.end - region.begin);
@@ -52,12 +61,23 @@ fn regions(statements: &[Stmt], twice: u32, output: &TokenStream) -> Vec<Stmt> {
         let shared = asking(&region, inside, syncs);
         let shared_after = regions(after, 0, output);
         let name = name();
-        made.push(parse_quote! {
-            if #worker.shares(#level, #name) {
-                return ::warpweft::channels::cpu::cold(move || -> #output {
+        let rest = match output {
+            Rest::Apart(output) => quote! {
+                ::warpweft::channels::cpu::cold(move || -> #output {
                     #(#shared)*
                     #(#shared_after)*
-                });
+                })
+            },
+            Rest::Inside => quote! {
+                {
+                    #(#shared)*
+                    #(#shared_after)*
+                }
+            },
+        };
+        made.push(parse_quote! {
+            if #worker.shares(#level, #name) {
+                return #rest;
             }
         });
         let calls =
