@@ -30,6 +30,78 @@ fn queens_on_boards_that_others_counted() {
 }
 
 #[test]
+fn trees_whose_nodes_others_counted() {
+    let object = warpweft("channels uts T1 --device cpu --json").json();
+    assert_eq!(object["result"]["nodes"], 4_130_071);
+    // A call for each node.
+    assert_eq!(object["result"]["calls"], 4_130_071);
+    assert_eq!(object["check"]["passed"], true);
+    let said = warpweft("channels uts t1l --depth 5 --threads 3").fine();
+    for part in ["uts: T1L, 5 levels below the root", "calls/s", "against the loop over all nodes"]
+    {
+        assert!(said.contains(part), "{part} in {said}");
+    }
+}
+
+#[test]
+fn searches_find_what_tables_and_formulas_do() {
+    let object = warpweft("channels quadrature --tolerance 1e-9 --device cpu --json").json();
+    assert_eq!(object["check"]["passed"], true);
+    let integral = object["result"]["integral"].as_f64().unwrap();
+    // Two whole peaks are 2 pi, less their ends.
+    assert!((6.27..6.28).contains(&integral), "{integral}");
+    for seed in [1, 2] {
+        let line = format!("channels knapsack 40 --seed {seed} --device cpu --json");
+        let object = warpweft(&line).json();
+        assert_eq!(object["check"]["passed"], true, "seed {seed}");
+        assert_eq!(object["pattern"], "channels");
+    }
+}
+
+#[test]
+fn keys_of_every_kind_are_sorted() {
+    for keys in ["u32", "i32", "f32", "pairs"] {
+        for by in ["quick", "merge"] {
+            let line = format!("channels sort 30000 --keys {keys} --by {by} --threads 3 --json");
+            let object = warpweft(&line).json();
+            assert_eq!(object["check"]["passed"], true, "{line}");
+        }
+    }
+    for order in ["sorted", "reversed", "equal"] {
+        let said = warpweft(&format!("channels sort 100000 --order {order}")).fine();
+        assert!(said.contains("sort: 100000 keys (u32) by quicksort"), "{said}");
+    }
+}
+
+#[test]
+fn products_by_strassen_are_exact() {
+    for dtype in ["f32", "f64"] {
+        let line = format!("channels strassen 513 --dtype {dtype} --json");
+        let object = warpweft(&line).json();
+        assert_eq!(
+            (&object["check"]["passed"], &object["check"]["error"]),
+            (&true.into(), &0.0.into())
+        );
+        // Seven products of halves and the whole.
+        assert_eq!(object["result"]["calls"], 57, "{object}");
+    }
+}
+
+#[test]
+fn a_timeline_has_what_every_worker_ran() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("t.json");
+    let line = format!("channels queens 10 --threads 2 --trace {}", trace.display());
+    let said = warpweft(&line).fine();
+    assert!(said.contains("written"), "{said}");
+    let text = std::fs::read_to_string(&trace).unwrap();
+    let read: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let events = read["traceEvents"].as_array().unwrap();
+    assert!(events.iter().any(|event| event["name"] == "queens" && event["ph"] == "X"), "{text}");
+    assert!(text.contains("worker 0"), "{text}");
+}
+
+#[test]
 fn what_can_not_be_asked_for() {
     for (line, expect) in [
         ("channels fib 94", ["fib(94) exceeds 64 bits", "take 93 at most"]),
@@ -37,10 +109,17 @@ fn what_can_not_be_asked_for() {
         ("channels fib", ["<N>", "required"]),
         ("channels queens 0", ["a board of 0 columns", "take 1 to 32 columns"]),
         ("channels queens 33", ["a board of 33 columns", "take 1 to 32 columns"]),
-        ("channels fib 20 --levels 0", ["0 levels of calls", "take 1 to 4000"]),
-        ("channels fib 20 --levels 5000", ["5000 levels of calls", "take 1 to 4000"]),
+        ("channels fib 20 --levels 0", ["0 levels of calls", "take 1 to 60000"]),
+        ("channels fib 20 --levels 70000", ["70000 levels of calls", "take 1 to 60000"]),
         ("channels fib 20 --threads 0", ["--threads", "at least 1"]),
         ("channels fib 20 --threads 5000", ["--threads", "at most 4096"]),
+        ("channels uts T9", ["no tree 'T9'", "T1, T1L"]),
+        ("channels uts T3 --depth 4", ["a depth of the tree T3", "take T1, T1L or T1XL"]),
+        ("channels quadrature --tolerance 0", ["a tolerance of 0", "take 1e-14 to 1"]),
+        ("channels knapsack 0", ["0 things", "take 1 to 200"]),
+        ("channels sort 0", ["0 keys", "take 1 to"]),
+        ("channels sort 9 --device gpu", ["`quicksort` on gpu", "--device cpu"]),
+        ("channels strassen 0", ["matrices of 0 rows", "take 1 to 16384"]),
         ("channels fib 20 --device tpu", ["no device 'tpu'", "cpu, gpu"]),
         (
             "channels fib 20 --device cpu --levels 12",

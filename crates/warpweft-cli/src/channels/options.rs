@@ -1,0 +1,171 @@
+//! What every app of `warpweft channels` can be told: device, timeline and report.
+
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::json;
+use warpweft::Result;
+use warpweft::channels::flow::{self, FlowGraph, Results};
+use warpweft::channels::{Call, Channels, Run, Spawning};
+use warpweft::machine::Machine;
+use warpweft::report::Report;
+use warpweft::run::Target;
+use warpweft::trace::Trace;
+
+use crate::arguments::threads;
+use crate::device::note_crowd;
+use crate::interrupt;
+use crate::run::check::Check;
+use crate::run::files::{self, Saved};
+use crate::run::outcome::{Answer, Outcome};
+
+/// Device and report.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Where to run: cpu, gpu, gpu:N, or auto.
+    #[arg(long, value_name = "DEVICE", default_value = "auto")]
+    device: Target,
+    /// Threads on the CPU [default: one a core].
+    #[arg(long, value_name = "N", value_parser = threads)]
+    threads: Option<NonZero<usize>>,
+    /// Record a timeline of what each worker runs, which Perfetto opens.
+    #[arg(long, value_name = "FILE.json")]
+    trace: Option<PathBuf>,
+    /// Print one JSON object instead of the report.
+    #[arg(long)]
+    json: bool,
+}
+
+/// How deep calls may spawn.
+#[derive(clap::Args)]
+pub struct Depth {
+    /// Largest depth of the recursion [default: that of the problem].
+    #[arg(long, value_name = "N")]
+    pub levels: Option<u32>,
+}
+
+impl Depth {
+    /// `calls` with as many levels.
+    pub fn of<C: Spawning>(&self, calls: Channels<C>) -> Channels<C> {
+        match self.levels {
+            Some(levels) => calls.levels(levels),
+            None => calls,
+        }
+    }
+}
+
+/// A run's values and its timeline.
+pub struct Ran<V> {
+    pub values: V,
+    pub report: Report,
+    trace: Option<Arc<Trace>>,
+}
+
+impl<V> Ran<V> {
+    /// Without what calls that write into slices give.
+    pub fn without_values(self) -> Ran<()> {
+        Ran { values: (), report: self.report, trace: self.trace }
+    }
+}
+
+impl Options {
+    /// Runs `channels`.
+    pub fn run<C: Spawning>(&self, channels: &Channels<C>) -> Result<Ran<Vec<C::Output>>> {
+        channels.check()?;
+        let (machine, trace) = self.begin(self.target())?;
+        let run = Run {
+            target: self.target(),
+            threads: self.threads.map(NonZero::get),
+            interrupt: Some(interrupt::flag()),
+            trace: trace.clone(),
+            ..Run::default()
+        };
+        let (values, report) = channels.run_all_with(&machine, &run)?;
+        Ok(Ran { values, report, trace })
+    }
+
+    /// Runs `channels`, which are for the cores only.
+    pub fn run_on_cores<C: Call>(&self, channels: Channels<C>) -> Result<Ran<Vec<C::Output>>> {
+        channels.check()?;
+        let (machine, trace) = self.begin(Target::Cpu)?;
+        let run = Run {
+            target: self.device,
+            threads: self.threads.map(NonZero::get),
+            interrupt: Some(interrupt::flag()),
+            trace: trace.clone(),
+            ..Run::default()
+        };
+        let (values, report) = channels.run_on_cores(&machine, &run)?;
+        Ok(Ran { values, report, trace })
+    }
+
+    /// Runs `graph`.
+    pub fn run_graph(&self, graph: &FlowGraph) -> Result<Ran<Results>> {
+        let (machine, trace) = self.begin(self.target())?;
+        let run = flow::Run {
+            target: self.target(),
+            threads: self.threads.map(NonZero::get),
+            interrupt: Some(interrupt::flag()),
+            trace: trace.clone(),
+            ..flow::Run::default()
+        };
+        let (values, report) = graph.run_with(&machine, &run)?;
+        Ok(Ran { values, report, trace })
+    }
+
+    fn target(&self) -> Target {
+        match self.device {
+            // Threads are threads on cores.
+            Target::Auto if self.threads.is_some() => Target::Cpu,
+            target => target,
+        }
+    }
+
+    fn begin(&self, target: Target) -> Result<(Machine, Option<Arc<Trace>>)> {
+        files::found_writable(self.trace.iter())?;
+        interrupt::listen();
+        let machine = Machine::detect()?;
+        if target == Target::Cpu || (target == Target::Auto && machine.gpus.is_empty()) {
+            note_crowd(self.threads, &machine.cpu);
+        }
+        Ok((machine, self.trace.as_ref().map(|_| Arc::new(Trace::new()))))
+    }
+
+    /// The outcome of a run, the timeline saved.
+    pub fn outcome<V>(&self, app: &'static str, title: String, ran: Ran<V>, said: Said) -> Outcome {
+        let Said { settings, mut answer, check } = said;
+        let mut saved = Saved::default();
+        if let (Some(path), Some(trace)) = (&self.trace, ran.trace) {
+            saved.add(path, trace.save(Path::new(path)));
+        }
+        if ran.report.rate.unit == "calls/s" {
+            answer.push(("calls", json!(ran.report.done)));
+        }
+        Outcome {
+            app,
+            title,
+            settings,
+            report: ran.report,
+            answer,
+            check,
+            lines: Vec::new(),
+            saved,
+            json: self.json,
+            interrupted: None,
+        }
+    }
+}
+
+/// What an app says of a run.
+pub struct Said {
+    pub settings: Answer,
+    pub answer: Answer,
+    pub check: Check,
+}
+
+/// Whether `found` equals `expect` exactly.
+pub fn alike(reference: &str, found: u64, expect: u64) -> Check {
+    // A large difference may lose digits as a float, but a difference of 0 is exact.
+    Check::made(reference, found.abs_diff(expect) as f64, 0.0)
+}
