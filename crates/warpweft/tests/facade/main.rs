@@ -1,6 +1,7 @@
 //! The library as its users see it, in one process and in several that a launcher starts.
 
 mod by_hand;
+mod fibonacci;
 mod instantiated;
 mod launched;
 #[path = "../launchers/mod.rs"]
