@@ -67,10 +67,12 @@ enum Pattern {
   warpweft bench farm --save
   warpweft bench farm --shrink 16 --repeats 1")]
     Farm(farm::Farms),
-    /// Fork-join tasks: Fibonacci numbers and queens, on the cores next to rayon and on the first GPU.
+    /// Fork-join tasks: Fibonacci numbers and queens, on the cores next to rayon and on the first GPU; flat loops
+    /// and sorting on the cores.
     #[command(after_help = "Examples:
   warpweft bench channels --save
-  warpweft bench channels --only gpu --repeats 9")]
+  warpweft bench channels --only gpu --repeats 9
+  warpweft bench channels --figure 17       what aggregation saves")]
     Channels(channels::Trees),
     /// Searches for the depth of ghost zones, simulated and on the GPUs of this machine, and the
     /// model's prediction next to measured steps.

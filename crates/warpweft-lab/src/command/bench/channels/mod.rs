@@ -1,4 +1,8 @@
-//! Calls a second of fork-join tasks: Fibonacci numbers and queens, without cutoff, on the cores and a GPU.
+//! Calls a second of fork-join tasks: Fibonacci numbers and queens, without cutoff, on the cores and a GPU; on the cores flat
+//! loops and sorting too. The paper's experiments are in `figures`.
+
+mod figures;
+mod loops;
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -12,6 +16,7 @@ use warpweft::machine::{Gpu, Machine};
 use warpweft::prelude::*;
 use warpweft_apps::{fib, queens};
 
+use self::figures::Figure as Experiment;
 use super::record::Record;
 use super::stencil::Kind;
 use super::{Options, peers};
@@ -24,6 +29,9 @@ pub struct Trees {
     /// Only the cores, or only the GPU.
     #[arg(long, value_enum)]
     only: Option<Kind>,
+    /// One of the paper's experiments on channel-flow graphs instead: 15, 17, 18 or 19.
+    #[arg(long, value_enum, value_name = "N")]
+    figure: Option<Experiment>,
     #[command(flatten)]
     options: Options,
 }
@@ -95,11 +103,16 @@ impl Trees {
             Some(Kind::Gpu) => " --only gpu",
             None => "",
         };
-        format!("warpweft bench channels{only}{}", self.options.command())
+        let figure =
+            self.figure.map_or_else(String::new, |it| format!(" --figure {}", it.number()));
+        format!("warpweft bench channels{only}{figure}{}", self.options.command())
     }
 
     fn measure(&self) -> Result<String> {
         let machine = Machine::detect()?;
+        if let Some(figure) = self.figure {
+            return self.experiment(figure, &machine);
+        }
         let gpu = machine.gpus.first().filter(|_| self.only != Some(Kind::Cpu));
         if gpu.is_none() && self.only != Some(Kind::Cpu) {
             if self.only == Some(Kind::Gpu) {
@@ -124,6 +137,9 @@ impl Trees {
                 figures.push(self.one(app, n, On::Gpu(executor, gpu))?);
             }
         }
+        if self.only != Some(Kind::Gpu) {
+            self.loops(&machine, &mut figures, &mut found)?;
+        }
         let cited = |(app, n, seconds): (&str, u32, f64)| Peer {
             peer: "GTaP on a GH200".into(),
             app: app.into(),
@@ -145,6 +161,36 @@ impl Trees {
         }
         let record = Record::new("channels", &self.command(), &machine, probe, &figures, &found);
         record.conclude(&self.options, table(&figures, &found, &machine))
+    }
+
+    /// One of the paper's experiments.
+    fn experiment(&self, figure: Experiment, machine: &Machine) -> Result<String> {
+        let (rows, title) = figures::measure(figure, machine, (self.only, &self.options))?;
+        let (name, probe) = (format!("channels-figure-{}", figure.number()), limits(machine)?);
+        let record = Record::new(&name, &self.command(), machine, probe, &rows, &[(); 0]);
+        record.conclude(&self.options, figures::table(title, &rows))
+    }
+
+    /// The cases for the cores only.
+    fn loops(
+        &self,
+        machine: &Machine,
+        figures: &mut Vec<Figure>,
+        found: &mut Vec<Peer>,
+    ) -> Result<()> {
+        let threads = machine.cpu.threads();
+        let leaves = loops::LEAVES.map(|(count, _)| ("leaves", count));
+        for (app, n) in leaves.into_iter().chain([("sort", loops::SORTED)]) {
+            note(&format!("{app} {n} on the cores"));
+            let Measured { reports, ideal } =
+                loops::measure(machine, app, n, self.options.repeats)?;
+            let (report, range) = median(reports);
+            let (calls, seconds, notes) = (report.done, report.seconds, report.notes);
+            let device = cores(threads);
+            figures.push(Figure { app, n, device, calls, seconds, range, ideal, notes });
+            found.extend(rayon(&self.options, app, n, threads)?);
+        }
+        Ok(())
     }
 
     fn one(&self, app: &'static str, n: u32, on: On<'_>) -> Result<Figure> {
@@ -185,12 +231,7 @@ impl Trees {
         {
             reports.push(run()?);
         }
-        if reports.len() > 1 {
-            reports.remove(0);
-        }
-        reports.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
-        let range = [reports[0].seconds, reports[reports.len() - 1].seconds];
-        let report = reports.swap_remove(reports.len() / 2);
+        let (report, range) = median(reports);
         let (device, ideal) = match &on {
             On::Cores(_, threads) => {
                 let begin = Instant::now();
@@ -208,6 +249,22 @@ impl Trees {
     }
 }
 
+/// The reports of a case, the first of which pays for what is made once; and the seconds that could be hoped for.
+struct Measured {
+    reports: Vec<Report>,
+    ideal: f64,
+}
+
+/// The report of the median time without the first, and the least and greatest time.
+fn median(mut reports: Vec<Report>) -> (Report, [f64; 2]) {
+    if reports.len() > 1 {
+        reports.remove(0);
+    }
+    reports.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
+    let range = [reports[0].seconds, reports[reports.len() - 1].seconds];
+    (reports.swap_remove(reports.len() / 2), range)
+}
+
 /// Where a case runs.
 enum On<'g> {
     Cores(CpuExecutor, usize),
@@ -218,6 +275,8 @@ enum On<'g> {
 fn answer(app: &str, n: u32) -> u64 {
     match app {
         "fib" => fib::plain(n),
+        "leaves" => loops::sum(n),
+        "sort" => loops::plain("sort", n).0,
         _ => queens::SOLUTIONS[n as usize - 1],
     }
 }
