@@ -2,5 +2,11 @@
 
 pub mod apsp;
 pub mod fib;
+pub mod knapsack;
 pub mod paths;
+pub mod quadrature;
 pub mod queens;
+pub mod sha1;
+pub mod sort;
+pub mod strassen;
+pub mod uts;

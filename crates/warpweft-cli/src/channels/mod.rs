@@ -18,8 +18,8 @@ use crate::world;
     subcommand_required = true,
     arg_required_else_help = true,
     after_help = "Examples:
-  warpweft channels fib 40               331,160,281 calls, two spawned by each
-  warpweft channels queens 13            as many as there are free squares
+  warpweft channels fib 40               331,160,281 calls; each spawns two
+  warpweft channels queens 13            each call spawns one call per free square
   warpweft channels uts T1               a tree whose shape a hash decides
   warpweft channels sort 10000000        quicksort of a slice, by halves
   warpweft channels fib 35 --threads 1 --json"
@@ -31,7 +31,7 @@ pub struct Channels {
 
 #[derive(Subcommand)]
 enum App {
-    /// A Fibonacci number, with one call for each smaller number.
+    /// A Fibonacci number by recursion: fib(n) spawns fib(n - 1) and fib(n - 2).
     Fib(trees::Fib),
     /// The number of solutions of the n-queens problem.
     Queens(trees::Queens),

@@ -10,7 +10,7 @@ use crate::run::check::Check;
 use crate::run::outcome::Outcome;
 
 #[derive(clap::Args)]
-#[command(after_help = "Checked against the antiderivative.
+#[command(after_help = "The result is compared with the antiderivative.
 
 Examples:
   warpweft channels quadrature
@@ -25,8 +25,8 @@ pub struct Quadrature {
 
 #[derive(clap::Args)]
 #[command(
-    after_help = "Checked against a table over all weights. How many nodes are searched depends on their order, the
-best value does not.
+    after_help = "The best value is compared with that of a table over all weights. The number of nodes depends on the
+order of the search, the best value does not.
 
 Examples:
   warpweft channels knapsack 60

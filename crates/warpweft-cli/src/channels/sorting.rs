@@ -15,7 +15,7 @@ const MOST: usize = 1 << 31;
 
 #[derive(clap::Args)]
 #[command(
-    after_help = "Checked: every key is in order and all are there, by a sum over hashes of them.
+    after_help = "The check: the keys are in order, and a sum over hashes of all keys is what it was before.
 
 Examples:
   warpweft channels sort 10000000

@@ -11,7 +11,7 @@ use crate::run::outcome::Outcome;
 
 #[derive(clap::Args)]
 #[command(
-    after_help = "Checked against doubling, and the number of calls against 2 fib(N + 1) - 1.
+    after_help = "The result is compared with that of doubling, the number of calls with 2 fib(N + 1) - 1.
 
 Examples:
   warpweft channels fib 40
@@ -27,11 +27,13 @@ pub struct Fib {
 }
 
 #[derive(clap::Args)]
-#[command(after_help = "Checked against the list of solutions for up to 18 columns (OEIS A000170).
+#[command(
+    after_help = "For up to 18 columns the result is compared with a list of solutions (OEIS A000170).
 
 Examples:
   warpweft channels queens 13
-  warpweft channels queens 12 --json")]
+  warpweft channels queens 12 --json"
+)]
 pub struct Queens {
     /// Columns and rows of the board, 1 to 32.
     n: u32,
@@ -43,7 +45,7 @@ pub struct Queens {
 
 #[derive(clap::Args)]
 #[command(
-    after_help = "Checked against the published number of nodes; of a part, against a loop over them.
+    after_help = "The number of nodes is compared with the published one; that of a part with a loop over them.
 
 Examples:
   warpweft channels uts T1               4,130,071 nodes, geometric

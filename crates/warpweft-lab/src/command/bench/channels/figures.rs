@@ -107,7 +107,7 @@ fn rounds(count: usize, width: u32, hops: u32) -> FlowGraph {
     let mut graph = FlowGraph::new();
     let ended = graph.buffer([0u64]);
     for k in 0..count {
-        let channel = graph.channel(format!("round {k}"), width as usize);
+        let channel = graph.channel(&format!("round {k}"), width as usize);
         graph.connect(channel, hop(channel, ended));
         graph.put(channel, (0..width).map(|tag| Traveller { place: 0, hops, tag }));
     }

@@ -14,7 +14,7 @@ use warpweft::channels::cuda::CudaExecutor;
 use warpweft::channels::{ChannelsExecutor, CpuPolicy, Spawning, StacksPolicy};
 use warpweft::machine::{Gpu, Machine};
 use warpweft::prelude::*;
-use warpweft_apps::{fib, queens};
+use warpweft_apps::{fib, queens, uts};
 
 use self::figures::Figure as Experiment;
 use super::record::Record;
@@ -37,8 +37,17 @@ pub struct Trees {
 }
 
 /// What is computed.
-const CASES: [(&str, u32); 5] =
-    [("fib", 30), ("fib", 35), ("fib", 40), ("queens", 13), ("queens", 16)];
+const CASES: [(&str, u32); 7] = [
+    ("fib", 30),
+    ("fib", 35),
+    ("fib", 40),
+    ("queens", 13),
+    ("queens", 16),
+    ("uts", 10),
+    ("uts", GPU_ONLY),
+];
+/// Levels of the tree T1L, whose 102 million digests take a core half a minute; those of T1 are 10.
+const GPU_ONLY: u32 = 13;
 /// Seconds after which a case is not measured again.
 const ENOUGH: f64 = 10.0;
 /// What others published, on machines of theirs: GTaP without cutoff on one GH200 (arXiv 2604.05982).
@@ -124,12 +133,14 @@ impl Trees {
         let probe = limits(&machine)?;
         let (mut figures, mut found) = (Vec::new(), Vec::new());
         for (app, n) in CASES {
-            if self.only != Some(Kind::Gpu) {
+            if self.only != Some(Kind::Gpu) && (app, n) != ("uts", GPU_ONLY) {
                 note(&format!("{app} {n} on the cores"));
                 let threads = machine.cpu.threads();
                 let executor = CpuExecutor::new(&machine, CpuPolicy::of(threads))?;
                 figures.push(self.one(app, n, On::Cores(executor, threads))?);
-                found.extend(rayon(&self.options, app, n, threads)?);
+                if app != "uts" {
+                    found.extend(rayon(&self.options, app, n, threads)?);
+                }
             }
             if let Some(gpu) = gpu {
                 note(&format!("{app} {n} on {}", gpu.label()));
@@ -196,6 +207,11 @@ impl Trees {
     fn one(&self, app: &'static str, n: u32, on: On<'_>) -> Result<Figure> {
         match app {
             "fib" => self.figure(app, n, &fib::channels(n)?, || fib::fib(n), on),
+            "uts" => {
+                let root = uts::root(tree(n).seed);
+                let calls = Channels::of(uts::geometric::call(root, n)).levels(n + 1).children(100);
+                self.figure(app, n, &calls, || uts::geometric(root, n), on)
+            }
             _ => {
                 let all = u32::MAX >> (u32::BITS - n);
                 let plain = || queens::queens(all, 0, 0, 0);
@@ -271,10 +287,16 @@ enum On<'g> {
     Gpu(CudaExecutor, &'g Gpu),
 }
 
+/// The geometric tree of so many levels: T1 or T1L.
+fn tree(levels: u32) -> uts::Tree {
+    uts::TREES[if levels == GPU_ONLY { 1 } else { 0 }]
+}
+
 /// What the case gives, by other ways than calls.
 fn answer(app: &str, n: u32) -> u64 {
     match app {
         "fib" => fib::plain(n),
+        "uts" => tree(n).nodes,
         "leaves" => loops::sum(n),
         "sort" => loops::plain("sort", n).0,
         _ => queens::SOLUTIONS[n as usize - 1],
