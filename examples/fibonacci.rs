@@ -17,6 +17,7 @@ fn fib(n: u32, calls: &mut Out<u32, 2>, result: &Shared<u64>) {
     }
 }
 
+/// The number of this index.
 pub fn fibonacci(n: u32, machine: &Machine) -> Result<u64> {
     let mut graph = FlowGraph::new();
     let calls = graph.channel_stack("calls", 4096, n.max(2) as usize);

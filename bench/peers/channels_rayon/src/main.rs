@@ -85,8 +85,7 @@ fn split(keys: &mut [u32], first: impl Fn(u32) -> bool) -> usize {
     let mut count = 0;
     for k in 0..keys.len() {
         let key = keys[k];
-        keys[k] = keys[count];
-        keys[count] = key;
+        keys.swap(k, count);
         count += usize::from(first(key));
     }
     count

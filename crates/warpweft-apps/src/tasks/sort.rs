@@ -80,8 +80,7 @@ fn split<T: Key>(keys: &mut [T], first: impl Fn(&T) -> bool) -> usize {
     for k in 0..keys.len() {
         let key = keys[k];
         // Without a branch, which could not be foreseen.
-        keys[k] = keys[count];
-        keys[count] = key;
+        keys.swap(k, count);
         count += usize::from(first(&key));
     }
     count

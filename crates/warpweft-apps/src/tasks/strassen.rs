@@ -237,7 +237,7 @@ pub fn difference<T: Number>([a, b, c]: [&Matrix<T>; 3], tries: u64) -> f64 {
     for seed in 0..tries {
         let sign = |k: usize| {
             let word = (k as u64 + 1).wrapping_mul(0xd134_2543_de82_ef95 ^ (seed << 17));
-            if (word ^ word >> 29).count_ones() % 2 == 0 { 1.0 } else { -1.0 }
+            if (word ^ word >> 29).count_ones().is_multiple_of(2) { 1.0 } else { -1.0 }
         };
         let x: Vec<f64> = (0..a.n).map(sign).collect();
         let (left, right) = (a.times_vector(&b.times_vector(&x)), c.times_vector(&x));

@@ -11,14 +11,8 @@ use super::sha1::sha1_block;
 /// The node of number `number` below `parent`.
 #[device]
 pub fn child(parent: [u32; 5], number: u32) -> [u32; 5] {
-    let mut block = [0; 16];
-    for k in 0..5 {
-        block[k] = parent[k];
-    }
-    block[5] = number;
-    block[6] = 0x8000_0000;
-    block[15] = 192;
-    sha1_block(block)
+    let (a, b, c, d) = (parent[0], parent[1], parent[2], parent[3]);
+    sha1_block([a, b, c, d, parent[4], number, 0x8000_0000, 0, 0, 0, 0, 0, 0, 0, 0, 192])
 }
 
 /// The root of the tree of this seed.

@@ -156,10 +156,10 @@ pub fn measure(
     Ok(match figure {
         Figure::Scaling => (bench.scaling()?, "Figure 15: scaling over SMs or cores"),
         Figure::Aggregation => {
-            (bench.aggregation()?, "Figure 17: atomic operations a firing or an item")
+            (bench.aggregation()?, "Figure 17: atomic operations per firing or per item")
         }
         Figure::Width => (bench.width()?, "Figure 18: width of channels and yields"),
-        Figure::Lanes => (bench.lanes()?, "Figure 19: active lanes a firing"),
+        Figure::Lanes => (bench.lanes()?, "Figure 19: active lanes per firing"),
     })
 }
 
@@ -252,7 +252,7 @@ impl Bench<'_> {
             let graph = rounds(channels, width, hops);
             for aggregated in [true, false] {
                 let each = if aggregated { "firing" } else { "item" };
-                let what = format!("{channels} channels, an atomic a {each}");
+                let what = format!("{channels} channels, atomics per {each}");
                 rows.push(self.run(what, &graph, Setting { aggregated, ..USUAL })?.0);
             }
         }
