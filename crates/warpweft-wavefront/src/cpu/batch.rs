@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use super::output::Filled;
 use super::strips::{self, Strips};
+use super::sweeps::Sweeps;
 use super::{CpuExecutor, panicked};
 use crate::executor::{WavefrontExecutor, by_size, in_turn};
 use crate::policy::{CpuPolicy, Policy};
@@ -31,7 +32,7 @@ impl CpuExecutor<'_> {
         wavefronts.iter().try_for_each(Wavefront::check)?;
         let erased: Vec<_> = wavefronts.iter().map(Wavefront::erased).collect();
         let (large, rest) = by_size(&erased, self.pool.len(), SMALL);
-        if const { !strips::can::<E>() } || rest.is_empty() {
+        if !E::OLD.is_empty() || rest.is_empty() {
             return in_turn(wavefronts, |wavefront| self.run(wavefront));
         }
         let begin = Instant::now();
@@ -80,6 +81,11 @@ fn alone<E: WavefrontElement>(
     let [tile_rows, tile_columns] = ALONE;
     let policy = CpuPolicy { tile_rows, tile_columns, ..policy };
     let mut filled = Filled::new(wavefront)?;
-    let outcome = Strips::new(wavefront, policy, simd, &mut filled)?.run(worker);
+    let outcome = if const { strips::can::<E>() } {
+        Strips::new(wavefront, policy, simd, &mut filled)?.run(worker)
+    } else {
+        let sweeps = Sweeps::new(wavefront, policy, simd, &mut filled)?;
+        sweeps.run(worker).map(|()| sweeps.outcome())
+    };
     Ok(outcome.ok().map(|outcome| outcome.kept(wavefront.keep, filled)))
 }

@@ -3,8 +3,8 @@
 //! PeerWave (section 3.1 and 3.2) on cores: a worker waits until the tile-row above has published
 //! the columns it needs, computes them, and publishes its own. Recurrences of north, west and
 //! north-west go by anti-diagonals in vectors, and one row of cells is all that passes through memory
-//! unless the matrix is kept (`strips`); any other dependences, and several sweeps, go cell by cell
-//! through the whole matrix (`sweeps`).
+//! unless the matrix is kept (`strips`). Any other dependences, and several sweeps, go by fronts of another
+//! skew (`sweeps`).
 
 mod batch;
 mod form;
@@ -109,6 +109,45 @@ impl CpuExecutor<'_> {
         Ok((outcome, self.report(&wavefront.erased(), policy, seconds, setup_seconds)))
     }
 
+    /// As [`CpuExecutor::strips`], of dependences of any kind.
+    fn sweeps<E: WavefrontElement>(
+        &self,
+        wavefront: &Wavefront<'_, E>,
+        filled: &mut Filled<E::Cell>,
+    ) -> Result<(Outcome<E::Cell>, Report)> {
+        let begin = Instant::now();
+        let sweeps = Sweeps::new(wavefront, self.policy, self.simd, filled)?;
+        let report = self.computed(&sweeps, wavefront, begin)?;
+        Ok((sweeps.outcome(), report))
+    }
+
+    /// Sweeps through all cells in memory.
+    fn in_place<E: WavefrontElement>(
+        &self,
+        wavefront: &Wavefront<'_, E>,
+    ) -> Result<(Kept<E::Cell>, Report)> {
+        let begin = Instant::now();
+        let mut nothing = Filled { last_column: Vec::new(), matrix: Vec::new() };
+        let sweeps = Sweeps::new(wavefront, self.policy, self.simd, &mut nothing)?;
+        let report = self.computed(&sweeps, wavefront, begin)?;
+        self.watch.ended()?;
+        Ok((sweeps.kept()?, report))
+    }
+
+    /// Runs `sweeps`, the setup of which began at `begin`.
+    fn computed<E: WavefrontElement>(
+        &self,
+        sweeps: &Sweeps<'_, '_, E>,
+        wavefront: &Wavefront<'_, E>,
+        begin: Instant,
+    ) -> Result<Report> {
+        let setup_seconds = begin.elapsed().as_secs_f64();
+        let begin = Instant::now();
+        sweeps.run(&self.thread_group()).map_err(|panic| self.failed(E::NAME, panic))?;
+        let seconds = begin.elapsed().as_secs_f64();
+        Ok(self.report(&wavefront.erased(), sweeps.policy(), seconds, setup_seconds))
+    }
+
     fn thread_group(&self) -> Watched<'_, '_> {
         Watched { pool: self.pool, watch: &self.watch }
     }
@@ -138,24 +177,20 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CpuExecutor<'_> {
     fn run(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Kept<E::Cell>, Report)> {
         wavefront.check()?;
         let begin = Instant::now();
-        // A constant: of the two ways, the one that is never gone is not compiled.
-        if const { strips::can::<E>() } {
-            let mut filled = Filled::new(wavefront)?;
-            let allocated = begin.elapsed().as_secs_f64();
-            let (outcome, mut report) = self.strips(wavefront, &mut filled)?;
-            report.setup_seconds += allocated;
-            self.watch.ended()?;
-            Ok((outcome.kept(wavefront.keep, filled), report))
-        } else {
-            let sweeps = Sweeps::new(wavefront, self.policy)?;
-            let setup_seconds = begin.elapsed().as_secs_f64();
-            let begin = Instant::now();
-            sweeps.run(self.pool, &self.watch).map_err(|panic| panicked(E::NAME, Some(panic)))?;
-            self.watch.ended()?;
-            let seconds = begin.elapsed().as_secs_f64();
-            let policy = sweeps.policy();
-            Ok((sweeps.kept()?, self.report(&wavefront.erased(), policy, seconds, setup_seconds)))
+        // Constants: what is never called is not compiled.
+        if const { !E::OLD.is_empty() } {
+            return self.in_place(wavefront);
         }
+        let mut filled = Filled::new(wavefront)?;
+        let allocated = begin.elapsed().as_secs_f64();
+        let (outcome, mut report) = if const { strips::can::<E>() } {
+            self.strips(wavefront, &mut filled)?
+        } else {
+            self.sweeps(wavefront, &mut filled)?
+        };
+        report.setup_seconds += allocated;
+        self.watch.ended()?;
+        Ok((outcome.kept(wavefront.keep, filled), report))
     }
 
     fn run_batch(
@@ -166,16 +201,19 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CpuExecutor<'_> {
     }
 
     fn edges(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Edges<E::Cell>, Report)> {
-        if const { strips::can::<E>() } {
-            let keep = wavefront.keep.with_edges().unwrap_or(Keep::LastColumn);
-            let wavefront = wavefront.clone().keep(keep);
-            wavefront.check()?;
-            let mut filled = Filled::last_column(&wavefront)?;
-            let (outcome, report) = self.strips(&wavefront, &mut filled)?;
-            Ok((outcome.edges(filled), report))
-        } else {
-            edges_by_runs(self, wavefront)
+        if !E::OLD.is_empty() {
+            return edges_by_runs(self, wavefront);
         }
+        let keep = wavefront.keep.with_edges().unwrap_or(Keep::LastColumn);
+        let wavefront = wavefront.clone().keep(keep);
+        wavefront.check()?;
+        let mut filled = Filled::last_column(&wavefront)?;
+        let (outcome, report) = if const { strips::can::<E>() } {
+            self.strips(&wavefront, &mut filled)?
+        } else {
+            self.sweeps(&wavefront, &mut filled)?
+        };
+        Ok((outcome.edges(filled), report))
     }
 
     fn directions(&self, wavefront: &Wavefront<'_, E>) -> Result<Option<Need>>
