@@ -45,6 +45,11 @@
 //! Extents and offsets are in cells, the axis that changes slowest in memory first: `[z, y, x]`. Times are seconds, sizes
 //! bytes. Results have the bits of a sequential loop whatever the threads, devices and ranks, apart from fused
 //! multiply-adds and functions such as `sin` on GPUs.
+//!
+//! # Features
+//!
+//! Each pattern is a feature: `stencil`, `wavefront`, `farm`, `channels`. All are on by default; a program that needs one
+//! alone builds faster with `default-features = false, features = ["wavefront"]`. `mpi` adds ranks of MPI.
 
 #![deny(missing_docs)]
 
@@ -53,18 +58,23 @@ extern crate self as warpweft;
 pub mod prelude;
 
 /// Fork-join tasks, and kernels connected by bounded channels.
+#[cfg(feature = "channels")]
 pub mod channels {
     pub use warpweft_channels::*;
 }
+#[cfg(feature = "channels")]
 pub use warpweft_channels::{spawn, sync};
 pub use warpweft_core::{
     Error, Result, cluster, cpu, cuda, element, error, grid, machine, memory, report, run, trace,
     tune,
 };
+#[cfg(feature = "farm")]
 #[doc(inline)]
 pub use warpweft_farm as farm;
+#[cfg(feature = "stencil")]
 #[doc(inline)]
 pub use warpweft_stencil as stencil;
+#[cfg(feature = "wavefront")]
 #[doc(inline)]
 pub use warpweft_wavefront as wavefront;
 

@@ -4,6 +4,7 @@ mod batch;
 mod cells_16_bit;
 mod cores;
 mod cuda;
+mod dependences;
 mod gpus;
 mod ranks;
 mod run_with;

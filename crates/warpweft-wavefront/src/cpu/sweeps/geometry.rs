@@ -145,8 +145,7 @@ mod tests {
         for (skew, count) in [(1, 7), (2, 7), (3, 10), (3, 2)] {
             let columns: Vec<_> = (0..count).collect();
             let by_lane = ByLane::new(&columns, skew, Vec::new());
-            let frame =
-                Frame { rows: 5, columns: count, reach: Default::default(), pitch: count };
+            let frame = Frame { rows: 5, columns: count, reach: Default::default(), pitch: count };
             let geometry = Geometry {
                 extents: [frame.rows, frame.columns],
                 skew,
@@ -160,7 +159,8 @@ mod tests {
             };
             for front in 0..geometry.fronts(5) {
                 let lanes = geometry.lanes_at(front as isize, [0, count as isize], 5);
-                let expect = (0..5).filter(|l| (0..count).contains(&(front.wrapping_sub(skew * l))));
+                let expect =
+                    (0..5).filter(|l| (0..count).contains(&(front.wrapping_sub(skew * l))));
                 assert_eq!(lanes.clone().collect::<Vec<_>>(), expect.collect::<Vec<_>>());
                 let expect: Vec<_> = lanes.clone().map(|l| front - skew * l).collect();
                 if !lanes.is_empty() {

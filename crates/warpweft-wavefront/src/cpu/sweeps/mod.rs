@@ -114,8 +114,7 @@ impl<'a, 'w, E: WavefrontElement> Sweeps<'a, 'w, E> {
         let behind = geometry.skew * (rows.len() - 1);
         // Several sweeps leave nothing on the way, and a later one must not hold an earlier one's output.
         let output = E::OLD.is_empty().then(|| &self.outputs[s]);
-        let mut output =
-            output.map(|output| output.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut output = output.map(|output| output.lock().unwrap_or_else(PoisonError::into_inner));
         let mut strip = Strip::new(&self.shared, rows.clone());
         let mut begin = 0;
         while begin < geometry.fronts(rows.len()) {

@@ -169,7 +169,8 @@ impl<'s, 'a, 'w, E: WavefrontElement> Strip<'s, 'a, 'w, E> {
         let ahead = self.front + geometry.ahead as isize;
         let columns = [-(west as isize), (columns + east) as isize];
         // All rows of the frame, with those below the domain.
-        let lanes = self.lanes + geometry.below.min(rows + geometry.below - self.first_row - self.lanes);
+        let lanes =
+            self.lanes + geometry.below.min(rows + geometry.below - self.first_row - self.lanes);
         let lanes = geometry.lanes_at(ahead, columns, lanes);
         let stride = store.pitch() - geometry.skew;
         let mut at = store.above(self.first_row + lanes.start + 1, 1);
