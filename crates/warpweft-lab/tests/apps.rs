@@ -113,7 +113,7 @@ fn rates<S: Fields, const D: usize>(
         let volume: Volume<S, D> = noise(large);
         let mut executor =
             CudaSweeps::new(&stencil, &volume, &policy, &device).expect("a policy that fits");
-        let local = executor.local_bytes();
+        let local = executor.registers().1;
         let rate = rate(&mut executor, large, 50, &mut each_step, length);
         line += &format!(
             ", GPU {:.1} Gcells/s, {:.0} % of {:.0}, spills {local}",

@@ -2,8 +2,11 @@
 
 use std::time::Instant;
 
+use serde_json::{Value, json};
+
 use super::exchange::{BoundarySplit, Cells, Endpoint, Route, Routes, decline, single};
 use super::plan::{Region, Sweep};
+use super::policy::{CudaPolicy, Policy};
 use crate::plan::halo::Margin;
 use crate::spec::Spec;
 use crate::spec::points::{add_to, value_of};
@@ -14,6 +17,68 @@ use warpweft_core::cluster::{Tag, Transport};
 use warpweft_core::element::CellType;
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::{Axes, RawVolumeMut};
+
+/// Which kernels took the steps of a run.
+#[doc(hidden)]
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct History {
+    /// Passes over memory.
+    pub passes: u64,
+    /// In the order of the steps.
+    pub stretches: Vec<Stretch>,
+}
+
+/// Steps that one kernel took.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stretch {
+    /// Of fused steps; none of single ones.
+    pub policy: Option<CudaPolicy>,
+    /// Steps done before.
+    pub first: u64,
+    /// How many.
+    pub steps: u64,
+}
+
+impl History {
+    /// The step from which on steps were fused, if any were.
+    pub(crate) fn fused_from(&self) -> Option<u64> {
+        self.stretches.iter().find(|it| it.policy.is_some()).map(|it| it.first)
+    }
+
+    /// Writes what ran into a report's policy: the kernel that took the last steps, and under `kernels` all of them
+    /// with the steps from which on they did.
+    pub(crate) fn write(&self, report: &mut Value) {
+        // Of a remainder at the end nobody wants to know.
+        let longest =
+            self.stretches.iter().filter(|it| it.policy.is_some()).max_by_key(|it| it.steps);
+        if let Some(Stretch { policy: Some(policy), .. }) = longest {
+            *report = serde_json::to_value(Policy::Cuda(*policy)).unwrap_or_default();
+        }
+        let ran = self.stretches.iter().map(|it| match it.policy {
+            None => json!({"kernel": "single steps", "first_step": it.first, "steps": it.steps}),
+            Some(policy) => json!({
+                "kernel": policy.kernel,
+                "first_step": it.first,
+                "steps": it.steps,
+                "temporal_depth": policy.temporal_depth,
+                "cells": policy.cells,
+                "warps": policy.warps,
+            }),
+        });
+        report["kernels"] = ran.collect();
+    }
+
+    /// Adds the steps of a sweep.
+    pub(crate) fn add(&mut self, policy: Option<CudaPolicy>, sweep: &Sweep) {
+        match self.stretches.last_mut() {
+            Some(last) if last.policy == policy => last.steps += sweep.steps,
+            _ => {
+                self.stretches.push(Stretch { policy, first: sweep.first_step, steps: sweep.steps })
+            }
+        }
+    }
+}
 
 /// Runs sweeps over a copy of a volume, or of one subdomain with its ghost zone, that lives on its device.
 ///
@@ -82,6 +147,23 @@ pub trait SweepExecutor {
     /// # Errors
     /// As [`SweepExecutor::sweep`].
     fn store(&mut self, volume: RawVolumeMut<'_>) -> Result<()>;
+
+    /// Steps of a pass over memory at present, of which sweeps had better have a multiple; `None` where that does not
+    /// change while a run goes on.
+    #[doc(hidden)]
+    fn steps_per_pass(&self) -> Option<u64> {
+        None
+    }
+
+    /// Which kernels took which steps, where they change while a run goes on.
+    #[doc(hidden)]
+    fn history(&self) -> Option<&History> {
+        None
+    }
+
+    /// Says that no more sweeps come.
+    #[doc(hidden)]
+    fn end(&mut self) {}
 
     /// What making it found out that the user should know.
     fn notes(&self) -> &[String] {

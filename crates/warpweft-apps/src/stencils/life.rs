@@ -16,7 +16,7 @@ fn life(u: Near<u8, 2>) -> u8 {
         + u[[1, -1]]
         + u[[1, 0]]
         + u[[1, 1]];
-    (around == 3 || (around == 2 && u[[0, 0]] == 1)) as u8
+    ((around == 3) | ((around == 2) & (u[[0, 0]] == 1))) as u8
 }
 
 /// The game, cells 0 (dead) or 1 (alive), boundaries still to be said.

@@ -118,7 +118,12 @@ impl Outcome {
             roofline_line(report).into_iter().for_each(|what| line("roofline", what));
         }
         if let Value::Object(policy) = &report.policy {
-            line("policy", listed(policy));
+            let mut policy = policy.clone();
+            let kernels = policy.remove("kernels");
+            line("policy", listed(&policy));
+            if let Some(Value::Array(kernels)) = kernels {
+                line("kernels", kernels.iter().map(stretch).collect::<Vec<_>>().join(", "));
+            }
         }
         let result: Vec<_> = self.answer.iter().filter_map(said).collect();
         if !result.is_empty() {
@@ -150,6 +155,15 @@ impl Outcome {
         }
         text.trim_end().to_string()
     }
+}
+
+/// Which kernel took steps, and from which on.
+fn stretch(kernel: &Value) -> String {
+    let fused = match kernel["temporal_depth"].as_u64() {
+        Some(depth) => format!(" ({depth} fused steps)"),
+        None => String::new(),
+    };
+    format!("{}{fused} from step {}", bare(&kernel["kernel"]), bare(&kernel["first_step"]))
 }
 
 /// One result in words, with the unit last. Values that the title has, or that are defaults, are omitted.

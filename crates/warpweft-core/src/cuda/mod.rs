@@ -32,7 +32,7 @@ mod module;
 mod watchdog;
 
 pub use compile::{Cache, folder, write_whole};
-pub use compile::{Cubin, Options, Request, compile, compile_all, compile_in, compiler};
+pub use compile::{Cubin, Options, Request, cached, compile, compile_all, compile_in, compiler};
 pub use device::{
     Attribute, Device, Event, Priority, SharedMemory, Stream, Together, available, undisturbed,
 };

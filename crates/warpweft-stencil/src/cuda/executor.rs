@@ -1,11 +1,13 @@
 //! What the driver asks of a GPU: sweeps, cells in and out, and halos. Not: how sweeps are queued (`queue`,
 //! `sweeps`), or how halos are packed (`halo`).
 
+use super::fused::Fused;
 use super::halo::Halos;
 use super::memory::arrays::{STEP, store_unused};
 use super::peers::Peers;
 use super::sweeps::{CudaSweeps, Place};
 use crate::exchange::{BoundarySplit, Cells, Endpoint, Route, Routes, check_bytes};
+use crate::executor::History;
 use crate::plan::halo::Margin;
 use crate::spec::points::{add_to, value_of};
 use crate::spec::total::Total;
@@ -28,6 +30,7 @@ impl SweepExecutor for CudaSweeps {
     fn sweep(&mut self, sweep: &Sweep) -> Result<()> {
         let cone = self.cones.of(sweep)?;
         self.settle()?;
+        self.welcome()?;
         self.face(sweep.first_step)?;
         if let Some(place) = &mut self.place {
             place.set(&self.stream, sweep.first_step)?;
@@ -42,27 +45,29 @@ impl SweepExecutor for CudaSweeps {
                 }
             }
         }
-        let mut steps = sweep.steps;
-        if self.resident.is_some() {
-            // Of functions that neither fault nor go on for ever.
-            self.stay(steps)?;
-            steps = 0;
-        } else if !cone.is_whole() {
-            self.sweep_part(sweep, &cone)?;
-            steps = 0;
+        match cone.is_whole() {
+            true => self.sweep_whole(sweep)?,
+            false => {
+                self.history.add(self.fused_now().map(|fused| fused.policy), sweep);
+                self.sweep_part(sweep, &cone)?;
+            }
         }
-        if let Some(fused) = &mut self.fused {
-            let depth = u64::from(self.policy.temporal_depth);
-            // SAFETY: the arrays live as long as `self`, and dropping one waits for the device.
-            self.state = unsafe { fused.run(&self.stream, steps / depth, self.state)? };
-            steps %= depth;
-        }
-        // SAFETY: as above.
-        self.state = unsafe { self.step.run(&self.stream, steps, self.state)? };
         if let Some(faces) = &mut self.faces {
             faces.done = Some(sweep.first_step + sweep.steps);
         }
         Ok(())
+    }
+
+    fn steps_per_pass(&self) -> Option<u64> {
+        Some(self.fused_now().map_or(1, Fused::depth))
+    }
+
+    fn history(&self) -> Option<&History> {
+        Some(&self.history)
+    }
+
+    fn end(&mut self) {
+        self.end_compiling();
     }
 
     fn residual(&mut self, kind: Residual) -> Result<f64> {
@@ -73,6 +78,7 @@ impl SweepExecutor for CudaSweeps {
         // Halos that are on their way are part of what was asked for.
         self.settle()?;
         self.check_fault()?;
+        self.timed();
         self.check_halos()
     }
 
@@ -237,8 +243,9 @@ impl SweepExecutor for CudaSweeps {
             self.launch_part(region, split.steps, &halos.stream)?;
         }
         self.launch_part(&split.interior, split.steps, &self.stream)?;
-        let fused = split.steps > 1;
-        self.state ^= if fused { self.queue().fused_change() } else { STEP };
+        let fused = self.fused_now().filter(|_| split.steps > 1);
+        self.state ^= fused.map_or(STEP, |fused| fused.shape.change());
+        self.history.passes += 1;
         self.stale = true;
         Ok(())
     }

@@ -7,6 +7,7 @@
 //! about the compute capability a user's machine has (`cuda`).
 
 mod executor;
+mod fused;
 mod halo;
 mod launch;
 mod memory;
@@ -21,5 +22,7 @@ mod temporal;
 mod tests;
 mod text;
 
+pub use policy::kernels::{Compile, Kernels};
+pub(crate) use policy::modelled::Known;
 pub use sweeps::CudaSweeps;
 pub use text::{compile_check, compile_check_in, device_bytes};

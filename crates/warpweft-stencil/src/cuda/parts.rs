@@ -28,6 +28,8 @@ pub(super) struct Part {
 pub(super) struct Launches {
     queued: Vec<Queued>,
     state: usize,
+    /// Passes over memory.
+    passes: u64,
 }
 
 impl CudaSweeps {
@@ -47,6 +49,7 @@ impl CudaSweeps {
                 unsafe { queued.launch(&self.stream)? };
             }
             self.state = launches.state;
+            self.history.passes += launches.passes;
         }
         Ok(())
     }
@@ -55,22 +58,22 @@ impl CudaSweeps {
     fn launches(&self, steps: usize, cone: &Cone) -> Result<Launches> {
         let queue = self.queue();
         let (mut queued, mut state, mut done) = (Vec::new(), self.state, 0);
-        if let Some(kernel) = &self.fused_kernel {
-            let depth = self.policy().temporal_depth as usize;
+        let mut passes = 0;
+        if let Some(fused) = self.fused_now() {
+            let (depth, by) = (fused.depth() as usize, fused.by());
             while done + depth <= steps {
                 done += depth;
-                queued.extend(queue.fused(
-                    kernel,
-                    state,
-                    &cone.of_step(done - 1, self.kernels.len()),
-                )?);
-                state ^= queue.fused_change();
+                let last = cone.of_step(done - 1, self.kernels.len());
+                queued.extend(queue.fused(by, state, &last)?);
+                state ^= fused.shape.change();
+                passes += 1;
             }
         }
         for step in done..steps {
             queued.extend(queue.step(&self.kernels, state, |stage| cone.at(step, stage))?);
             state ^= STEP;
+            passes += 1;
         }
-        Ok(Launches { queued, state })
+        Ok(Launches { queued, state, passes })
     }
 }

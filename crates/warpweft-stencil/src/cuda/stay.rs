@@ -1,15 +1,16 @@
 //! Steps on one GPU by tiles that stay on its multiprocessors.
 
+use super::fused::Whole;
 use super::memory::arrays::STEP;
 use super::resident::Resident;
 use super::sweeps::CudaSweeps;
 use warpweft_core::error::Result;
 
 impl CudaSweeps {
-    /// Queues `steps` steps by tiles that stay on the chip.
-    pub(super) fn stay(&mut self, steps: u64) -> Result<()> {
+    /// Queues `steps` steps by the tiles of kernel number `at`, which stay on the chip.
+    pub(super) fn stay(&mut self, at: usize, steps: u64) -> Result<()> {
         for steps in Resident::launches(steps) {
-            let Some(home) = &self.resident else { return Ok(()) };
+            let Some(home) = self.fused[at].resident() else { return Ok(()) };
             let all = self.arrays.layout.extents[1];
             let alone = ([None; 2], [0, all]);
             for queued in self.queue().resident(home, alone, self.state, steps)? {
@@ -17,7 +18,8 @@ impl CudaSweeps {
                 unsafe { queued.launch(&self.stream)? };
             }
             self.state ^= STEP;
-            if let Some(home) = &mut self.resident {
+            self.history.passes += 1;
+            if let Whole::Stays(home) = &mut self.fused[at].whole {
                 home.count(steps);
             }
         }

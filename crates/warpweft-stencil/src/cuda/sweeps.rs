@@ -1,5 +1,10 @@
-//! The CUDA executor of sweeps.
+//! The CUDA executor of sweeps. Not: how kernels of several steps come and take over (`fused::late`).
 
+use std::time::Instant;
+
+use super::fused::Fused;
+use super::fused::arrivals::Arrivals;
+use super::fused::contest::Contest;
 use super::halo::{self, Halos};
 use super::launch::boxes::{self, placed};
 use super::launch::faces::Faces;
@@ -11,8 +16,10 @@ use super::launch::turn::Turn;
 use super::memory::arrays::{Arrays, STEP, Unused};
 use super::memory::layout::axes;
 use super::parts::Parts;
+use super::policy::kernels::{Kernels, Planned};
 use super::resident::Resident;
-use super::text::{StepText, grid, layout_of, step_text};
+use super::text::{StepText, grid, step_text};
+use crate::executor::History;
 use crate::plan::cone::Cones;
 use crate::spec::total::Total;
 use crate::{CudaKernel, CudaPolicy, Region, Residual, Spec};
@@ -26,12 +33,15 @@ const GRID: usize = 65_535;
 
 /// Runs sweeps over a copy of a volume in the memory of one GPU.
 ///
-/// A sweep of many steps costs less than as many sweeps: launches are replayed from a graph, and
-/// pipelines advance [`CudaPolicy::temporal_depth`] steps a time block.
+/// A sweep of many steps costs less than as many sweeps: launches are replayed from a graph, and fused kernels
+/// advance [`CudaPolicy::temporal_depth`] steps in a pass.
 pub struct CudaSweeps {
     pub(super) stream: Stream,
     pub(super) stencil: Spec,
-    pub(super) policy: CudaPolicy,
+    /// Of single steps.
+    pub(super) single: CudaPolicy,
+    /// Whether ghosts are for several steps.
+    deep: bool,
     pub(super) arrays: Arrays,
     pub(super) text: StepText,
     /// Of each stage, one step a launch.
@@ -44,22 +54,25 @@ pub struct CudaSweeps {
     fault: Option<Global>,
     /// The launches of one step from either state of the arrays.
     pub(super) step: Turn,
-    /// The launches of a time block.
-    pub(super) fused: Option<Turn>,
-    pub(super) fused_kernel: Option<Kernel>,
+    /// The kernels of several steps that are there.
+    pub(super) fused: Vec<Fused>,
+    /// Which kernel takes the next sweep.
+    pub(super) contest: Contest,
+    /// Those that are being compiled.
+    pub(super) arrivals: Option<Arrivals>,
+    /// The whole volume's last sweep, if it is still to be timed: its kernel, its steps, and when it began.
+    pub(super) timing: Option<(usize, u64, Instant)>,
+    pub(super) history: History,
     pub(super) cones: Cones,
     /// The launches of sweeps of parts.
     pub(super) parts: Parts,
-    /// The tiles that stay on the chip, where the policy has such.
-    pub(super) resident: Option<Resident>,
     /// Which state the arrays are in.
     pub(super) state: usize,
     change: Option<Change>,
     /// Per field the state before the last step, where a step leaves it in neither array.
     pub(super) kept: Vec<Option<Buffer>>,
     pub(super) tools: Module,
-    local_bytes: u32,
-    notes: Vec<String>,
+    pub(super) notes: Vec<String>,
     /// The fields that no stage uses, as they were.
     pub(super) unused: Unused,
     /// What exchanges cells with other parts, once there are any.
@@ -77,7 +90,7 @@ pub(super) enum Place<'a> {
 }
 
 impl CudaSweeps {
-    /// Compiles the step for `device` (or takes it from the cache) and copies `volume` there.
+    /// Compiles the kernels of `policy` for `device` (or takes them from the cache) and copies `volume` there.
     ///
     /// # Errors
     /// As [`Spec::check`]; a policy that no kernel can have or this device can't run;
@@ -88,46 +101,49 @@ impl CudaSweeps {
         policy: &CudaPolicy,
         device: &Device,
     ) -> Result<Self> {
+        Self::with(stencil, volume, &Kernels::of(policy), device)
+    }
+
+    /// As [`CudaSweeps::new`], with kernels of several steps that may come while single steps are taken.
+    ///
+    /// # Errors
+    /// As [`CudaSweeps::new`]. A kernel that comes later and fails is a note.
+    pub fn with(
+        stencil: &Spec,
+        volume: &RawVolume,
+        kernels: &Kernels,
+        device: &Device,
+    ) -> Result<Self> {
         stencil.check_volume(volume)?;
-        let policy = policy.shaped(stencil.rank())?;
-        let layout = layout_of(stencil, volume.extents(), &policy)?;
-        let blocks = grid(&layout, &policy);
-        let strided = check_device(&policy, blocks, device)?;
-        let text = step_text(stencil, volume.extents(), &policy, strided);
-        let ([module, tools], notes) = modules(stencil, &policy, &text, device)?;
+        let extents = volume.extents();
+        let Planned { single, fused, layout, fuses, note } =
+            kernels.planned(stencil, extents, device.memory()?.0)?;
+        let strided = check_device(&single, grid(&layout, &single), device)?;
+        let text = step_text(stencil, &single, strided);
+        let ([module, tools], mut notes) = modules(stencil, &single, &text, device)?;
+        notes.extend(note);
         let fault = if text.unit.faults() { Some(module.global("ww_fault")?) } else { None };
         let stream = Stream::new(device)?;
-        let arrays = Arrays::new(stencil, layout, text.temporal.is_some(), &stream)?;
+        let arrays = Arrays::new(stencil, layout, fuses, &stream)?;
         let faces = Faces::new(stencil, &module, &stream)?;
         let place = Placed::new(stencil, &module, &arrays.layout)?;
+        let deep = fused.iter().any(|policy| policy.temporal_depth > 1);
         let queue = Queue {
             stencil,
-            policy: &policy,
+            policy: &single,
+            deep,
             text: &text,
             tools: &tools,
             arrays: &arrays,
             faces: faces.as_ref(),
             place: place.as_ref(),
         };
-        let mut kernels = Vec::new();
+        let mut of_stages = Vec::new();
         for stage in &text.stages {
-            kernels.push(kernel(&module, &stage.kernel, stage.shared)?);
+            of_stages.push(kernel(&module, &stage.kernel, stage.shared)?);
         }
         let whole = boxes::whole(&arrays.layout);
-        let step = Turn::new(STEP, |state| queue.step(&kernels, state, |_| whole))?;
-        let (mut fused, mut fused_kernel) = (None, None);
-        if let Some((name, shared)) = text.fused_kernel() {
-            check_grid(queue.fused_grid(), false, &policy)?;
-            let kernel = kernel(&module, name, shared)?;
-            fused =
-                Some(Turn::new(queue.fused_change(), |state| queue.fused(&kernel, state, &whole))?);
-            fused_kernel = Some(kernel);
-        }
-        let mut resident = None;
-        if let Some(shape) = &text.resident {
-            let kernel = module.kernel("ww_resident")?;
-            resident = Some(Resident::new(&policy, (shape, kernel), &arrays.layout, &stream, 1)?);
-        }
+        let step = Turn::new(STEP, |state| queue.step(&of_stages, state, |_| whole))?;
         arrays.upload(&stream, volume)?;
         let unused = arrays.unused(volume);
         for queued in queue.first_ghosts()? {
@@ -135,45 +151,47 @@ impl CudaSweeps {
             unsafe { queued.launch(&stream)? };
         }
         stream.synchronize()?;
-        let tiles = resident.as_ref().map(Resident::kernel);
-        let used = fused_kernel.as_ref().or(tiles).map_or(&kernels[..], std::slice::from_ref);
-        let local = used.iter().map(|kernel| kernel.attributes().local_bytes).max();
         let mut sweeps = Self {
             stream,
             stencil: stencil.clone(),
-            policy,
+            single,
+            deep,
             arrays,
             text,
-            kernels,
+            kernels: of_stages,
             faces,
             place,
             fault,
             step,
-            fused,
-            fused_kernel,
-            cones: Cones::new(stencil, volume.extents()),
+            fused: Vec::new(),
+            contest: Contest::new(kernels.least),
+            arrivals: None,
+            timing: None,
+            history: History::default(),
+            cones: Cones::new(stencil, extents),
             parts: Parts::default(),
-            resident,
             state: 0,
             change: None,
             kept: stencil.cell.fields().iter().map(|_| None).collect(),
             tools,
-            local_bytes: local.unwrap_or(0),
             notes,
             unused,
             halos: None,
             stale: false,
         };
+        sweeps.order(extents, &fused, kernels.compile)?;
         if stencil.until.is_some() {
             sweeps.prepare_change()?;
         }
         Ok(sweeps)
     }
 
-    /// Bytes of local memory a thread: above 0 the kernel spills registers, and another policy is
-    /// likely faster.
-    pub fn local_bytes(&self) -> u32 {
-        self.local_bytes
+    /// Registers a thread of the kernel in use, and bytes of local memory: above 0 it spills registers, and another
+    /// policy is likely faster.
+    pub fn registers(&self) -> (u32, u32) {
+        let used = self.fused_now().map(|fused| std::slice::from_ref(&fused.kernel));
+        let used = used.unwrap_or(&self.kernels).iter().map(|kernel| kernel.attributes());
+        used.fold((0, 0), |all, it| (all.0.max(it.registers), all.1.max(it.local_bytes)))
     }
 
     /// What compiling wants to tell the user, e.g. that a damaged kernel was compiled anew.
@@ -183,7 +201,7 @@ impl CudaSweeps {
 
     /// The policy in use, with 1 for the axes that the volume lacks.
     pub fn policy(&self) -> &CudaPolicy {
-        &self.policy
+        self.fused_now().map_or(&self.single, |fused| &fused.policy)
     }
 
     /// The queue that sweeps go into, to time them by events.
@@ -259,9 +277,10 @@ impl CudaSweeps {
     }
 
     pub(super) fn queue(&self) -> Queue<'_> {
-        let Self { stencil, policy, text, tools, arrays, faces, place, .. } = self;
+        let Self { stencil, single, deep, text, tools, arrays, faces, place, .. } = self;
+        let (policy, deep) = (single, *deep);
         let (faces, place) = (faces.as_ref(), place.as_ref());
-        Queue { stencil, policy, text, tools, arrays, faces, place }
+        Queue { stencil, policy, deep, text, tools, arrays, faces, place }
     }
 
     /// Brings the ghosts of function faces to the present state, which is that after `steps` steps.
@@ -281,7 +300,7 @@ impl CudaSweeps {
     pub(super) fn check_fault(&self) -> Result<()> {
         let Some(fault) = &self.fault else {
             self.stream.synchronize()?;
-            return self.resident.as_ref().map_or(Ok(()), Resident::check);
+            return self.fused.iter().filter_map(Fused::resident).try_for_each(Resident::check);
         };
         match fault.read::<u32>(&self.stream)? {
             0 => Ok(()),
@@ -311,7 +330,7 @@ pub(super) fn clamped([x, y, z]: [usize; 3]) -> [u32; 3] {
 }
 
 /// Refuses grids that no launch can have; with `loops` the third axis may be any length.
-fn check_grid([x, y, z]: [usize; 3], loops: bool, policy: &CudaPolicy) -> Result<()> {
+pub(super) fn check_grid([x, y, z]: [usize; 3], loops: bool, policy: &CudaPolicy) -> Result<()> {
     if x <= i32::MAX as usize && y <= GRID && (loops || z <= GRID) {
         return Ok(());
     }

@@ -9,7 +9,7 @@ use super::halo::halves::of_pipeline;
 use super::launch::boxes::{PipelineBox, hold, step_box};
 use super::memory::layout::Layout;
 use super::temporal::TimeBlock;
-use super::text::{PipelineShape, layout_of, step_text};
+use super::text::{FusedShape, PipelineShape, fused_text, layout_of, step_text};
 use crate::exchange::BoundarySplit;
 use crate::prelude::*;
 use crate::{
@@ -28,7 +28,8 @@ fn launch<T: Scalar, const D: usize>(
 ) -> Option<Volume<T, D>> {
     let policy = policy.shaped(D).unwrap();
     let layout = layout_of(stencil, volume.extents().into(), &policy).unwrap();
-    let text = step_text(stencil, volume.extents().into(), &policy, false);
+    let text = step_text(stencil, &policy, false);
+    let fused = fused_text(stencil, volume.extents().into(), &policy);
     let size = T::KIND.size();
     let ([w, z, y, x], [sw, sz, sy, _]) = (layout.extents, layout.strides);
     // Arguments of the program, so that one is for several boxes.
@@ -37,8 +38,8 @@ fn launch<T: Scalar, const D: usize>(
         format!("{{{}}}", numbers.collect::<Vec<_>>().join(", "))
     };
     let mut origin = layout.origin;
-    let (kernel, blocks, warps, waits, numbers, setup) = match (&text.pipeline, &text.temporal) {
-        (_, Some(shape)) => {
+    let (kernel, blocks, warps, waits, numbers, setup) = match fused.as_ref().map(|it| &it.shape) {
+        Some(FusedShape::Temporal(shape)) => {
             let block = TimeBlock::new(&layout, shape, &policy, region);
             let axes: Vec<_> = (0..6).map(|n| numbers_from(3 * n, 3)).collect();
             let (origin, chunk) = (numbers_from(18, 2), numbers_from(20, 2));
@@ -51,7 +52,7 @@ fn launch<T: Scalar, const D: usize>(
             );
             ("ww_time_block", block.blocks, policy.warps, true, block.numbers.to_vec(), setup)
         }
-        (Some(shape), None) => {
+        Some(FusedShape::Pipeline(shape)) => {
             let held = hold(stencil, &layout);
             let part = PipelineBox::new((&layout, size), (&policy, shape), region, held);
             origin += (0..4).map(|d| part.begin[d] * layout.strides[d]).sum::<usize>();
@@ -63,7 +64,7 @@ fn launch<T: Scalar, const D: usize>(
             );
             ("ww_pipeline", part.blocks, policy.warps, true, numbers, setup)
         }
-        (None, None) => {
+        _ => {
             let (blocks, [low, high]) = step_box(&layout, (&policy, text.stages[0].start), region);
             let numbers = [low, high].as_flattened().to_vec();
             let (low, high) = (numbers_from(0, 4), numbers_from(4, 4));
@@ -72,10 +73,10 @@ fn launch<T: Scalar, const D: usize>(
             ("ww_stage0", blocks, text.warps, waits, numbers, setup)
         }
     };
-    let ringed = text.stages[0].ringed.first().filter(|_| text.fused_kernel().is_none());
+    let ringed = text.stages[0].ringed.first().filter(|_| fused.is_none());
     let (args, map) = match ringed {
-        _ if text.temporal.is_some() => ("in, out, block, held", String::new()),
-        _ if text.pipeline.is_some() => ("in, out, domain", String::new()),
+        _ if kernel == "ww_time_block" => ("in, out, block, held", String::new()),
+        _ if kernel == "ww_pipeline" => ("in, out, domain", String::new()),
         None => ("in, out, box", String::new()),
         Some((_, tile)) => ("in, out, map, origin, box", host_map(&layout, size, *tile)),
     };
@@ -107,7 +108,12 @@ int main(int, char** names) {{
 ",
         len = layout.len,
     );
-    let source = [include_str!("kernels/host.cuh"), &text.source, &main].concat();
+    let source = [
+        include_str!("kernels/host.cuh"),
+        fused.as_ref().map_or(&text.source, |it| &it.source),
+        &main,
+    ]
+    .concat();
     // A skeleton knows no boundary: one program is for several.
     let mut hasher = DefaultHasher::new();
     source.hash(&mut hasher);

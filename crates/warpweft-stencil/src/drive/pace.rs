@@ -24,10 +24,10 @@ impl Pace {
         Self { step: Cell::new(step), wanted: Cell::new(FIRST * TICK), depth }
     }
 
-    /// Steps of the next sweep.
-    pub fn steps(&self) -> u64 {
+    /// Steps of the next sweep, a multiple of `depth`, if that is not what it was at first.
+    pub fn steps(&self, depth: Option<u64>) -> u64 {
         let steps = self.wanted.get() / self.step.get();
-        (steps as u64).clamp(1, 1 << 20).next_multiple_of(self.depth)
+        (steps as u64).clamp(1, 1 << 20).next_multiple_of(depth.unwrap_or(self.depth))
     }
 
     /// Notes that so many steps took so many seconds. A sweep is no more than four times as long as
@@ -45,15 +45,15 @@ mod tests {
     #[test]
     fn sweeps_grow_to_a_tick_and_shrink_where_steps_turn_out_slow() {
         let pace = Pace::new(1e-6, 1);
-        assert_eq!(pace.steps(), 3125);
+        assert_eq!(pace.steps(None), 3125);
         pace.took(3125, 3125e-6);
-        assert_eq!(pace.steps(), 12_500);
+        assert_eq!(pace.steps(None), 12_500);
         pace.took(12_500, 12_500e-6);
-        assert_eq!(pace.steps(), 50_000);
+        assert_eq!(pace.steps(None), 50_000);
         // Others came: a step takes 10 ms.
         pace.took(100, 1.0);
-        assert_eq!(pace.steps(), 5);
-        assert_eq!(Pace::new(1e-6, 1000).steps(), 4000);
-        assert_eq!(Pace::new(10.0, 4).steps(), 4);
+        assert_eq!(pace.steps(None), 5);
+        assert_eq!(Pace::new(1e-6, 1000).steps(None), 4000);
+        assert_eq!(Pace::new(10.0, 4).steps(None), 4);
     }
 }

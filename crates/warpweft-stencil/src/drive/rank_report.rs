@@ -32,6 +32,8 @@ pub struct RankReport {
     pub reducing: f64,
     /// Passes of cells over memory.
     pub passes: u64,
+    /// The step from which on a kernel of several steps took them, where one came while the run went on.
+    pub fused_from: Option<u64>,
     /// The last residual, for runs that check one.
     #[serde(skip)] // the same on all ranks, and JSON knows no infinities
     pub residual: Option<f64>,

@@ -71,7 +71,7 @@ impl<'v> RawSession<'v> {
         let distribution = Distribution::fixed(partition, 1);
         let start = Start::of(volume, saved.as_ref().and_then(|saved| saved.from.as_ref()));
         let (local, prepared) =
-            made(spec, start, &distribution, first.step, (machine, devices), run)?;
+            made(spec, start, &distribution, (first.step, steps), (machine, devices), run)?;
         if let Some(trace) = &run.trace {
             trace.add("run", "set up", begun);
         }
@@ -263,7 +263,12 @@ impl<'v> RawSession<'v> {
     pub fn close(mut self) -> Result<Report> {
         let end = Instant::now();
         self.store()?;
-        self.local = None;
+        let mut history = None;
+        if let Some(mut local) = self.local.take() {
+            local.executor().end();
+            self.prepared.notes.extend_from_slice(local.notes());
+            history = local.history().cloned();
+        }
         if let Some(trace) = &self.trace {
             trace.add("run", "store", end);
         }
@@ -272,6 +277,9 @@ impl<'v> RawSession<'v> {
         self.prepared.notes = notes;
         let (cells, asked) = (self.volume.len(), self.first.step..self.total.steps);
         let mut report = self.spec.report_alone(cells, &self.total, asked, &mut self.prepared);
+        if let Some(history) = history {
+            history.write(&mut report.policy);
+        }
         report.setup_seconds = self.begun.elapsed().as_secs_f64() - self.total.seconds;
         let probed = self.probed.get_mut().unwrap_or_else(PoisonError::into_inner);
         report.probes = std::mem::take(probed);
@@ -302,7 +310,7 @@ fn made<'m>(
     spec: &Spec,
     start: Start<'_>,
     distribution: &Distribution,
-    first: u64,
+    (first, steps): (u64, u64),
     (machine, devices): (&'m Machine, &Devices<'m>),
     run: &Run<'_>,
 ) -> Result<(LocalSubdomain, Prepared<'m>)> {
@@ -313,13 +321,12 @@ fn made<'m>(
         let local = LocalSubdomain::new(spec, of, zone, start, build, first)?;
         Ok((local, prepared))
     };
-    let made = spec.prepare(extents, machine, run, devices).and_then(make);
-    let (local, mut prepared) = made.or_else(|error| {
+    let left = steps.saturating_sub(first);
+    let made = spec.prepare(extents, machine, run, (devices, left)).and_then(make);
+    made.or_else(|error| {
         let mut cores = devices.instead(error, machine, run)?;
-        let mut prepared = spec.prepare(extents, machine, run, &cores)?;
+        let mut prepared = spec.prepare(extents, machine, run, (&cores, left))?;
         prepared.notes.append(&mut cores.notes);
         make(prepared)
-    })?;
-    prepared.notes.extend_from_slice(local.notes());
-    Ok((local, prepared))
+    })
 }

@@ -157,6 +157,8 @@ struct RankLoop<'r> {
     sent_ahead: bool,
     /// The last step whose state was saved.
     saved: u64,
+    /// Passes over memory that the executor had made before.
+    passes_before: u64,
 }
 
 impl<'r> RankLoop<'r> {
@@ -188,6 +190,7 @@ impl<'r> RankLoop<'r> {
             pace = pace.trying_both_ways();
         }
         let watched = !alone && run.stop.can_stop();
+        let passes_before = local.history().map_or(0, |history| history.passes);
         let report = RankReport {
             steps: run.first,
             residual: run.residual,
@@ -208,6 +211,7 @@ impl<'r> RankLoop<'r> {
             timer: Timer { since: Instant::now(), busy: 0.0, swaps: 0, every: 1 },
             sent_ahead: false,
             saved: run.first,
+            passes_before,
         })
     }
 
@@ -246,7 +250,7 @@ impl<'r> RankLoop<'r> {
     fn advance(&mut self) -> Result<Block> {
         let most = self.free(self.report.steps);
         let depth = match self.run.pace {
-            Some(sweeps) => sweeps.steps().min(most) as usize,
+            Some(sweeps) => sweeps.steps(self.local.steps_per_pass()).min(most) as usize,
             None => self.pace.next(self.net, most)?,
         };
         let begun = Instant::now();
@@ -373,6 +377,10 @@ impl<'r> RankLoop<'r> {
         report.seconds = begun.elapsed().as_secs_f64();
         report.waiting += report.reducing;
         report.depth = self.pace.depth();
+        if let Some(history) = self.local.history() {
+            report.passes = history.passes - self.passes_before;
+            report.fused_from = history.fused_from();
+        }
         Ok(report)
     }
 }

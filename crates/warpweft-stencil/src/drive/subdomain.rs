@@ -11,7 +11,7 @@ use crate::drive::start::Start;
 use crate::exchange::{
     BoundarySplit, Cells, Endpoint, HaloMessage, Piece, Route, Routes, sent_depth,
 };
-use crate::executor::SweepExecutor;
+use crate::executor::{History, SweepExecutor};
 use crate::plan::halo::Span;
 use crate::plan::partition::Partition;
 use crate::plan::{Region, Sweep};
@@ -281,6 +281,16 @@ impl LocalSubdomain {
     /// What the executor wants the user to know.
     pub(crate) fn notes(&self) -> &[String] {
         self.executor.notes()
+    }
+
+    /// As [`SweepExecutor::steps_per_pass`].
+    pub(crate) fn steps_per_pass(&self) -> Option<u64> {
+        self.executor.steps_per_pass()
+    }
+
+    /// As [`SweepExecutor::history`].
+    pub(crate) fn history(&self) -> Option<&History> {
+        self.executor.history()
     }
 
     /// Waits until all is computed.

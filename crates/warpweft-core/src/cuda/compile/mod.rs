@@ -121,16 +121,8 @@ pub fn compile_in(
     options: &Options,
 ) -> Result<Cubin> {
     let start = Instant::now();
-    let flags = flags(arch, options);
-    let mut headers: Vec<(String, String)> =
-        HEADERS.iter().map(|&(name, text)| (name.into(), text.into())).collect();
-    headers.extend(options.headers.iter().cloned());
-    let identity = identity()?;
-    let named = headers.iter().flat_map(|(name, text)| [name.as_str(), text.as_str()]);
-    let parts = [source, identity.as_str()].into_iter();
-    let key = Key::of(parts.chain(flags.iter().map(String::as_str)).chain(named));
-
     let mut notes = Vec::new();
+    let Prepared { flags, headers, key } = Prepared::of(source, arch, options)?;
     if let Some(image) = cache.get(&key, &mut notes) {
         let (name, seconds) = (name.into(), start.elapsed().as_secs_f64());
         return Ok(Cubin { image, name, cached: true, seconds, log: String::new(), notes });
@@ -144,6 +136,41 @@ pub fn compile_in(
     cache.put(&key, &image, &mut notes);
     let seconds = start.elapsed().as_secs_f64();
     Ok(Cubin { image, name: name.into(), cached: false, seconds, log, notes })
+}
+
+/// What [`compile`] would take from the user's cache; `None` if it would compile.
+///
+/// # Errors
+/// [`Error::Device`] when there is no compiler.
+pub fn cached(source: &str, name: &str, arch: &str, options: &Options) -> Result<Option<Cubin>> {
+    let start = Instant::now();
+    let mut notes = Vec::new();
+    let found = Cache::user().get(&Prepared::of(source, arch, options)?.key, &mut notes);
+    Ok(found.map(|image| {
+        let (name, seconds) = (name.into(), start.elapsed().as_secs_f64());
+        Cubin { image, name, cached: true, seconds, log: String::new(), notes }
+    }))
+}
+
+/// What a compilation depends on.
+struct Prepared {
+    flags: Vec<String>,
+    headers: Vec<(String, String)>,
+    key: Key,
+}
+
+impl Prepared {
+    fn of(source: &str, arch: &str, options: &Options) -> Result<Self> {
+        let flags = flags(arch, options);
+        let mut headers: Vec<(String, String)> =
+            HEADERS.iter().map(|&(name, text)| (name.into(), text.into())).collect();
+        headers.extend(options.headers.iter().cloned());
+        let identity = identity()?;
+        let named = headers.iter().flat_map(|(name, text)| [name.as_str(), text.as_str()]);
+        let parts = [source, identity.as_str()].into_iter();
+        let key = Key::of(parts.chain(flags.iter().map(String::as_str)).chain(named));
+        Ok(Self { flags, headers, key })
+    }
 }
 
 /// Compiles all requests on up to `threads` threads. The results are in the order of the requests.

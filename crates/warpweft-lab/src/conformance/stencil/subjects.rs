@@ -9,6 +9,7 @@ use warpweft::error::{Error, Result};
 use warpweft::grid::{Axes, RawVolume};
 use warpweft::machine::{Gpu, Machine};
 use warpweft::stencil::agreement::{Ended, run};
+use warpweft::stencil::cuda::{Compile, Kernels};
 use warpweft::stencil::drive::Ranks;
 use warpweft::stencil::{
     CpuPolicy, CpuSweeps, CudaKernel, CudaPolicy, CudaSweeps, GpuList, Policy, Run, Spec, Steps,
@@ -91,9 +92,29 @@ const SKELETONS: [CudaKernel; 6] = [
     CudaKernel::Resident,
 ];
 
+impl OnGpu {
+    /// As a run that was not tuned: kernels of several steps in turn, and single steps, from one sweep to the next.
+    fn by_turns(&self, stencil: &Spec, start: &RawVolume, steps: u64) -> Result<Result<Ended>> {
+        let candidates = CudaPolicy::candidates(stencil, start.extents(), self.capability);
+        let exact = |policy| CudaPolicy { contraction: false, ..policy };
+        let single = exact(candidates[0]);
+        let fused = candidates.into_iter().filter(|policy| policy.kernel == CudaKernel::Temporal);
+        let fused: Vec<_> = fused.map(exact).take(2).collect();
+        if fused.is_empty() {
+            return Err(Error::spec("no steps of this stencil are fused", "take single steps"));
+        }
+        // Single steps that take no time are tried as well.
+        let kernels = Kernels { single, fused, compile: Compile::Meanwhile(2), least: 0.0 };
+        let mut executor = CudaSweeps::with(stencil, start, &kernels, &self.device)?;
+        executor.await_kernels();
+        Ok(run(&mut executor, stencil, start, steps))
+    }
+}
+
 impl Subject for OnGpu {
     fn ways(&self) -> Vec<String> {
-        SKELETONS.iter().map(|kernel| format!("{kernel:?}")).collect()
+        let kernels = SKELETONS.iter().map(|kernel| format!("{kernel:?}"));
+        kernels.chain(["kernels by turns".into()]).collect()
     }
 
     fn run(
@@ -103,6 +124,9 @@ impl Subject for OnGpu {
         start: &RawVolume,
         steps: u64,
     ) -> Result<Result<Ended>> {
+        if way == SKELETONS.len() {
+            return self.by_turns(stencil, start, steps);
+        }
         let candidates = CudaPolicy::candidates(stencil, start.extents(), self.capability);
         let found = candidates.into_iter().find(|policy| policy.kernel == SKELETONS[way]);
         let Some(policy) = found else {

@@ -4,11 +4,12 @@
 //! A time block's boundary is a thin slab along the axis that tiles are streamed along, whose cost is what fills and drains them, and
 //! whole tiles along the others, which cost nothing beside what the interior is spared.
 
+use crate::cuda::fused::Fused;
 use crate::cuda::launch::boxes::{SECTOR, placed, whole};
 use crate::cuda::memory::layout::{Layout, axes};
 use crate::cuda::policy::chunks::redundant_planes;
 use crate::cuda::sweeps::CudaSweeps;
-use crate::cuda::text::{PipelineShape, single};
+use crate::cuda::text::{FusedShape, PipelineShape, single};
 use crate::exchange::BoundarySplit;
 use crate::plan::halo::Margin;
 use crate::{CudaKernel, CudaPolicy, Region};
@@ -81,30 +82,30 @@ impl CudaSweeps {
         sent: &Margin,
         steps: u64,
     ) -> Option<BoundarySplit> {
-        let policy = self.policy();
+        let fused = self.fused_now();
         // Later stages read what earlier ones wrote beside a cell, which may be on its way.
         // Nor are the ghosts of functions brought on by parts of a step, which do not count it either.
-        if self.kernels.len() > 1
-            || policy.kernel == CudaKernel::Resident
-            || self.stencil.has_functions()
-            || self.stencil.knows().step
-        {
+        if self.kernels.len() > 1 || self.stencil.has_functions() || self.stencil.knows().step {
             return None;
         }
-        let depth = u64::from(policy.temporal_depth);
-        // The last launch is one of fused steps, of whose boundary nobody has measured what it would save.
-        if self.text.temporal.is_some() && steps.is_multiple_of(depth) {
-            return None;
-        }
-        match &self.text.pipeline {
+        match fused.map(|fused| (fused.depth(), fused)) {
+            Some((_, Fused { shape: FusedShape::Resident(_), .. })) => None,
+            // The last launch is one of fused steps, of whose boundary nobody has measured what it would save.
+            Some((depth, Fused { shape: FusedShape::Temporal(_), .. }))
+                if steps.is_multiple_of(depth) =>
+            {
+                None
+            }
             // Its single steps are time blocks too, and those of another kernel may round otherwise.
-            Some(_) if depth == 1 => None,
-            Some(shape) if steps.is_multiple_of(depth) => {
+            Some((1, Fused { shape: FusedShape::Pipeline(_), .. })) => None,
+            Some((depth, Fused { shape: FusedShape::Pipeline(shape), policy, .. }))
+                if steps.is_multiple_of(depth) =>
+            {
                 let size = self.stencil.cell.size(0);
                 let found = of_pipeline(own, sent, (&self.arrays.layout, size), (policy, shape));
                 found.filter(|halves| may_pay(halves, own, (policy, shape, size)))
             }
-            _ => Some(BoundarySplit::of_step(*own, sent, tile(own.rank(), policy))),
+            _ => Some(BoundarySplit::of_step(*own, sent, tile(own.rank(), &self.single))),
         }
     }
 
@@ -113,8 +114,8 @@ impl CudaSweeps {
         if placed(region).1.contains(&0) {
             return Ok(());
         }
-        let queued = match &self.fused_kernel {
-            Some(kernel) if steps > 1 => self.queue().fused_part(kernel, self.state, region)?,
+        let queued = match self.fused_now() {
+            Some(fused) if steps > 1 => self.queue().fused_part(fused.by(), self.state, region)?,
             _ => self.queue().part(&self.kernels[0], self.state, region)?.into_iter().collect(),
         };
         for queued in queued {

@@ -190,7 +190,7 @@ mod tests {
                     continue;
                 }
                 let layout = layout_of(spec, [11, 13, 75].into(), &policy).unwrap();
-                let text = step_text(spec, [11, 13, 75].into(), &policy, false);
+                let text = step_text(spec, &policy, false);
                 for begin in 0..75 {
                     for end in [begin + 1, begin + 4, 75].into_iter().filter(|&end| end <= 75) {
                         let region =

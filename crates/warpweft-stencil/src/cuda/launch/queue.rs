@@ -7,7 +7,7 @@ use super::place::Placed;
 use crate::cuda::memory::arrays::{Arrays, FUSED, STEP};
 use crate::cuda::memory::layout::Layout;
 use crate::cuda::temporal::{self, TemporalShape, TimeBlock};
-use crate::cuda::text::{PipelineShape, Role, StageShape, StepText, pipeline_grid};
+use crate::cuda::text::{FusedShape, PipelineShape, Role, StageShape, StepText, pipeline_grid};
 use crate::{CudaKernel, CudaPolicy, Region, Spec, Stage};
 use warpweft_core::cuda::{Args, Kernel, Launch, Module, Stream};
 use warpweft_core::error::Result;
@@ -32,10 +32,16 @@ impl Queued {
     }
 }
 
+/// A kernel of several steps, and its policy and shape.
+pub(crate) type By<'a> = (&'a Kernel, &'a CudaPolicy, &'a FusedShape);
+
 /// What launches are made of.
 pub(crate) struct Queue<'a> {
     pub stencil: &'a Spec,
+    /// Of single steps.
     pub policy: &'a CudaPolicy,
+    /// Whether ghosts are for several steps.
+    pub deep: bool,
     pub text: &'a StepText,
     pub tools: &'a Module,
     pub arrays: &'a Arrays,
@@ -124,31 +130,26 @@ impl Queue<'_> {
         Ok(())
     }
 
-    /// What a pass of several steps changes of the state.
-    pub fn fused_change(&self) -> usize {
-        if self.text.temporal.is_some() { FUSED } else { STEP }
-    }
-
     /// Blocks along the grid's three axes for a pass of several steps over all cells.
-    pub fn fused_grid(&self) -> [usize; 3] {
+    pub fn fused_grid(&self, (policy, shape): (&CudaPolicy, &FusedShape)) -> [usize; 3] {
         let layout = &self.arrays.layout;
-        match (&self.text.pipeline, &self.text.temporal) {
-            (Some(shape), _) => pipeline_grid(layout, self.policy, shape),
-            (_, Some(shape)) => {
+        match shape {
+            FusedShape::Pipeline(shape) => pipeline_grid(layout, policy, shape),
+            FusedShape::Temporal(shape) => {
                 let all = whole(layout);
-                TimeBlock::new(layout, shape, self.policy, &all).blocks.map(|n| n as usize)
+                TimeBlock::new(layout, shape, policy, &all).blocks.map(|n| n as usize)
             }
-            _ => [0; 3],
+            FusedShape::Resident(_) => [0; 3],
         }
     }
 
     /// The launches of a pass of several steps that begins in `state`, after which the cells of `region`
     /// are right.
-    pub fn fused(&self, kernel: &Kernel, state: usize, region: &Region) -> Result<Vec<Queued>> {
-        let after = state ^ self.fused_change();
+    pub fn fused(&self, by: By<'_>, state: usize, region: &Region) -> Result<Vec<Queued>> {
+        let after = state ^ by.2.change();
         let now: Vec<_> =
             (0..self.stencil.cell.len()).map(|f| self.arrays.current(f, after)).collect();
-        let mut queued = self.fused_part(kernel, state, region)?;
+        let mut queued = self.fused_part(by, state, region)?;
         queued.extend(self.renew(&self.stencil.written_fields(), &now)?);
         Ok(queued)
     }
@@ -157,49 +158,48 @@ impl Queue<'_> {
     ///
     /// # Errors
     /// As the driver's.
-    pub fn fused_part(
-        &self,
-        kernel: &Kernel,
-        state: usize,
-        region: &Region,
-    ) -> Result<Vec<Queued>> {
-        Ok(match (&self.text.pipeline, &self.text.temporal) {
-            (Some(shape), _) => vec![self.pipeline((kernel, shape), state, region)],
-            (_, Some(shape)) => vec![self.time_block((kernel, shape), state, region)],
-            _ => Vec::new(),
+    pub fn fused_part(&self, by: By<'_>, state: usize, region: &Region) -> Result<Vec<Queued>> {
+        let (kernel, policy, shape) = by;
+        Ok(match shape {
+            FusedShape::Pipeline(shape) => {
+                vec![self.pipeline((kernel, policy, shape), state, region)]
+            }
+            FusedShape::Temporal(shape) => {
+                vec![self.time_block((kernel, policy, shape), state, region)]
+            }
+            FusedShape::Resident(_) => Vec::new(),
         })
     }
 
     /// The launch of fused steps of any stencil.
     fn time_block(
         &self,
-        (kernel, shape): (&Kernel, &TemporalShape),
+        (kernel, policy, shape): (&Kernel, &CudaPolicy, &TemporalShape),
         state: usize,
         region: &Region,
     ) -> Queued {
         let layout = &self.arrays.layout;
-        let block = TimeBlock::new(layout, shape, self.policy, region);
+        let block = TimeBlock::new(layout, shape, policy, region);
         let arrays = |f: usize| {
             [state, state ^ FUSED].map(|state| self.arrays.cell(f, self.arrays.now(f, state)))
         };
         let given = temporal::Given { arrays: &arrays, block: block.bytes(layout) };
         let list = temporal::parameters(self.stencil, shape);
         let args = temporal::arguments(self.stencil, &list, &given);
-        let launch =
-            Launch::new(block.blocks, [32, self.policy.warps, 1]).shared(shape.shared as u32);
+        let launch = Launch::new(block.blocks, [32, policy.warps, 1]).shared(shape.shared as u32);
         Queued { kernel: kernel.clone(), launch, args }
     }
 
     fn pipeline(
         &self,
-        (kernel, shape): (&Kernel, &PipelineShape),
+        (kernel, policy, shape): (&Kernel, &CudaPolicy, &PipelineShape),
         state: usize,
         region: &Region,
     ) -> Queued {
         let layout = &self.arrays.layout;
         let size = self.stencil.cell.size(0);
         let held = hold(self.stencil, layout);
-        let part = PipelineBox::new((layout, size), (self.policy, shape), region, held);
+        let part = PipelineBox::new((layout, size), (policy, shape), region, held);
         let first: usize = (0..4).map(|d| part.begin[d] * layout.strides[d]).sum();
         let mut args = Args::new();
         let array =
@@ -208,12 +208,11 @@ impl Queue<'_> {
         args.value(array(state ^ STEP));
         let mut domain: Vec<u8> =
             part.numbers.as_flattened().iter().flat_map(|n| n.to_ne_bytes()).collect();
-        domain.extend((self.policy.chunk as i32).to_ne_bytes());
+        domain.extend((policy.chunk as i32).to_ne_bytes());
         domain.extend(layout.strides[1..3].iter().flat_map(|&n| (n as i64).to_ne_bytes()));
         args.blob(&domain, 8);
         element_argument(&mut args, &*self.stencil.stages[0]);
-        let launch =
-            Launch::new(part.blocks, [32, self.policy.warps, 1]).shared(shape.shared as u32);
+        let launch = Launch::new(part.blocks, [32, policy.warps, 1]).shared(shape.shared as u32);
         Queued { kernel: kernel.clone(), launch, args }
     }
 
@@ -231,11 +230,11 @@ impl Queue<'_> {
         now: &[usize],
     ) -> Result<Option<Queued>> {
         // Fused steps compute beyond open faces, on all fields.
-        let fused = self.text.temporal.is_some();
+        let fused = self.arrays.fused;
         let haloed: Vec<_> =
             fields.iter().copied().filter(|&f| fused || self.beside(f, 1)).collect();
         // Stars need no edges and corners, but several steps of a star do.
-        let corners = self.policy.temporal_depth > 1 || haloed.iter().any(|&f| self.beside(f, 2));
+        let corners = self.deep || haloed.iter().any(|&f| self.beside(f, 2));
         let which = if corners { Which::All } else { Which::Faces };
         let at: Vec<_> = haloed.iter().map(|&f| (f, self.arrays.of(f)[now[f]].address())).collect();
         self.ghosts(layout, which, &at)

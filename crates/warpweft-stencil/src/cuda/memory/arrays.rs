@@ -23,6 +23,8 @@ pub(crate) struct Arrays {
     flips: Vec<bool>,
     /// Whether several fused steps do.
     written: Vec<bool>,
+    /// Whether there is room for fused steps.
+    pub fused: bool,
 }
 
 /// The fields that no stage uses, which never change and of which no device has an array.
@@ -117,7 +119,7 @@ impl Arrays {
         }
         let flips = fields.clone().map(|f| flips(stencil, f)).collect();
         let written = fields.map(|f| fused && stencil.written_fields().contains(&f)).collect();
-        Ok(Self { layout, kinds, buffers, flips, written })
+        Ok(Self { layout, kinds, buffers, flips, written, fused })
     }
 
     /// The fields that have arrays.

@@ -118,7 +118,7 @@ fn span(planes: usize, tiles: usize, slots: usize, redundant: usize, chunk: usiz
 mod tests {
     use super::*;
     use crate::CudaKernel;
-    use crate::cuda::text::step_text;
+    use crate::cuda::text::fused_text;
     use crate::prelude::*;
 
     #[stencil]
@@ -136,13 +136,8 @@ mod tests {
             .filter(|cuda| CudaPolicy { chunk: first.chunk, ..**cuda } == *first)
             .collect();
         assert!(same.len() > 2, "{same:?}");
-        let texts =
-            same.iter().map(|cuda| step_text(&stencil, [4096, 4096].into(), cuda, false).source);
-        assert!(
-            texts
-                .into_iter()
-                .all(|text| text == step_text(&stencil, [4096, 4096].into(), first, false).source)
-        );
+        let text = |cuda| fused_text(&stencil, [4096, 4096].into(), cuda).unwrap().source;
+        assert!(same.into_iter().all(|cuda| text(cuda) == text(first)));
     }
 
     fn redundant(temporal_depth: usize) -> usize {

@@ -6,12 +6,14 @@
 //! tuning and to callers that ask for them.
 
 pub(super) mod chunks;
+pub(crate) mod kernels;
+pub(crate) mod modelled;
 
 use self::chunks::{chunks_of_pipelines, chunks_of_planes};
 use super::memory::layout::axes;
 use super::resident::for_volume;
 use super::temporal::temporal_shapes;
-use super::text::{grid, layout_of, step_text};
+use super::text::{FusedShape, grid, layout_of, step_text};
 use crate::{CudaKernel, CudaPolicy, Spec};
 use warpweft_core::cuda::SharedMemory;
 use warpweft_core::error::{Error, Result};
@@ -172,7 +174,7 @@ impl CudaPolicy {
             }
         };
         let pipelines = pipelines_to_try(&problem);
-        let fused = temporal_shapes(stencil, extents, sms);
+        let fused = temporal_shapes(stencil, extents, (capability, sms));
         let resident = for_volume(stencil, extents, (capability, sms));
         for &policy in fused.iter().chain(&pipelines).chain(&resident) {
             add(policy);
@@ -358,20 +360,15 @@ pub(super) fn ring_fits(
     capability: (u32, u32),
 ) -> bool {
     let each = SharedMemory::of_capability(capability).each(policy.min_blocks as usize);
-    let text = step_text(stencil, extents, policy, false);
-    let mut ringed = text.stages.iter().flat_map(|stage| &stage.ringed);
-    if !ringed.all(|(_, tile)| tile.iter().all(|&n| n <= COPY_MOST)) {
-        return false;
+    let fits = |bytes: usize| bytes == 0 || bytes + BARRIERS <= each;
+    if policy.kernel.fuses() {
+        let shape = FusedShape::of(stencil, extents, &policy.reduced(stencil.rank()));
+        return shape.is_none_or(|shape| fits(shape.shared()));
     }
-    let rings = text.stages.iter().map(|stage| stage.shared);
-    let pipelines = text.pipeline.iter().map(|pipeline| pipeline.shared);
-    let tiles = text.resident.iter().map(|shape| shape.shared);
-    let fused = text.temporal.iter().map(|shape| shape.shared);
-    rings
-        .chain(pipelines)
-        .chain(tiles)
-        .chain(fused)
-        .all(|bytes| bytes == 0 || bytes + BARRIERS <= each)
+    let text = step_text(stencil, policy, false);
+    let mut ringed = text.stages.iter().flat_map(|stage| &stage.ringed);
+    ringed.all(|(_, tile)| tile.iter().all(|&n| n <= COPY_MOST))
+        && text.stages.iter().all(|stage| fits(stage.shared))
 }
 
 /// Pipelines that were fast on an H200: cells, warps, blocks, steps a time block, planes ahead and planes

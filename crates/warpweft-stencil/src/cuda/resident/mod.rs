@@ -65,11 +65,6 @@ impl Resident {
         Ok(Self { kernel, launch, shape: *shape, tiles, messages, flags, dog, posts: 0 })
     }
 
-    /// What tiles run.
-    pub fn kernel(&self) -> &Kernel {
-        &self.kernel
-    }
-
     /// The next launches' numbers of steps that make up `steps`.
     pub fn launches(steps: u64) -> impl Iterator<Item = u64> {
         let most = CudaPolicy::RESIDENT_STEPS;

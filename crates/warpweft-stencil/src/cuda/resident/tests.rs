@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::Resident;
+use crate::cuda::fused::Whole;
 use crate::prelude::*;
 use crate::reference::agreement::agrees;
 use crate::{Boundary, CudaKernel, CudaPolicy, CudaSweeps, Region, Spec, Sweep, SweepExecutor};
@@ -53,7 +54,10 @@ fn with_tiles<const D: usize>(
 }
 
 fn home(sweeps: &mut CudaSweeps) -> &mut Resident {
-    sweeps.resident.as_mut().expect("tiles that stay")
+    match &mut sweeps.fused[0].whole {
+        Whole::Stays(home) => home,
+        Whole::Passes(_) => panic!("tiles that stay"),
+    }
 }
 
 #[test]

@@ -1,36 +1,54 @@
 //! Which shapes of fused steps suit a stencil: the first choice, and what a tuner should try.
 //!
-//! The rule rests on measurements on one H200: a block has four warps, each of which keeps the rows of as many
-//! levels as registers allow; fewer registers a thread leave room for more blocks on a multiprocessor.
+//! The rule is a model with constants that were fitted to 83 shapes of ten stencils on one H200 (docs/models.md): each
+//! warp keeps the rows of as many levels as registers allow; fewer registers a thread leave room for more blocks on a
+//! multiprocessor; and what a row or a plane costs beside its levels is shared by them.
 
 use super::block::TimeBlock;
 use super::shape::{TemporalShape, fuses};
 use crate::cuda::launch::boxes::whole;
 use crate::cuda::memory::layout::Layout;
 use crate::cuda::policy::chunks::chunks_of;
+use crate::cuda::policy::ring_fits;
 use crate::{CudaKernel, CudaPolicy, Spec};
 use warpweft_core::grid::Axes;
 
-/// Warps of a block.
+/// Warps of a block in two dimensions.
 const WARPS: u32 = 4;
 /// Registers of a thread beside those of levels, and for each word of a row.
-const REGISTERS: [usize; 2] = [40, 3];
+const REGISTERS: [usize; 2] = [48, 3];
+/// The same in three dimensions, and for each field.
+const REGISTERS_DEEP: [usize; 3] = [28, 3, 6];
+/// Registers more than there are that a thread in three dimensions may want: a few words spill at no cost.
+const SPILLED: usize = 16;
 /// Blocks of four warps an SM, and the registers that each thread then has.
 const BLOCKS: [(u32, usize); 4] = [(5, 96), (4, 128), (3, 168), (2, 255)];
+/// What a row costs beside its levels, in words that a lane computes: barriers, and rows in and out.
+const ROW: f64 = 36.0;
+/// What a plane costs beside its levels, in levels.
+const PLANE: f64 = 6.0;
+/// What memory costs a step: words that a lane computes while a byte of a cell comes and goes.
+const BYTE: f64 = 0.3;
 /// Rows that a chunk costs beside those that it computes.
 const START: usize = 6;
+/// The most shapes.
+const MOST: usize = 8;
 
 /// What a lane's rows take.
 struct Rows {
     /// Words of a cell of all fields.
     words: usize,
-    /// Words that a level keeps, for lanes of `vx` cells.
+    /// Words of a cell that a step assigns, over all stages.
+    assigned: usize,
+    /// Words that the levels of a step keep, for lanes of `vx` cells.
     kept: Box<dyn Fn(usize) -> usize>,
 }
 
 fn rows(stencil: &Spec, shape: &TemporalShape) -> Rows {
     let word = |f: usize| stencil.cell.size(f).div_ceil(4);
     let words = shape.fields.iter().map(|&f| word(f)).sum();
+    let assigned = stencil.stages.iter().flat_map(|stage| stage.writes());
+    let assigned = assigned.map(|&f| word(f)).sum();
     let levels: Vec<_> = shape
         .lags
         .iter()
@@ -39,24 +57,32 @@ fn rows(stencil: &Spec, shape: &TemporalShape) -> Rows {
             let fields = shape.fields.iter().map(|&f| {
                 let off = stage.taps().iter().any(|tap| tap.field == f && tap.offset[0] != 0);
                 let rows = if off { lag.low + lag.high } else { lag.high };
-                let beside = if lag.cross { 0 } else { lag.wide[f].iter().sum() };
-                (word(f) * rows, beside)
+                // Rows that are widened once are so in the queue too.
+                let (beside, more) = match lag.cross {
+                    true => (0, 0),
+                    false => (lag.wide[f].iter().sum(), 5),
+                };
+                (word(f) * rows, beside, more)
             });
             fields.collect::<Vec<_>>()
         })
         .collect();
     let kept = move |vx: usize| {
-        let of = |level: &Vec<(usize, usize)>| {
-            level.iter().map(|(rows, beside)| rows * (vx + beside)).sum::<usize>()
+        let of = |level: &Vec<(usize, usize, usize)>| {
+            level.iter().map(|(rows, beside, more)| rows * (vx + beside) + more).sum::<usize>()
         };
-        levels.iter().map(of).max().unwrap_or(0)
+        levels.iter().map(of).sum()
     };
-    Rows { words, kept: Box::new(kept) }
+    Rows { words, assigned, kept: Box::new(kept) }
 }
 
 /// The shapes of fused steps to try for `stencil` over `extents` on a device of so many multiprocessors, the most
 /// promising first; none where steps of it can't be fused.
-pub fn temporal_shapes(stencil: &Spec, extents: Axes<usize>, sms: u32) -> Vec<CudaPolicy> {
+pub fn temporal_shapes(
+    stencil: &Spec,
+    extents: Axes<usize>,
+    (capability, sms): ((u32, u32), u32),
+) -> Vec<CudaPolicy> {
     if !fuses(stencil) {
         return Vec::new();
     }
@@ -65,8 +91,9 @@ pub fn temporal_shapes(stencil: &Spec, extents: Axes<usize>, sms: u32) -> Vec<Cu
         _ => deep_shapes(stencil, extents).collect(),
     };
     all.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let placed = all.into_iter().filter_map(|(_, policy)| chunked(stencil, extents, policy, sms));
-    placed.take(8).collect()
+    let fits = |policy: &CudaPolicy| ring_fits(stencil, extents, policy, capability);
+    let all = all.into_iter().map(|(_, policy)| policy).filter(fits);
+    all.filter_map(|policy| chunked(stencil, extents, policy, sms)).take(MOST).collect()
 }
 
 fn policy(cells: [u32; 3], warps: u32, prefetch: u32, temporal_depth: u32) -> CudaPolicy {
@@ -83,14 +110,33 @@ fn policy(cells: [u32; 3], warps: u32, prefetch: u32, temporal_depth: u32) -> Cu
     }
 }
 
-/// Shapes in two dimensions with figures of merit: the part of a tile's cells that is stored, and how
-/// well it hides what it waits for.
+impl CudaPolicy {
+    /// Fused steps of the shape `[cells along x, cells along y, warps, blocks a multiprocessor, planes ahead, steps]`
+    /// with the chunk that suits `extents` on so many multiprocessors; none if no kernel has that shape.
+    pub fn fusing(
+        stencil: &Spec,
+        extents: Axes<usize>,
+        [vx, vy, warps, min_blocks, prefetch, depth]: [u32; 6],
+        sms: u32,
+    ) -> Option<Self> {
+        if !fuses(stencil) {
+            return None;
+        }
+        let policy = Self { min_blocks, ..policy([vx, vy, 1], warps, prefetch, depth) };
+        chunked(stencil, extents, policy, sms)
+    }
+}
+
+/// Shapes in two dimensions with figures of merit: what a multiprocessor stores in a time, about. That is the part of
+/// a tile's cells that is stored, times the blocks that hide one another's waiting, times the part of a row's time in
+/// which it is computed; and memory has its time.
 fn flat_shapes(
     stencil: &Spec,
     extents: Axes<usize>,
 ) -> impl Iterator<Item = (f64, CudaPolicy)> + use<'_> {
+    let bytes = stencil.touched_bytes() as f64;
     let lanes = [16, 8, 4, 2].into_iter();
-    let all = lanes.flat_map(|vx| [4, 3, 2, 1].map(|steps| (vx, steps)));
+    let all = lanes.flat_map(|vx| (1..=6).map(move |steps| (vx, steps)));
     all.filter_map(move |(vx, steps)| {
         let found = [3, 5, 7, 1].into_iter().find_map(|prefetch| {
             let policy = policy([vx, 1, 1], WARPS, prefetch, steps * WARPS);
@@ -98,43 +144,47 @@ fn flat_shapes(
         });
         let (mut policy, shape) = found?;
         let (rows, cells) = (rows(stencil, &shape), vx as usize);
-        let registers =
-            REGISTERS[0] + (rows.kept)(cells) * shape.levels + REGISTERS[1] * rows.words * cells;
+        let kept = (rows.kept)(cells) * steps as usize;
+        let registers = REGISTERS[0] + kept + REGISTERS[1] * rows.words * cells;
         let &(blocks, _) = BLOCKS.iter().find(|(_, room)| registers <= *room)?;
         policy.min_blocks = blocks;
         let inner = shape.inner() as f64 / shape.columns as f64;
-        // A level costs its cells, and a constant beside; memory is visited once for all steps.
-        let beside = 1.0 + 1.5 / f64::from(vx);
-        let memory = 1.0 + 0.6 / f64::from(policy.temporal_depth);
-        let busy = [0.0, 0.75, 0.9, 0.96, 1.0, 1.0][blocks as usize];
-        Some((inner * busy / beside / memory, policy))
+        let work = (cells * steps as usize * rows.assigned) as f64;
+        let busy = f64::from(blocks).powf(0.9) * work / (work + ROW);
+        let memory = BYTE * bytes / f64::from(policy.temporal_depth);
+        Some((1.0 / (1.0 / (inner * busy) + memory), policy))
     })
 }
 
-/// Shapes in three dimensions: one block a multiprocessor.
+/// Shapes in three dimensions, likewise: one block a multiprocessor.
 fn deep_shapes(
     stencil: &Spec,
     extents: Axes<usize>,
 ) -> impl Iterator<Item = (f64, CudaPolicy)> + use<'_> {
     // Warps, the registers that each thread then has, and how busy they keep a multiprocessor.
-    let warps = [(12, 168, 1.0), (16, 128, 0.97), (8, 255, 0.85)];
-    let cells = [4, 2, 1].into_iter().flat_map(|vx| [4, 3, 2, 6, 8].map(|vy| (vx, vy)));
+    let warps = [(12, 168, 1.0), (16, 128, 0.97), (8, 255, 0.95)];
+    // Shuffles and edges are a larger part of the work of narrow lanes.
+    let lanes = [(4, 1.0), (2, 0.92), (1, 0.75)];
+    let cells = lanes.into_iter().flat_map(|lane| [4, 3, 2, 6, 8].map(|vy| (lane, vy)));
     let all = cells.flat_map(move |cells| warps.map(|warps| (cells, warps)));
-    let all = all.flat_map(|(cells, warps)| [4, 3, 2, 1].map(|depth| (cells, warps, depth)));
-    all.filter_map(move |((vx, vy), (warps, room, busy), depth)| {
-        let prefetch = if depth > 3 { 3 } else { 2 };
+    let all = all.flat_map(|(cells, warps)| (1..=6).map(move |depth| (cells, warps, depth)));
+    all.filter_map(move |(((vx, narrow), vy), (warps, room, busy), depth)| {
+        let prefetch = if depth == 2 { 3 } else { 2 };
         let policy = policy([vx, vy, 1], warps, prefetch, depth);
         let shape = TemporalShape::of(stencil, &policy, extents)?;
         let (rows, cells) = (rows(stencil, &shape), (vx * vy) as usize);
-        let kept = (rows.kept)(vx as usize) * vy as usize * shape.levels;
+        let kept = (rows.kept)(vx as usize) * (vy * depth) as usize;
         let beside = 4 * shape.beside * rows.words * vx as usize;
-        if REGISTERS[0] + kept + REGISTERS[1] * rows.words * cells + beside > room {
+        let [fixed, word, field] = REGISTERS_DEEP;
+        let registers =
+            fixed + field * shape.fields.len() + kept + word * rows.words * cells + beside;
+        if registers > room + SPILLED {
             return None;
         }
         let of = |inner: usize, all: usize| inner as f64 / all as f64;
         let inner = of(shape.inner(), shape.columns) * of(shape.inner_y(), shape.rows);
-        // A visit to memory costs about as much as two levels.
-        Some((inner * busy / (1.0 + 1.5 / f64::from(depth)), policy))
+        let levels = f64::from(depth);
+        Some((inner * busy * narrow * levels / (levels + PLANE), policy))
     })
 }
 

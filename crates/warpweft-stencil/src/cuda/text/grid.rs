@@ -69,11 +69,47 @@ pub fn pipeline_grid(layout: &Layout, policy: &CudaPolicy, pipeline: &PipelineSh
     }
 }
 
+/// What a policy needs around the cells: ghost cells, and room for tiles that reach so many rows and planes beyond
+/// the last.
+#[derive(Clone, Copy, Debug)]
+pub struct Room {
+    pub ghosts: Axes<[usize; 2]>,
+    pub slack: [usize; 2],
+}
+
+impl Room {
+    /// Enough for either.
+    pub fn with(self, other: Self) -> Self {
+        let most = |a: [usize; 2], b: [usize; 2]| [a[0].max(b[0]), a[1].max(b[1])];
+        let (mine, others) = (self.ghosts, other.ghosts);
+        Self {
+            ghosts: Axes::from_fn(mine.rank(), |d| most(mine[d], others[d])),
+            slack: most(self.slack, other.slack),
+        }
+    }
+
+    /// The layout with that room.
+    ///
+    /// # Errors
+    /// More cells than kernels can index.
+    pub fn layout(self, stencil: &Spec, extents: Axes<usize>) -> Result<Layout> {
+        Layout::of(stencil, extents, self.ghosts, self.slack)
+    }
+}
+
 /// The layout that `policy` needs.
 ///
 /// # Errors
 /// More cells than kernels can index; steps that can't be pipelined.
 pub fn layout_of(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -> Result<Layout> {
+    room_of(stencil, extents, policy)?.layout(stencil, extents)
+}
+
+/// The room that `policy` needs.
+///
+/// # Errors
+/// As [`layout_of`].
+pub fn room_of(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -> Result<Room> {
     let dims = stencil.rank();
     if extents.rank() != dims {
         return Err(Error::spec(
@@ -89,7 +125,7 @@ pub fn layout_of(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -> R
         );
     }
     if !policy.kernel.fuses() {
-        return Layout::of(stencil, extents, stencil.radius(), [0; 2]);
+        return Ok(Room { ghosts: stencil.radius(), slack: [0; 2] });
     }
     let depth = policy.temporal_depth as usize;
     for (axis, &n) in extents.iter().enumerate() {
@@ -105,8 +141,8 @@ pub fn layout_of(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -> R
         }
     }
     match policy.kernel {
-        CudaKernel::Resident => return resident_layout(stencil, extents, policy),
-        CudaKernel::Temporal => return temporal_layout(stencil, extents, policy),
+        CudaKernel::Resident => return resident_room(stencil, extents, policy),
+        CudaKernel::Temporal => return temporal_room(stencil, extents, policy),
         _ => {}
     }
     if !pipelines(stencil) {
@@ -125,7 +161,7 @@ pub fn layout_of(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -> R
             "take larger tiles or fewer steps: nothing of these remains without their overlap cells",
         );
     };
-    Layout::of(stencil, extents, deep(stencil, depth), pipeline.slack)
+    Ok(Room { ghosts: deep(stencil, depth), slack: pipeline.slack })
 }
 
 /// Ghost cells for so many steps on all sides.
@@ -133,8 +169,8 @@ fn deep(stencil: &Spec, steps: usize) -> Axes<[usize; 2]> {
     stencil.radius().map(|sides| sides.map(|cells| cells * steps))
 }
 
-/// The layout for several fused steps of any stencil.
-fn temporal_layout(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -> Result<Layout> {
+/// The room for several fused steps of any stencil.
+fn temporal_room(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -> Result<Room> {
     if !temporal::fuses(stencil) {
         return Err(Error::spec(
             "several fused steps of this stencil",
@@ -158,11 +194,11 @@ fn temporal_layout(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) ->
     };
     // Tiles may be higher than what is left of a region.
     let slack = if extents.rank() == 2 { 0 } else { shape.rows + shape.columns };
-    Layout::of(stencil, extents, temporal::ghosts(stencil, depth), [slack, 0])
+    Ok(Room { ghosts: temporal::ghosts(stencil, depth), slack: [slack, 0] })
 }
 
-/// The layout for resident tiles.
-fn resident_layout(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -> Result<Layout> {
+/// The room for resident tiles.
+fn resident_room(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -> Result<Room> {
     if !resides(stencil) {
         return Err(Error::spec(
             "a persistent kernel for this stencil",
@@ -180,8 +216,7 @@ fn resident_layout(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) ->
             "take fewer planes or steps, or more cells and warps: a tile has overlap cells around it",
         ));
     };
-    let layout =
-        Layout::of(stencil, extents, deep(stencil, policy.temporal_depth as usize), [0; 2])?;
-    shape.check(stencil, &layout)?;
-    Ok(layout)
+    let room = Room { ghosts: deep(stencil, policy.temporal_depth as usize), slack: [0; 2] };
+    shape.check(stencil, &room.layout(stencil, extents)?)?;
+    Ok(room)
 }

@@ -1,21 +1,21 @@
-//! The CUDA text of one step: element functions, a skeleton, and per stage the shape that joins
-//! them. What the host must know of it (parameters, shared memory) is worked out here as well.
+//! The CUDA text of single steps: element functions, a skeleton, and per stage the shape that joins
+//! them; and that of several steps (`fused`). What the host must know of it (parameters, shared memory) is worked out here as well.
 
+mod fused;
 mod glue;
 mod grid;
 mod pipeline;
 pub(super) mod reach;
 
+pub use self::fused::{FusedShape, FusedText, fused_text};
 use self::glue::Glue;
 pub use self::glue::StageShape;
-pub use self::grid::{grid, layout_of, pipeline_grid, single};
-use self::pipeline::write_pipeline;
+pub use self::grid::{Room, grid, layout_of, pipeline_grid, room_of, single};
 pub use self::pipeline::{PipelineShape, goes_on_alone};
 pub use self::reach::{Role, role_of};
 use super::launch::{faces, place};
 use super::memory::arrays;
-use super::resident::{ResidentShape, write_resident};
-use super::temporal::{self, TemporalShape, write_temporal};
+use super::resident::ResidentShape;
 use crate::{CudaKernel, CudaPolicy, Spec};
 use warpweft_core::cuda::{Cache, Cubin, Options, compile_in};
 use warpweft_core::element::Unit;
@@ -36,7 +36,7 @@ const PATCHES: &str = concat!(
     include_str!("../resident/patches.cuh")
 );
 
-/// The whole text of a step.
+/// The text of single steps.
 #[derive(Clone, Debug)]
 pub struct StepText {
     /// CUDA C++.
@@ -45,22 +45,8 @@ pub struct StepText {
     pub unit: Unit,
     /// The stages in order, one step a launch.
     pub stages: Vec<StageShape>,
-    /// The kernel `ww_pipeline` of several steps a launch, if the policy asks for it.
-    pub pipeline: Option<PipelineShape>,
-    /// The kernel of several steps in one pass of any stencil, if the policy asks for it.
-    pub temporal: Option<TemporalShape>,
-    /// The kernel `ww_resident` of tiles that stay on the chip, if the policy asks for it.
-    pub resident: Option<ResidentShape>,
-    /// Warps of a block of single steps.
+    /// Warps of a block.
     pub warps: u32,
-}
-
-impl StepText {
-    /// The kernel that takes several steps in one pass over memory, and its shared memory in bytes.
-    pub fn fused_kernel(&self) -> Option<(&'static str, usize)> {
-        let pipeline = self.pipeline.map(|shape| ("ww_pipeline", shape.shared));
-        pipeline.or(self.temporal.as_ref().map(|shape| (temporal::KERNEL, shape.shared)))
-    }
 }
 
 /// The text of a kernel of one step.
@@ -72,18 +58,9 @@ fn one_step(kernel: CudaKernel) -> &'static [&'static str] {
     }
 }
 
-/// Writes the text of a step of `stencil` over `extents`. `strided` lets blocks take several tiles along z.
-pub fn step_text(
-    stencil: &Spec,
-    extents: Axes<usize>,
-    policy: &CudaPolicy,
-    strided: bool,
-) -> StepText {
-    let dims = stencil.rank();
-    let piped = (policy.kernel == CudaKernel::Pipeline).then_some(policy);
-    let stays = (policy.kernel == CudaKernel::Resident).then_some(policy);
-    let fused = (policy.kernel == CudaKernel::Temporal).then_some(policy);
-    let policy = &single(policy).reduced(dims);
+/// Writes the text of single steps of `stencil` under `policy`. `strided` lets blocks take several tiles along z.
+pub fn step_text(stencil: &Spec, policy: &CudaPolicy, strided: bool) -> StepText {
+    let policy = &single(policy).reduced(stencil.rank());
     let mut unit = Unit::new();
     let names: Vec<String> = stencil.stages.iter().map(|stage| stage.cuda(&mut unit)).collect();
     let faces = faces::write_text(stencil, &mut unit);
@@ -100,38 +77,10 @@ pub fn step_text(
         let _ = glue.write(&mut source, functor);
         stages.push(glue.shape);
     }
-    let (mut pipeline, mut resident) = (None, None);
-    if let (Some(policy), [stage]) = (piped, &stencil.stages[..]) {
-        pipeline = PipelineShape::of(policy, dims, stencil.cell.size(0));
-        source.push_str(PIPELINE);
-        let shared = pipeline.map_or(0, |pipeline| pipeline.shared);
-        let _ = write_pipeline(&mut source, &**stage, &names[0], policy, shared);
-    }
-    if let (Some(policy), [stage]) = (stays, &stencil.stages[..]) {
-        resident = ResidentShape::of(stencil, policy);
-        source.push_str(if dims == 2 { STRIPS } else { PATCHES });
-        if let Some(shape) = &resident {
-            let _ = write_resident(&mut source, &**stage, &names[0], policy, shape);
-        }
-    }
-    let mut temporal = None;
-    if let Some(policy) = fused {
-        temporal = TemporalShape::of(stencil, policy, extents);
-        if let Some(shape) = &temporal {
-            let _ = write_temporal(&mut source, stencil, &names, (policy, shape));
-        }
-    }
     source.extend(faces);
     // Each skeleton may stand alone, but the pragma means nothing in a main file.
-    StepText {
-        source: source.replace("#pragma once\n", ""),
-        unit,
-        stages,
-        pipeline,
-        temporal,
-        resident,
-        warps: policy.warps,
-    }
+    let source = source.replace("#pragma once\n", "");
+    StepText { source, unit, stages, warps: policy.warps }
 }
 
 /// Bytes of a GPU's memory that `stencil` over `extents` takes under `policy`: its fields, the states before a step
@@ -149,7 +98,8 @@ pub fn device_bytes(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -
     Ok(arrays::bytes_of(stencil, &layout, fused) + messages.iter().sum::<usize>() as u64)
 }
 
-/// Compiles the kernels of `policy` for `arch` ("sm_90") without a GPU; the machine code.
+/// Compiles the kernels of `policy` for `arch` ("sm_90") without a GPU; the machine code, of several steps where the
+/// policy fuses them.
 ///
 /// # Errors
 /// A policy that no kernel can have; the compiler's.
@@ -176,7 +126,11 @@ pub fn compile_check_in(
     let policy = policy.shaped(stencil.rank())?;
     let layout = layout_of(stencil, extents, &policy)?;
     let strided = grid(&layout, &policy)[2] > 65_535;
-    let text = step_text(stencil, extents, &policy, strided);
     let options = Options { contract: policy.contraction, ..Options::default() };
-    compile_in(cache, &text.source, "a stencil", arch, &options)
+    let single = step_text(stencil, &policy, strided).source;
+    let single = compile_in(cache, &single, "a stencil", arch, &options)?;
+    let Some(fused) = fused_text(stencil, extents, &policy) else { return Ok(single) };
+    let mut fused = compile_in(cache, &fused.source, "fused steps of a stencil", arch, &options)?;
+    fused.seconds += single.seconds;
+    Ok(fused)
 }

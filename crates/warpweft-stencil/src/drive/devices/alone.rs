@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::cpu::CpuSweeps;
-use crate::cuda::CudaSweeps;
+use crate::cuda::{CudaSweeps, Kernels, Known};
 use crate::drive::subdomain::Build;
 use crate::executor::SweepExecutor;
 use crate::policy::{CpuPolicy, CudaPolicy, Policy};
@@ -74,10 +74,10 @@ impl Spec {
         extents: Axes<usize>,
         machine: &'a Machine,
         run: &Run<'_>,
-        devices: &Devices<'a>,
+        (devices, steps): (&Devices<'a>, u64),
     ) -> Result<Prepared<'a>> {
         match devices.gpus.first() {
-            Some(gpu) => self.on_gpu(extents, machine, run, gpu),
+            Some(gpu) => self.on_gpu((extents, steps), machine, run, gpu),
             None => self.on_cores(extents, machine, run),
         }
     }
@@ -124,7 +124,7 @@ impl Spec {
 
     fn on_gpu<'a>(
         &self,
-        extents: Axes<usize>,
+        (extents, steps): (Axes<usize>, u64),
         machine: &'a Machine,
         run: &Run<'_>,
         gpu: &Gpu,
@@ -135,22 +135,35 @@ impl Spec {
         let mut notes = Vec::new();
         let known = run.policy.is_none().then(|| tuned_on_gpus(&cache, &key, self)).flatten();
         let tuned = usable(known, &mut notes, |policy: &CudaPolicy| policy.check(self, extents));
-        let (policy, known_rate) = match (run.policy, tuned) {
-            (Some(Policy::Cuda(policy)), _) => (policy, None),
-            (_, Some(policy)) => (policy, cache.get(&key).map(|entry| entry.rate)),
-            _ => (CudaPolicy::default_for(self, extents, gpu.capability), None),
+        let probe = probe(machine);
+        let bandwidth = probe.and_then(|probe| probe.gpu(gpu.ordinal)?.bandwidth());
+        let of_run = Known {
+            device: (gpu.capability, gpu.sms),
+            copy: bandwidth,
+            cores: machine.cpu.threads(),
+            steps,
+            free: u64::MAX,
+            whole: true,
         };
+        let (kernels, known_rate) = match (run.policy, tuned) {
+            (Some(Policy::Cuda(policy)), _) => (Kernels::of(&policy), None),
+            (_, Some(policy)) => {
+                let kernels = Kernels::known(self, extents, policy, &of_run);
+                (kernels, cache.get(&key).map(|entry| entry.rate))
+            }
+            _ => (Kernels::modelled(self, extents, &of_run), None),
+        };
+        let policy = Policy::Cuda(kernels.foremost());
         let build = move |stencil: &Spec, volume: &RawVolume, _| {
-            let sweeps = CudaSweeps::new(stencil, volume, &policy, &device)?;
+            let sweeps = CudaSweeps::with(stencil, volume, &kernels, &device)?;
             Ok(Box::new(sweeps) as Box<dyn SweepExecutor>)
         };
-        let probe = probe(machine);
         Ok(Prepared {
             build: Box::new(build),
             devices: vec![gpu.label()],
-            policy: Policy::Cuda(policy),
-            depth: Policy::Cuda(policy).fused_steps(self.rank()).steps,
-            bandwidth: probe.and_then(|probe| probe.gpu(gpu.ordinal)?.bandwidth()),
+            policy,
+            depth: policy.fused_steps(self.rank()).steps,
+            bandwidth,
             known_rate,
             cells_a_second: CELLS_A_SECOND[1],
             notes,

@@ -98,7 +98,7 @@ impl OnGpu {
 /// Steps that `policy` takes in one pass over memory where there are as many.
 pub(crate) fn fused_steps(policy: &CudaPolicy) -> usize {
     match policy.kernel {
-        CudaKernel::Pipeline => policy.temporal_depth.max(1) as usize,
+        CudaKernel::Pipeline | CudaKernel::Temporal => policy.temporal_depth.max(1) as usize,
         _ => 1,
     }
 }

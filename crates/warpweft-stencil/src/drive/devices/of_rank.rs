@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::cpu::CpuSweeps;
-use crate::cuda::CudaSweeps;
+use crate::cuda::{CudaSweeps, Kernels, Known};
 use crate::drive::devices::alone::{check_threads, gpu, of_cores, probe};
 use crate::drive::devices::choice::{Choice, fitted, fused_steps};
 use crate::drive::subdomain::Build;
@@ -58,7 +58,7 @@ impl Spec {
         distribution: &Distribution,
         machine: &'a Machine,
         placement: &Placement,
-        run: &Run<'_>,
+        (run, steps): (&Run<'_>, u64),
     ) -> Result<Device<'a>> {
         check_threads(run)?;
         let quota = (machine.cpu.threads() / placement.sharers).max(1);
@@ -69,7 +69,8 @@ impl Spec {
         let gpus: Vec<usize> = machine.gpus.iter().map(|gpu| gpu.ordinal).collect();
         if let Some(number) = gpu_of(&gpus, placement, run)? {
             let free = self.longest_swap(distribution.depth, run.checkpoint.map(|at| at.every));
-            return self.device_on_gpu((part, free), machine, number, run);
+            let sharers = placement.sharers.max(1);
+            return self.device_on_gpu((part, free, steps), machine, (number, sharers), run);
         }
         let partition = &distribution.partition;
         let policy = self.policy_of_ranks(partition, machine, (cores.len(), run.policy))?;
@@ -102,19 +103,28 @@ impl Spec {
         })
     }
 
-    /// GPU `number`, for parts of about these extents with at most so many steps between swaps.
+    /// GPU `number`, for `steps` steps of parts of about these extents with at most so many between swaps, on a host
+    /// with so many ranks.
     fn device_on_gpu<'a>(
         &'a self,
-        (part, free): (Axes<usize>, usize),
+        (part, free, steps): (Axes<usize>, usize, u64),
         machine: &'a Machine,
-        number: usize,
+        (number, sharers): (usize, usize),
         run: &Run<'_>,
     ) -> Result<Device<'a>> {
         let gpu = gpu(machine, number)?;
         let device = gpu.device()?;
         let bus = device.bus()?;
-        let Choice { policy, tuned, note } = match run.policy {
-            Some(Policy::Cuda(policy)) => Choice { policy, tuned: false, note: None },
+        let of_run = Known {
+            device: (gpu.capability, gpu.sms),
+            copy: None,
+            cores: machine.cpu.threads() / sharers,
+            steps,
+            free: free as u64,
+            whole: false,
+        };
+        let (kernels, tuned, note) = match run.policy {
+            Some(Policy::Cuda(policy)) => (Kernels::of(&policy), false, None),
             Some(policy) => {
                 return Err(Error::spec(
                     format!("a policy of {} for a rank on one GPU", policy.whose()),
@@ -123,12 +133,28 @@ impl Spec {
             }
             None => {
                 let known = on_a_gpu(&TuningCache::user(), self, part, machine, &gpu.name);
-                Choice::of(self, (part, gpu.capability), known, free)
+                let Choice { policy, tuned, note } =
+                    Choice::of(self, (part, gpu.capability), known, free);
+                let mut kernels = match tuned {
+                    true => Kernels::known(self, part, policy, &of_run),
+                    false => Kernels::modelled(self, part, &of_run),
+                };
+                // Nobody measures the launches of parts one by one.
+                kernels.fused.truncate(1);
+                (kernels, tuned, note)
             }
         };
+        let policy = kernels.foremost();
+        let named = run.policy.is_some();
         let build = move |stencil: &Spec, volume: &RawVolume, _| {
-            let policy = if tuned { fitted(policy, part, volume.extents()) } else { policy };
-            let sweeps = CudaSweeps::new(stencil, volume, &policy, &device)?;
+            let mut kernels = kernels.clone();
+            for policy in kernels.fused.iter_mut().filter(|_| !named) {
+                *policy = fitted(*policy, part, volume.extents());
+            }
+            if tuned {
+                kernels.single = fitted(kernels.single, part, volume.extents());
+            }
+            let sweeps = CudaSweeps::with(stencil, volume, &kernels, &device)?;
             Ok(Box::new(sweeps) as Box<dyn SweepExecutor>)
         };
         let bandwidth = probe(machine).and_then(|probe| probe.gpu(number)?.bandwidth());

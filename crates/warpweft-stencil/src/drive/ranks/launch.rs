@@ -196,6 +196,7 @@ impl Spec {
             "halos_by": routes.to_string(),
             "waiting": waiting / (seconds * reports.len() as f64).max(1e-9),
             "rank": policy,
+            "fused_from": of_rank_0.fused_from,
         });
         Report {
             pattern: "stencil",

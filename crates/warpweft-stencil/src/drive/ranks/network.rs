@@ -99,7 +99,7 @@ impl Spec {
         let mut saved = self.opened_together(asked, run, net)?;
         let first = saved.as_ref().map(Opened::first).unwrap_or_default();
         let probed = Mutex::new(self.recorded_before(saved.as_mut()));
-        let mut device = self.device_of(&distribution, machine, &placement, run)?;
+        let mut device = self.device_of(&distribution, machine, &placement, (run, steps))?;
         check_route(halos, device.bus)?;
         device.share_with(net, host.trim())?;
         distribution.boundary_first = device.boundary_first;

@@ -4,9 +4,10 @@ use crate::linear::{cube, star};
 use warpweft::cuda::{Buffer, Device, compiler};
 use warpweft::element::Scalar;
 use warpweft::prelude::*;
-use warpweft::stencil::cuda::{compile_check, device_bytes};
+use warpweft::stencil::cuda::{Compile, Kernels, compile_check, device_bytes};
 use warpweft::stencil::{
-    CudaKernel, CudaPolicy, CudaSweeps, StencilElement, SweepExecutor, Tap, reference, sweeps,
+    CudaKernel, CudaPolicy, CudaSweeps, Region, StencilElement, Sweep, SweepExecutor, Tap,
+    reference, sweeps,
 };
 
 const fn at<const D: usize>(offset: [isize; D]) -> Tap<D> {
@@ -180,6 +181,43 @@ fn fused_steps() {
     check_fused(Wide2 { rate: 0.9 }, &[fused(8, 2, 4, 3)], &planes);
     check_fused(Skew2 { rate: 5 }, &[fused(8, 2, 2, 3)], &planes);
     check_fused(Bytes2 { rate: 3 }, &[fused(16, 4, 8, 5)], &planes);
+}
+
+#[test]
+fn a_run_changes_its_kernel_between_sweeps_and_keeps_its_bits() {
+    if compiler().is_err() {
+        return println!("skipped: no NVRTC");
+    }
+    let Ok(device) = Device::open(0) else { return println!("skipped: no GPU") };
+    for boundary in [Boundary::Dirichlet(2.0), Boundary::Periodic, Boundary::Mirror] {
+        let stencil = Stencil::of(Heat2 { rate: 0.9 }).boundary(boundary);
+        // Of different depths, in one layout.
+        let fused = vec![fused(8, 2, 4, 5), fused(4, 2, 6, 5)];
+        let single = policy(CudaKernel::Direct, [4, 2, 2], 4);
+        let kernels = Kernels { single, fused, compile: Compile::Meanwhile(1), least: 1.0 };
+        let (mut expect, extents) = (filled::<f32, 2>([67, 461]), [67, 461]);
+        let mut found = expect.clone();
+        let mut executor = CudaSweeps::with(&stencil, &found, &kernels, &device).unwrap();
+        let mut taken = 0;
+        for (sweep, steps) in [3, 12, 24, 13, 24, 24, 24, 24, 24, 5].into_iter().enumerate() {
+            if sweep == 2 {
+                executor.await_kernels();
+            }
+            let region = Region::whole(extents.into());
+            let sweep =
+                Sweep { first_step: taken, steps, region, following: 0, keep_change: false };
+            executor.sweep(&sweep).unwrap();
+            executor.finish().unwrap();
+            taken += steps;
+        }
+        reference(&stencil, &mut expect, taken).unwrap();
+        executor.store(found.writable()).unwrap();
+        assert!(found.field_bytes(0) == expect.field_bytes(0), "{boundary:?}");
+        let history = executor.history().unwrap();
+        let fused: Vec<_> = history.stretches.iter().filter_map(|it| it.policy).collect();
+        assert!(fused.len() >= 2, "{history:?}");
+        assert_eq!(history.stretches.iter().map(|it| it.steps).sum::<u64>(), taken);
+    }
 }
 
 #[test]

@@ -27,6 +27,11 @@ impl Case {
         (self.make)()
     }
 
+    /// Cells along every axis.
+    pub fn extents(&self) -> Axes<usize> {
+        Axes::filled(self.dims, self.size)
+    }
+
     /// A volume of `size` cells along each axis: stirred numbers in 0..1, or 0 and 1 for integers.
     pub fn volume(&self, spec: &Spec, size: usize) -> Result<RawVolume> {
         let mut volume = RawVolume::zeroed(spec.cell, Axes::filled(self.dims, size))?;

@@ -2,14 +2,17 @@
 
 mod cases;
 mod elements;
+mod policies;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use serde::Serialize;
+use warpweft::grid::RawVolume;
 use warpweft::machine::Machine;
 use warpweft::prelude::*;
-use warpweft::stencil::{CudaKernel, CudaPolicy, Policy, Target, Trial, Tuning};
+use warpweft::stencil::{CudaKernel, CudaPolicy, Policy, Run, Spec, Steps, Target, Trial, Tuning};
 
 use self::cases::{CASES, Case};
 use super::Options;
@@ -31,6 +34,10 @@ pub struct Kernels {
     /// Only these cases, e.g. star5-f32,life.
     #[arg(long, value_name = "NAME[,NAME..]", value_delimiter = ',', value_parser = named)]
     only: Vec<&'static str>,
+    /// Measure the shapes of fused steps that this file names in place of a search: on each line a case, cells a
+    /// thread along x and y, warps, blocks a multiprocessor, planes ahead, and steps.
+    #[arg(long, value_name = "FILE")]
+    shapes: Option<PathBuf>,
     #[command(flatten)]
     options: Options,
 }
@@ -38,14 +45,28 @@ pub struct Kernels {
 /// Seconds for a case unless said otherwise.
 const BUDGET: u64 = 6;
 
+/// Bytes a second that a GPU is taken to copy, to find how many steps a run has.
+const COPY: f64 = 4e12;
+/// Seconds that single steps would take of the two runs that are not tuned.
+const FIRST: f64 = 8.0;
+const SECOND: f64 = 4.0;
+
 /// One case.
 #[derive(Debug, Serialize)]
 struct Figure {
     case: &'static str,
     dims: usize,
     size: usize,
-    /// Cells a second of the policy that runs untuned.
+    /// Cells a second of single steps.
+    single: f64,
+    /// Of a run that was not tuned, the second of its kind.
     untuned: f64,
+    /// Of the first, which compiles while it takes single steps.
+    first_run: f64,
+    /// Seconds from the call to the first run's first step.
+    first_setup: f64,
+    /// What ran in the first run, and in the second.
+    ran: [serde_json::Value; 2],
     /// Of the best.
     tuned: f64,
     policy: Policy,
@@ -87,12 +108,22 @@ impl Kernels {
         if !self.only.is_empty() {
             command.push_str(&format!(" --only {}", self.only.join(",")));
         }
+        if let Some(file) = &self.shapes {
+            command.push_str(&format!(" --shapes {}", file.display()));
+        }
         command + &self.options.command()
     }
 
     fn measure(&self) -> Result<String> {
         let machine = Machine::detect()?;
         let probe = limits(&machine)?;
+        if let Some(file) = &self.shapes {
+            let none: [(); 0] = [];
+            let reached = policies::measure(file, &machine)?;
+            let table: String = reached.iter().map(|it| policies::line(it) + "\n").collect();
+            let record = Record::new("shapes", &self.command(), &machine, probe, &reached, &none);
+            return record.conclude(&self.options, table);
+        }
         let mut figures: Vec<Figure> = Vec::new();
         let chosen = CASES.iter().filter(|it| self.only.is_empty() || self.only.contains(&it.name));
         let record = |figures: &[Figure]| {
@@ -120,6 +151,7 @@ impl Kernels {
             folder: Some(folder.clone()),
             ..Tuning::default()
         };
+        let untuned = by_default(&spec, &volume, machine)?;
         let found = spec.tune(&volume, machine, &tuning);
         // Nobody looks there again.
         let _ = std::fs::remove_dir_all(folder);
@@ -129,13 +161,28 @@ impl Kernels {
             case: case.name,
             dims: case.dims,
             size,
-            untuned: found.untuned,
+            single: found.untuned,
+            untuned: untuned[1].rate.value,
+            first_run: untuned[0].rate.value,
+            first_setup: untuned[0].setup_seconds,
+            ran: untuned.map(|report| report.policy["kernels"].clone()),
             tuned: found.rate,
             policy: found.policy,
             kernels: best_of_each(&found.trials, volume.len()),
             refused: refused.map(|it| format!("{:?}: {}", it.policy, it.reason)).collect(),
         })
     }
+}
+
+/// Two runs as a user makes them who has not tuned: the first compiles, the second finds its kernels in the cache.
+fn by_default(spec: &Spec, volume: &RawVolume, machine: &Machine) -> Result<[Report; 2]> {
+    let run = |seconds: f64| {
+        let mut state = volume.clone();
+        let steps = seconds * COPY / (volume.len() * spec.step_bytes()) as f64;
+        let run = Run { target: Target::AnyGpu, ..Run::default() };
+        spec.run_with(&mut state, Steps(steps.ceil() as u64), machine, &run)
+    };
+    Ok([run(FIRST)?, run(SECOND)?])
 }
 
 /// The fastest trial of every kernel, over `cells` cells.
@@ -158,13 +205,17 @@ fn table(figures: &[Figure]) -> String {
     let mut text = String::from("Cells a second on one GPU\n");
     for figure in figures {
         text.push_str(&format!(
-            "{} {}: untuned {}, tuned {} ({:.2} of it untuned)\n",
+            "{} {}: single {}, untuned {} (first run {}, {:.2} s to its first step), tuned {} ({:.2} of it untuned)\n",
             figure.case,
             extents_of(figure.dims, figure.size),
+            scaled(figure.single),
             scaled(figure.untuned),
+            scaled(figure.first_run),
+            figure.first_setup,
             scaled(figure.tuned),
             figure.untuned / figure.tuned,
         ));
+        text.push_str(&format!("  ran {} then {}\n", figure.ran[0], figure.ran[1]));
         for OfKernel { cells_per_second, policy } in &figure.kernels {
             let CudaPolicy { kernel, cells, warps, min_blocks, chunk, temporal_depth, .. } = policy;
             let kernel: &CudaKernel = kernel;
@@ -178,4 +229,41 @@ fn table(figures: &[Figure]) -> String {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Shapes (cells along x and y, warps, blocks, steps) that came within a tenth of the fastest of their case on one
+    /// H200 (`bench kernels --shapes`).
+    const FAST: [(&str, &[[u32; 5]]); 9] = [
+        ("star5-f32", &[[8, 1, 4, 3, 24], [8, 1, 4, 4, 12], [8, 1, 4, 3, 20]]),
+        ("star5-f64", &[[8, 1, 4, 2, 16], [8, 1, 4, 2, 12], [4, 1, 4, 3, 16]]),
+        ("box9-f32", &[[8, 1, 4, 4, 8], [8, 1, 4, 3, 12]]),
+        ("box9-f64", &[[8, 1, 4, 2, 12]]),
+        ("gray-scott", &[[8, 1, 4, 3, 8], [4, 1, 4, 4, 8], [4, 1, 4, 4, 12]]),
+        ("life", &[[8, 1, 4, 4, 8], [8, 1, 4, 4, 12], [8, 1, 4, 3, 16]]),
+        ("acoustic", &[[4, 1, 4, 3, 16], [4, 1, 4, 3, 12]]),
+        ("star7-f32", &[[4, 3, 12, 1, 4], [4, 2, 16, 1, 4], [2, 6, 12, 1, 4], [4, 4, 8, 1, 4]]),
+        ("star7-f64", &[[2, 3, 12, 1, 4], [2, 4, 8, 1, 4], [2, 2, 16, 1, 4]]),
+    ];
+
+    #[test]
+    fn the_first_shapes_of_the_model_hold_one_that_was_measured_to_be_fast() {
+        for (name, fast) in FAST {
+            let case = CASES.iter().find(|case| case.name == name).unwrap();
+            let spec = case.spec().unwrap();
+            let all = CudaPolicy::candidates(&spec, case.extents(), ((9, 0), 132));
+            let fused = all.iter().filter(|policy| policy.kernel == CudaKernel::Temporal);
+            let shape = |policy: &CudaPolicy| {
+                let CudaPolicy { cells: [vx, vy, _], warps, min_blocks, temporal_depth, .. } =
+                    *policy;
+                [vx, vy, warps, min_blocks, temporal_depth]
+            };
+            let first: Vec<_> = fused.map(shape).take(3).collect();
+            println!("{name}: {first:?}");
+            assert!(first.iter().any(|shape| fast.contains(shape)), "{name}: {first:?}");
+        }
+    }
 }

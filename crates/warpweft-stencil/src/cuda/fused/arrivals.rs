@@ -1,0 +1,104 @@
+//! Kernels of several steps that threads compile while a run takes single steps. Not: which is taken (`contest`).
+
+use std::collections::VecDeque;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+use crate::CudaPolicy;
+use crate::cuda::text::FusedText;
+use warpweft_core::cuda::{Cubin, Options, compile};
+use warpweft_core::error::Result;
+
+/// A kernel to be compiled.
+pub(in crate::cuda) struct Order {
+    pub policy: CudaPolicy,
+    pub text: FusedText,
+    /// The name in messages.
+    pub name: String,
+    pub arch: String,
+}
+
+impl Order {
+    /// How it is compiled.
+    pub fn options(&self) -> Options {
+        Options { contract: self.policy.contraction, ..Options::default() }
+    }
+}
+
+/// A kernel that was compiled, or why it could not be.
+pub(in crate::cuda) type Arrival = (Order, Result<Cubin>);
+
+/// Kernels that are being compiled.
+#[derive(Debug)]
+pub(in crate::cuda) struct Arrivals {
+    arrived: Receiver<Arrival>,
+    waiting: Arc<Mutex<VecDeque<Order>>>,
+    threads: Vec<JoinHandle<()>>,
+    /// Those that have not arrived.
+    left: usize,
+}
+
+impl std::fmt::Debug for Order {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} by {:?}", self.name, self.policy)
+    }
+}
+
+impl Arrivals {
+    /// Begins to compile `orders`, the first first, on up to so many threads.
+    pub fn start(orders: Vec<Order>, threads: usize) -> Self {
+        let (left, threads) = (orders.len(), threads.min(orders.len()));
+        let waiting = Arc::new(Mutex::new(VecDeque::from(orders)));
+        let (send, arrived) = channel();
+        let spawn = |_| {
+            let (waiting, send) = (waiting.clone(), send.clone());
+            let work = move || compile_all(&waiting, &send);
+            // If the system refuses a thread, the run goes on in single steps.
+            std::thread::Builder::new().name("compiler".into()).spawn(work).ok()
+        };
+        let threads = (0..threads).filter_map(spawn).collect();
+        Self { arrived, waiting, threads, left }
+    }
+
+    /// A kernel that has arrived.
+    pub fn next(&mut self) -> Option<Arrival> {
+        let next = self.arrived.try_recv().ok()?;
+        self.left -= 1;
+        Some(next)
+    }
+
+    /// The next kernel, waited for; none if there are no more.
+    pub fn wait(&mut self) -> Option<Arrival> {
+        let next = if self.left > 0 { self.arrived.recv().ok()? } else { return None };
+        self.left -= 1;
+        Some(next)
+    }
+
+    /// Gives up what no thread has begun, and waits for what one has; seconds that took.
+    pub fn end(&mut self) -> f64 {
+        let begun = Instant::now();
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        // The compiler must not be at work when the process ends.
+        self.threads.drain(..).for_each(|thread| _ = thread.join());
+        begun.elapsed().as_secs_f64()
+    }
+}
+
+impl Drop for Arrivals {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn compile_all(waiting: &Mutex<VecDeque<Order>>, send: &Sender<Arrival>) {
+    loop {
+        let order = waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+        let Some(order) = order else { return };
+        let compiled = compile(&order.text.source, &order.name, &order.arch, &order.options());
+        if send.send((order, compiled)).is_err() {
+            return;
+        }
+    }
+}

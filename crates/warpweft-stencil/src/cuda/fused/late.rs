@@ -1,0 +1,138 @@
+//! How kernels of several steps come to an executor, and which takes a sweep.
+
+use std::time::Instant;
+
+use super::arrivals::{Arrivals, Order};
+use super::contest::SINGLE;
+use super::{Fused, Whole};
+use crate::cuda::policy::kernels::Compile;
+use crate::cuda::sweeps::CudaSweeps;
+use crate::cuda::text::fused_text;
+use crate::{CudaPolicy, Sweep};
+use warpweft_core::cuda::{Cubin, Module, cached, compile};
+use warpweft_core::error::Result;
+use warpweft_core::grid::Axes;
+
+impl CudaSweeps {
+    /// Takes the kernels of `policies` that are there, or compiles them, now or later.
+    pub(in crate::cuda) fn order(
+        &mut self,
+        extents: Axes<usize>,
+        policies: &[CudaPolicy],
+        when: Compile,
+    ) -> Result<()> {
+        let arch = self.stream.device().arch()?;
+        let names: Vec<_> = self.stencil.stages.iter().map(|stage| stage.name()).collect();
+        let name = format!("fused steps of {}", names.join(" + "));
+        let mut later = Vec::new();
+        for &policy in policies {
+            let Some(text) = fused_text(&self.stencil, extents, &policy) else { continue };
+            let order = Order { policy, text, name: name.clone(), arch: arch.clone() };
+            let (source, options) = (&order.text.source, order.options());
+            let found = match when {
+                Compile::First => Some(compile(source, &name, &arch, &options)?),
+                _ => cached(source, &name, &arch, &options)?,
+            };
+            match found {
+                Some(cubin) => self.attach(order, &cubin)?,
+                None => later.push(order),
+            }
+        }
+        if let (Compile::Meanwhile(threads), false) = (when, later.is_empty()) {
+            self.arrivals = Some(Arrivals::start(later, threads));
+        }
+        Ok(())
+    }
+
+    /// Makes a compiled kernel one of those that may take sweeps.
+    fn attach(&mut self, order: Order, cubin: &Cubin) -> Result<()> {
+        self.notes.extend(cubin.notes.iter().cloned());
+        let module = Module::load(self.stream.device(), cubin)?;
+        let by = (order.policy, order.text.shape);
+        let fused = Fused::new(by, &module, &self.queue(), &self.stream)?;
+        self.fused.push(fused);
+        self.contest.enter();
+        // They were made for the kernel before.
+        self.parts.clear();
+        Ok(())
+    }
+
+    /// Takes in what has been compiled; what can't be had is a note.
+    pub(in crate::cuda) fn welcome(&mut self) -> Result<()> {
+        while let Some((order, compiled)) = self.arrivals.as_mut().and_then(Arrivals::next) {
+            self.receive_kernel(order, compiled);
+        }
+        Ok(())
+    }
+
+    fn receive_kernel(&mut self, order: Order, compiled: Result<Cubin>) {
+        let what = format!("{order:?}");
+        if let Err(error) = compiled.and_then(|cubin| self.attach(order, &cubin)) {
+            self.notes.push(format!("the run goes on without {what}: {error}"));
+        }
+    }
+
+    /// Waits for the kernels that are being compiled, for tests of the change to them.
+    #[doc(hidden)]
+    pub fn await_kernels(&mut self) {
+        while let Some((order, compiled)) = self.arrivals.as_mut().and_then(Arrivals::wait) {
+            self.receive_kernel(order, compiled);
+        }
+    }
+
+    /// The kernel of several steps that takes the next sweep; none if that takes single steps.
+    pub(in crate::cuda) fn fused_now(&self) -> Option<&Fused> {
+        self.fused.get(self.contest.next().checked_sub(1)?)
+    }
+
+    /// Queues a sweep of the whole volume, by one kernel and single steps for what is left.
+    pub(in crate::cuda) fn sweep_whole(&mut self, sweep: &Sweep) -> Result<()> {
+        let next = self.contest.next();
+        let fused = next.checked_sub(1).and_then(|at| self.fused.get(at));
+        let depth = fused.map_or(1, Fused::depth);
+        let mut steps = sweep.steps;
+        let stays = fused.is_some_and(|fused| fused.resident().is_some());
+        // What fewer steps take says nothing of the kernel.
+        let timed = !sweep.keep_change && (stays || steps.is_multiple_of(depth)) && steps > 0;
+        self.history
+            .add(fused.map(|fused| fused.policy).filter(|_| stays || steps >= depth), sweep);
+        self.timing = timed.then(|| (next, steps, Instant::now()));
+        if stays {
+            // Of functions that neither fault nor go on for ever.
+            return self.stay(next - 1, steps);
+        }
+        if let Some(Fused { whole: Whole::Passes(passes), .. }) =
+            next.checked_sub(1).and_then(|at| self.fused.get_mut(at))
+        {
+            // SAFETY: the arrays live as long as `self`, and dropping one waits for the device.
+            self.state = unsafe { passes.run(&self.stream, steps / depth, self.state)? };
+            self.history.passes += steps / depth;
+            steps %= depth;
+        }
+        // SAFETY: as above.
+        self.state = unsafe { self.step.run(&self.stream, steps, self.state)? };
+        self.history.passes += steps;
+        Ok(())
+    }
+
+    /// Notes what the last sweep took, which is done.
+    pub(in crate::cuda) fn timed(&mut self) {
+        if let Some((kernel, steps, begun)) = self.timing.take() {
+            self.contest.took(kernel, begun.elapsed().as_secs_f64() / steps as f64);
+        }
+    }
+
+    /// Gives up kernels that are still to be compiled, and waits for the compiler.
+    pub(in crate::cuda) fn end_compiling(&mut self) {
+        if let Some(mut arrivals) = self.arrivals.take() {
+            let waited = arrivals.end();
+            if waited > 0.1 {
+                self.notes.push(format!(
+                    "waited {waited:.1} s for the compiler: later runs begin with that kernel"
+                ));
+            }
+        }
+    }
+}
+
+const _: () = assert!(SINGLE == 0);

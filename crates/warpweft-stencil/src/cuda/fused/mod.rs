@@ -1,0 +1,77 @@
+//! Kernels that take several steps in one launch, next to those of single steps: they may come while a run is under
+//! way, and each is measured before one is kept. Not: their text (`text`, `temporal`, `resident`).
+
+pub(super) mod arrivals;
+pub(super) mod contest;
+mod late;
+
+use super::launch::queue::{By, Queue};
+use super::launch::turn::Turn;
+use super::resident::Resident;
+use super::sweeps::check_grid;
+use super::text::FusedShape;
+use crate::{CudaPolicy, Region};
+use warpweft_core::cuda::{Kernel, Module, Stream};
+use warpweft_core::error::Result;
+
+/// A kernel of several steps that is ready.
+pub(super) struct Fused {
+    pub policy: CudaPolicy,
+    pub shape: FusedShape,
+    pub kernel: Kernel,
+    pub whole: Whole,
+}
+
+/// How it takes steps of the whole volume.
+pub(super) enum Whole {
+    /// Passes over memory, launched again and again.
+    Passes(Turn),
+    /// Tiles that stay on the chip.
+    Stays(Box<Resident>),
+}
+
+impl Fused {
+    /// The kernel of `module`, for all cells of the arrays.
+    ///
+    /// # Errors
+    /// A grid that no launch can have; tiles that the device can't hold; the driver's.
+    pub fn new(
+        (policy, shape): (CudaPolicy, FusedShape),
+        module: &Module,
+        queue: &Queue<'_>,
+        stream: &Stream,
+    ) -> Result<Self> {
+        let kernel = module.kernel(shape.kernel())?;
+        let layout = &queue.arrays.layout;
+        if let FusedShape::Resident(tiles) = &shape {
+            let home = Resident::new(&policy, (tiles, kernel.clone()), layout, stream, 1)?;
+            return Ok(Self { policy, shape, kernel, whole: Whole::Stays(Box::new(home)) });
+        }
+        if shape.shared() > 0 {
+            kernel.allow_shared(shape.shared() as u32)?;
+        }
+        check_grid(queue.fused_grid((&policy, &shape)), false, &policy)?;
+        let all: Region = super::launch::boxes::whole(layout);
+        let of = (&kernel, &policy, &shape);
+        let whole = Turn::new(shape.change(), |state| queue.fused(of, state, &all))?;
+        Ok(Self { policy, shape, kernel, whole: Whole::Passes(whole) })
+    }
+
+    /// The kernel, with what a launch is made of.
+    pub fn by(&self) -> By<'_> {
+        (&self.kernel, &self.policy, &self.shape)
+    }
+
+    /// Steps of a pass.
+    pub fn depth(&self) -> u64 {
+        u64::from(self.policy.temporal_depth).max(1)
+    }
+
+    /// The tiles that stay on the chip, if it has such.
+    pub fn resident(&self) -> Option<&Resident> {
+        match &self.whole {
+            Whole::Stays(home) => Some(home),
+            Whole::Passes(_) => None,
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! The kernels of a run on a GPU: one of single steps, which it can begin with at once, and those of several steps
+//! that may take over. Not: which these are (`modelled`).
+
+use super::super::memory::arrays::bytes_of;
+use super::super::memory::layout::Layout;
+use super::super::text::{Room, room_of, single};
+use crate::{CudaKernel, CudaPolicy, Spec};
+use warpweft_core::error::Result;
+use warpweft_core::grid::Axes;
+
+/// When kernels of several steps that are not in the cache are compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compile {
+    /// Before the run begins.
+    First,
+    /// While it takes single steps, on up to so many threads.
+    Meanwhile(usize),
+    /// Not: it is too short.
+    Never,
+}
+
+/// The kernels of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kernels {
+    /// Of single steps.
+    pub single: CudaPolicy,
+    /// Of several steps, the most promising first.
+    pub fused: Vec<CudaPolicy>,
+    /// When those are compiled.
+    pub compile: Compile,
+    /// Seconds that a single step takes at least.
+    pub least: f64,
+}
+
+/// Kernels that fit a volume and a device's memory, with their layout.
+pub(in crate::cuda) struct Planned {
+    pub single: CudaPolicy,
+    pub fused: Vec<CudaPolicy>,
+    pub layout: Layout,
+    /// Whether fields have the arrays that fused steps need.
+    pub fuses: bool,
+    pub note: Option<String>,
+}
+
+impl Kernels {
+    /// Those of one policy, compiled before the run.
+    pub fn of(policy: &CudaPolicy) -> Self {
+        let fused = if policy.kernel.fuses() { vec![*policy] } else { Vec::new() };
+        Self { single: single(policy), fused, compile: Compile::First, least: f64::INFINITY }
+    }
+
+    /// The policy that is expected to take most steps.
+    pub fn foremost(&self) -> CudaPolicy {
+        self.fused.first().copied().unwrap_or(self.single)
+    }
+
+    /// One layout for all, so that a change of kernels moves nothing; single steps alone where `free` bytes are too
+    /// few for others.
+    ///
+    /// # Errors
+    /// A policy that no kernel can have; more cells than kernels can index.
+    pub(in crate::cuda) fn planned(
+        &self,
+        stencil: &Spec,
+        extents: Axes<usize>,
+        free: u64,
+    ) -> Result<Planned> {
+        let single = self.single.shaped(stencil.rank())?;
+        let alone = room_of(stencil, extents, &single)?;
+        let (mut room, mut fused): (Option<Room>, Vec<CudaPolicy>) = (None, Vec::new());
+        for policy in &self.fused {
+            let shaped = policy.shaped(stencil.rank());
+            let needed =
+                shaped.and_then(|shaped| Ok((shaped, room_of(stencil, extents, &shaped)?)));
+            match needed {
+                Ok((shaped, needed)) => {
+                    room = Some(room.map_or(needed, |room| room.with(needed)));
+                    fused.push(shaped);
+                }
+                Err(error) if self.compile == Compile::First => return Err(error),
+                Err(_) => {}
+            }
+        }
+        let fuses = fused.iter().any(|policy| policy.kernel == CudaKernel::Temporal);
+        let layout = room.unwrap_or(alone).layout(stencil, extents)?;
+        let fits = fused.is_empty() || bytes_of(stencil, &layout, fuses) <= free;
+        if fits || self.compile == Compile::First {
+            return Ok(Planned { single, fused, layout, fuses, note: None });
+        }
+        let layout = alone.layout(stencil, extents)?;
+        let note =
+            Some("the GPU's memory has no room for fused steps: single steps are taken".into());
+        Ok(Planned { single, fused: Vec::new(), layout, fuses: false, note })
+    }
+}
