@@ -144,9 +144,8 @@ impl CudaPolicy {
 pub enum CudaKernel {
     /// Each thread a block of cells in registers, neighbours through vector loads and L1.
     Direct,
-    /// Marching along the slowest axis, own columns in a register queue.
-    March,
-    /// Marching with planes copied ahead into shared memory by the copy engine.
+    /// Streaming along the slowest axis, own columns in a register queue, other planes copied ahead into shared
+    /// memory by the copy engine.
     Planes,
     /// Several steps fused in one pass, each a stage of a pipeline in registers. For stars of radius one over
     /// one scalar of four or eight bytes, between Dirichlet and periodic faces.

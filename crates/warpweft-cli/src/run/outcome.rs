@@ -74,6 +74,7 @@ impl Outcome {
             values.iter().map(|(name, value)| ((*name).to_string(), value.clone())).collect()
         };
         let worked = self.report.own() > 0;
+        let (policy, kernels) = policy_and_kernels(&self.report.policy);
         json!({
             "app": self.app,
             "title": self.title,
@@ -85,7 +86,8 @@ impl Outcome {
             "rate": worked.then_some(&self.report.rate),
             "roofline": self.report.roofline,
             "roofline_fraction": self.report.roofline_fraction.filter(|_| worked),
-            "policy": self.report.policy,
+            "policy": policy,
+            "kernels": kernels,
             "notes": self.report.notes,
             "result": object(&self.answer),
             "check": self.check,
@@ -117,13 +119,12 @@ impl Outcome {
             line("rate", format!("{}{unit}{moved}", scaled(value)));
             roofline_line(report).into_iter().for_each(|what| line("roofline", what));
         }
-        if let Value::Object(policy) = &report.policy {
-            let mut policy = policy.clone();
-            let kernels = policy.remove("kernels");
-            line("policy", listed(&policy));
-            if let Some(Value::Array(kernels)) = kernels {
-                line("kernels", kernels.iter().map(stretch).collect::<Vec<_>>().join(", "));
-            }
+        let (policy, kernels) = policy_and_kernels(&report.policy);
+        if let Value::Object(policy) = &policy {
+            line("policy", listed(policy));
+        }
+        if let Some(Value::Array(kernels)) = kernels {
+            line("kernels", kernels.iter().map(stretch).collect::<Vec<_>>().join(", "));
         }
         let result: Vec<_> = self.answer.iter().filter_map(said).collect();
         if !result.is_empty() {
@@ -155,6 +156,13 @@ impl Outcome {
         }
         text.trim_end().to_string()
     }
+}
+
+/// The policy as `--policy` takes it, and which kernels took which steps, where they changed during the run.
+fn policy_and_kernels(policy: &Value) -> (Value, Option<Value>) {
+    let mut policy = policy.clone();
+    let kernels = policy.as_object_mut().and_then(|policy| policy.remove("kernels"));
+    (policy, kernels)
 }
 
 /// Which kernel took steps, and from which on.

@@ -59,7 +59,9 @@ impl CudaSweeps {
         let queue = self.queue();
         let (mut queued, mut state, mut done) = (Vec::new(), self.state, 0);
         let mut passes = 0;
-        if let Some(fused) = self.fused_now() {
+        // Tiles that stay on the chip take no part of a volume.
+        let fused = self.fused_now().filter(|fused| fused.resident().is_none());
+        if let Some(fused) = fused {
             let (depth, by) = (fused.depth() as usize, fused.by());
             while done + depth <= steps {
                 done += depth;

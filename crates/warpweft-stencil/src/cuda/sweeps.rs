@@ -348,7 +348,7 @@ fn check_device(policy: &CudaPolicy, blocks: [usize; 3], device: &Device) -> Res
     if policy.kernel == CudaKernel::Planes && device.capability()? < (9, 0) {
         return Err(Error::spec(
             format!("planes by the copy engine on {}, which has none", device.label()),
-            "take March or Direct below compute capability 9.0",
+            "take Direct below compute capability 9.0",
         ));
     }
     Ok(strided)

@@ -83,9 +83,8 @@ impl OnGpu {
     }
 }
 
-const SKELETONS: [CudaKernel; 6] = [
+const SKELETONS: [CudaKernel; 5] = [
     CudaKernel::Direct,
-    CudaKernel::March,
     CudaKernel::Planes,
     CudaKernel::Pipeline,
     CudaKernel::Temporal,

@@ -5,14 +5,14 @@
 // Grid:   (tiles of x, tiles of y, chunks of z × extent of w).
 // Block:  32 lanes along x, `warps` along y; every thread stays to the end, for the barriers.
 // Shared: `slots` planes of every field that is read beside its own column, then one mbarrier a slot.
-// Invariants: as Direct and March. Plane number k of the chunk lies in slot k mod slots and completes
+// Invariants: as Direct. Plane number k of the chunk lies in slot k mod slots and completes
 // that slot's mbarrier in parity (k / slots) mod 2. Tiles begin at multiples of `S::start` cells: the
 // engine stops the kernel where a copy begins in the middle of 16 bytes of a row. A slot is refilled only after a block barrier that
 // follows the last read of its plane. Every requested plane is waited for before the block ends. The walk
 // begins before the chunk, with planes that only fill the queue: filling it by code of its own took a fifth
 // of the time to compile.
 // Measured on an H200: 3D25 f32 768³ 409 to 416 Gcells/s (4 × 2 cells, 16 warps, chunks of 96, 4 planes
-// ahead, all phases); March comes to 297.
+// ahead, all phases).
 #pragma once
 
 namespace ww::stencil {

@@ -171,7 +171,7 @@ impl Arrays {
             size => {
                 return Err(Error::spec(
                     format!("{} of {size} bytes by the copy engine", kind.name()),
-                    "take March or Direct for it",
+                    "take Direct for it",
                 ));
             }
         };

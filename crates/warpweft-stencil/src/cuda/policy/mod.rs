@@ -26,6 +26,9 @@ const BARRIERS: usize = 512;
 /// Elements along an axis of a tile that the copy engine takes at most.
 const COPY_MOST: usize = 256;
 
+/// Shapes of fused steps that a tuner tries.
+const SHAPES: usize = 8;
+
 /// What a choice depends on.
 struct Problem {
     dims: usize,
@@ -82,8 +85,7 @@ impl CudaPolicy {
     ///
     /// Few, as all of them take thrice the time to compile. On an H200, beside all: one phase of f64
     /// at order 8 rises from 202 to 213 Gcells/s (nothing spills any more), at order 6 from 214 to 215;
-    /// of f32 it falls from 413 to 407 and from 425 to 414. March, which has fewer registers, loses up
-    /// to a fifth by one phase.
+    /// of f32 it falls from 413 to 407 and from 425 to 414.
     pub(crate) fn first_phases(stencil: &Spec) -> u32 {
         let wide = stencil.cell.fields().iter().any(|field| field.kind.size() >= 8);
         if wide { 1 } else { 2 }
@@ -107,13 +109,13 @@ impl CudaPolicy {
                 let planes = shape(CudaKernel::Planes, [vx, 2, 1], 16, 1);
                 CudaPolicy { chunk: 96, prefetch: 4, phases: Self::first_phases(stencil), ..planes }
             }
-            _ if wide => shape(CudaKernel::March, [vx, 1, 1], 8, 3),
+            _ if wide => shape(CudaKernel::Direct, [vx, 1, 8], 4, 4),
             _ if problem.taps > 16 => shape(CudaKernel::Direct, [vx, 2, 2], 8, 2),
             _ => shape(CudaKernel::Direct, [vx, 2, 4], 8, 2),
         };
         let Ok(layout) = layout_of(stencil, extents, &policy) else { return policy };
         if !ring_fits(stencil, extents, &policy, capability) {
-            policy = shape(CudaKernel::March, [vx, 1, 1], 8, 3);
+            policy = shape(CudaKernel::Direct, [vx, 1, 8], 4, 4);
         }
         if (dims, policy.kernel) == (3, CudaKernel::Direct) {
             policy.fit(layout.extents);
@@ -174,7 +176,7 @@ impl CudaPolicy {
             }
         };
         let pipelines = pipelines_to_try(&problem);
-        let fused = temporal_shapes(stencil, extents, (capability, sms));
+        let fused = temporal_shapes(stencil, extents, (capability, sms), (SHAPES, u64::MAX));
         let resident = for_volume(stencil, extents, (capability, sms));
         for &policy in fused.iter().chain(&pipelines).chain(&resident) {
             add(policy);
@@ -217,7 +219,7 @@ impl CudaPolicy {
         if !matches!(self.kernel, CudaKernel::Direct | CudaKernel::Resident) {
             *vz = 1;
         }
-        if !matches!(self.kernel, CudaKernel::March | CudaKernel::Planes) {
+        if self.kernel != CudaKernel::Planes {
             self.phases = 0;
         }
         if !self.kernel.fuses() {
@@ -290,7 +292,7 @@ impl CudaPolicy {
             ),
             CudaKernel::Planes if dims < 3 => wrong(
                 format!("planes of a {dims}-dimensional volume"),
-                "take March or Direct below three dimensions",
+                "take Direct below three dimensions",
             ),
             _ => Ok(()),
         }
@@ -321,7 +323,6 @@ fn single_steps(vx: u32, phases: u32, ring: bool) -> Vec<CudaPolicy> {
     for (kernel, vy, vz, warps, blocks) in [
         (CudaKernel::Direct, 2, 4, 8, 2),
         (CudaKernel::Direct, 1, 4, 8, 2),
-        (CudaKernel::March, 2, 1, 8, 3),
         (CudaKernel::Planes, 2, 1, 16, 1),
     ] {
         let (prefetch, phases) = if kernel == CudaKernel::Planes { (3, phases) } else { (0, 0) };
@@ -330,11 +331,6 @@ fn single_steps(vx: u32, phases: u32, ring: bool) -> Vec<CudaPolicy> {
     for (vy, vz) in [(2, 8), (1, 8), (2, 2), (1, 2), (1, 1), (4, 4), (1, 4), (2, 4)] {
         for (warps, blocks) in [(8, 2), (4, 4), (8, 3)] {
             add(shape(CudaKernel::Direct, [vx, vy, vz], warps, blocks));
-        }
-    }
-    for (vy, warps, blocks) in [(1, 8, 3), (2, 16, 2), (1, 4, 4)] {
-        for chunk in [16, 48, 96] {
-            add(CudaPolicy { chunk, ..shape(CudaKernel::March, [vx, vy, 1], warps, blocks) });
         }
     }
     if ring {

@@ -48,8 +48,9 @@ impl Kernels {
         let on_chip = if known.whole { for_volume(stencil, extents, known.device) } else { vec![] };
         let mut fused: Vec<_> = on_chip.into_iter().filter(fits).take(TRIED).collect();
         if fused.is_empty() {
-            let shapes = temporal_shapes(stencil, extents, known.device);
-            fused = shapes.into_iter().filter(fits).take(TRIED).collect();
+            let most = known.free.min(known.steps);
+            let shapes = temporal_shapes(stencil, extents, known.device, (TRIED, most));
+            fused = shapes.into_iter().filter(fits).collect();
         }
         let least = least_seconds(stencil, extents, known.copy);
         let compile = match known.steps as f64 * least > WORTH {

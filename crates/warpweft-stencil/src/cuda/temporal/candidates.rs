@@ -31,8 +31,6 @@ const PLANE: f64 = 6.0;
 const BYTE: f64 = 0.3;
 /// Rows that a chunk costs beside those that it computes.
 const START: usize = 6;
-/// The most shapes.
-const MOST: usize = 8;
 
 /// What a lane's rows take.
 struct Rows {
@@ -77,11 +75,12 @@ fn rows(stencil: &Spec, shape: &TemporalShape) -> Rows {
 }
 
 /// The shapes of fused steps to try for `stencil` over `extents` on a device of so many multiprocessors, the most
-/// promising first; none where steps of it can't be fused.
+/// promising first, `most` at most, of up to `free` steps; none where steps of it can't be fused.
 pub fn temporal_shapes(
     stencil: &Spec,
     extents: Axes<usize>,
     (capability, sms): ((u32, u32), u32),
+    (most, free): (usize, u64),
 ) -> Vec<CudaPolicy> {
     if !fuses(stencil) {
         return Vec::new();
@@ -91,9 +90,11 @@ pub fn temporal_shapes(
         _ => deep_shapes(stencil, extents).collect(),
     };
     all.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let fits = |policy: &CudaPolicy| ring_fits(stencil, extents, policy, capability);
+    let fits = |policy: &CudaPolicy| {
+        u64::from(policy.temporal_depth) <= free && ring_fits(stencil, extents, policy, capability)
+    };
     let all = all.into_iter().map(|(_, policy)| policy).filter(fits);
-    all.filter_map(|policy| chunked(stencil, extents, policy, sms)).take(MOST).collect()
+    all.filter_map(|policy| chunked(stencil, extents, policy, sms)).take(most).collect()
 }
 
 fn policy(cells: [u32; 3], warps: u32, prefetch: u32, temporal_depth: u32) -> CudaPolicy {

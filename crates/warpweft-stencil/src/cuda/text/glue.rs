@@ -94,7 +94,6 @@ impl<'a> Glue<'a> {
         }
         let (skeleton, maps) = match self.policy.kernel {
             CudaKernel::Direct => ("direct", ""),
-            CudaKernel::March => ("register_queue", ""),
             CudaKernel::Planes => ("planes", "maps, "),
             // Their single steps are Direct's.
             CudaKernel::Pipeline | CudaKernel::Temporal | CudaKernel::Resident => ("direct", ""),

@@ -25,7 +25,6 @@ use warpweft_core::grid::Axes;
 const CELLS: &str = include_str!("../kernels/cells.cuh");
 const DIRECT: &str = include_str!("../kernels/direct.cuh");
 const COLUMNS: &str = include_str!("../kernels/columns.cuh");
-const REGISTER_QUEUE: &str = include_str!("../kernels/register_queue.cuh");
 const PLANES: &str = include_str!("../kernels/planes.cuh");
 const PIPELINE: &str = include_str!("../kernels/pipeline.cuh");
 const STRIPS: &str =
@@ -52,7 +51,6 @@ pub struct StepText {
 /// The text of a kernel of one step.
 fn one_step(kernel: CudaKernel) -> &'static [&'static str] {
     match kernel {
-        CudaKernel::March => &[COLUMNS, REGISTER_QUEUE],
         CudaKernel::Planes => &[COLUMNS, PLANES],
         _ => &[DIRECT],
     }

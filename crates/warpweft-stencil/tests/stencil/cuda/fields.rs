@@ -93,7 +93,6 @@ fn policies() -> Vec<CudaPolicy> {
     vec![
         policy(CudaKernel::Direct, [4, 1, 2], 8),
         policy(CudaKernel::Direct, [2, 3, 2], 3),
-        policy(CudaKernel::March, [4, 2, 1], 4),
         policy(CudaKernel::Planes, [4, 2, 1], 4),
         policy(CudaKernel::Planes, [2, 1, 1], 2),
     ]

@@ -55,11 +55,6 @@ fn policies(dims: usize, ring: bool) -> Vec<CudaPolicy> {
         policy(CudaKernel::Direct, [2, 3, 2], 5),
         policy(CudaKernel::Direct, [16, 1, 2], 2),
     ];
-    if dims >= 2 {
-        all.push(policy(CudaKernel::March, [4, 2, 1], 8));
-        all.push(policy(CudaKernel::March, [1, 1, 1], 3));
-        all.push(policy(CudaKernel::March, [2, 3, 1], 2));
-    }
     if dims >= 3 && ring {
         all.push(policy(CudaKernel::Planes, [4, 2, 1], 8));
         all.push(CudaPolicy { phases: 1, ..policy(CudaKernel::Planes, [2, 1, 1], 3) });
@@ -581,7 +576,7 @@ fn residuals_are_the_reference_s() {
 fn residuals_of_extremes_are_exact() {
     let Ok(device) = Device::open(0) else { return println!("skipped: no GPU") };
     for policy in
-        [policy(CudaKernel::Direct, [1, 2, 2], 4), policy(CudaKernel::March, [2, 1, 1], 3)]
+        [policy(CudaKernel::Direct, [1, 2, 2], 4), policy(CudaKernel::Direct, [2, 1, 1], 3)]
     {
         crate::extremes::check(&mut |stencil, volume| {
             Box::new(CudaSweeps::new(stencil, volume, &policy, &device).unwrap())
@@ -650,7 +645,7 @@ fn shapes_that_no_kernel_can_have_are_refused() {
         (policy(CudaKernel::Direct, [3, 1, 1], 8), "a thread of [3, 1, 1] cells"),
         (policy(CudaKernel::Direct, [4, 1, 1], 33), "33 warps"),
         (policy(CudaKernel::Planes, [4, 1, 1], 8), "planes of a 2-dimensional volume"),
-        (CudaPolicy { chunk: 0, ..policy(CudaKernel::March, [4, 1, 1], 8) }, "by 0 planes"),
+        (CudaPolicy { chunk: 0, ..policy(CudaKernel::Planes, [4, 1, 1], 8) }, "by 0 planes"),
     ] {
         let error =
             compile_check(&stencil, [64, 64].into(), &wrong, "sm_90").unwrap_err().to_string();

@@ -123,7 +123,7 @@ fn check<S: Fields, const D: usize>(
     let target = Target::Gpus(GpuList::new(&numbers).unwrap());
     let problem = Problem::new(stencil.clone(), start, at);
     let mut runs = 0;
-    for (of, depth) in [(CudaKernel::Direct, 1), (CudaKernel::Direct, 2), (CudaKernel::March, 1)] {
+    for (of, depth) in [(CudaKernel::Direct, 1), (CudaKernel::Direct, 2)] {
         for (count, axis) in (0..D).flat_map(|axis| [(2, axis), (3, axis)]) {
             let mut grid = [1; D];
             grid[axis] = count;
@@ -154,7 +154,7 @@ fn check_one<S: Fields, const D: usize>(
     let problem = Problem::new(stencil, start, at);
     let device = Device::open(0).unwrap();
     let mut runs = 0;
-    for of in [CudaKernel::Direct, CudaKernel::March, CudaKernel::Planes] {
+    for of in [CudaKernel::Direct, CudaKernel::Planes] {
         match CudaSweeps::new(&problem.stencil, start, &kernel(of), &device) {
             Err(error @ Error::Spec { .. }) if of == CudaKernel::Planes => {
                 println!("refused: {error}");
