@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::fused::Fused;
-use super::fused::arrivals::Arrivals;
+use super::fused::arrivals::{Arrivals, Order};
 use super::fused::contest::Contest;
 use super::halo::{self, Halos};
 use super::launch::boxes::{self, placed};
@@ -60,6 +60,8 @@ pub struct CudaSweeps {
     pub(super) contest: Contest,
     /// Those that are being compiled.
     pub(super) arrivals: Option<Arrivals>,
+    /// Seconds of sweeps so far, and what is compiled after some of them, on so many threads.
+    pub(super) eventually: Option<(f64, Vec<Order>, usize)>,
     /// The whole volume's last sweep, if it is still to be timed: its kernel, its steps, and when it began.
     pub(super) timing: Option<(usize, u64, Instant)>,
     pub(super) history: History,
@@ -166,6 +168,7 @@ impl CudaSweeps {
             fused: Vec::new(),
             contest: Contest::new(kernels.least),
             arrivals: None,
+            eventually: None,
             timing: None,
             history: History::default(),
             cones: Cones::new(stencil, extents),

@@ -143,7 +143,8 @@ fn gpus_compile_one_kernel_of_it_and_refuse_the_others() {
     for policy in CudaPolicy::candidates(&flat, [64, 64].into(), ((9, 0), 132)) {
         assert_eq!(policy.kernel, CudaKernel::Direct);
     }
-    let streaming = CudaPolicy { kernel: CudaKernel::March, chunk: 8, ..default };
+    let shape = CudaPolicy { chunk: 8, prefetch: 3, temporal_depth: 8, ..default };
+    let streaming = CudaPolicy { kernel: CudaKernel::Temporal, ..shape };
     let error = compile_check(&flat, [64, 64].into(), &streaming, "sm_90").unwrap_err().to_string();
     assert!(error.contains("told its cell's index"), "{error}");
     if let Err(error) = warpweft::cuda::compiler() {

@@ -13,6 +13,9 @@ use warpweft_core::cuda::{Cubin, Module, cached, compile};
 use warpweft_core::error::Result;
 use warpweft_core::grid::Axes;
 
+/// Seconds of sweeps after which a computation of unknown length compiles other kernels.
+const PATIENCE: f64 = 1.0;
+
 impl CudaSweeps {
     /// Takes the kernels of `policies` that are there, or compiles them, now or later.
     pub(in crate::cuda) fn order(
@@ -34,12 +37,15 @@ impl CudaSweeps {
                 _ => cached(source, &name, &arch, &options)?,
             };
             match found {
-                Some(cubin) => self.attach(order, &cubin)?,
+                Some(cubin) if when == Compile::First => self.attach(order, &cubin)?,
+                Some(cubin) => self.receive_kernel(order, Ok(cubin)),
                 None => later.push(order),
             }
         }
-        if let (Compile::Meanwhile(threads), false) = (when, later.is_empty()) {
-            self.arrivals = Some(Arrivals::start(later, threads));
+        match when {
+            Compile::Meanwhile(threads) => self.arrivals = Some(Arrivals::start(later, threads)),
+            Compile::Eventually(threads) => self.eventually = Some((0.0, later, threads)),
+            Compile::First | Compile::Never => {}
         }
         Ok(())
     }
@@ -118,7 +124,19 @@ impl CudaSweeps {
     /// Notes what the last sweep took, which is done.
     pub(in crate::cuda) fn timed(&mut self) {
         if let Some((kernel, steps, begun)) = self.timing.take() {
-            self.contest.took(kernel, begun.elapsed().as_secs_f64() / steps as f64);
+            let seconds = begun.elapsed().as_secs_f64();
+            self.contest.took(kernel, seconds / steps as f64);
+            self.spend(seconds);
+        }
+    }
+
+    /// Begins to compile what is to be compiled eventually, after enough seconds of sweeps.
+    fn spend(&mut self, seconds: f64) {
+        if let Some((spent, _, _)) = &mut self.eventually {
+            *spent += seconds;
+        }
+        if let Some((_, orders, threads)) = self.eventually.take_if(|it| it.0 > PATIENCE) {
+            self.arrivals = Some(Arrivals::start(orders, threads));
         }
     }
 

@@ -15,6 +15,8 @@ pub enum Compile {
     First,
     /// While it takes single steps, on up to so many threads.
     Meanwhile(usize),
+    /// Likewise, once it has taken single steps for a while: nobody knows how long it will be.
+    Eventually(usize),
     /// Not: it is too short.
     Never,
 }

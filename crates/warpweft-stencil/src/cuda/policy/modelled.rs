@@ -27,7 +27,7 @@ pub(crate) struct Known {
     pub copy: Option<f64>,
     /// Cores, of which all but one may compile.
     pub cores: usize,
-    /// Steps that are to be taken.
+    /// Steps that are to be taken; the most there are if that is not known.
     pub steps: u64,
     /// Steps that may be fused at most.
     pub free: u64,
@@ -53,9 +53,11 @@ impl Kernels {
             fused = shapes.into_iter().filter(fits).collect();
         }
         let least = least_seconds(stencil, extents, known.copy);
-        let compile = match known.steps as f64 * least > WORTH {
-            true => Compile::Meanwhile(known.cores.saturating_sub(1).clamp(1, TRIED)),
-            false => Compile::Never,
+        let threads = known.cores.saturating_sub(1).clamp(1, TRIED);
+        let compile = match known.steps {
+            u64::MAX => Compile::Eventually(threads),
+            steps if steps as f64 * least > WORTH => Compile::Meanwhile(threads),
+            _ => Compile::Never,
         };
         Self { single, fused, compile, least }
     }
@@ -137,6 +139,7 @@ mod tests {
             Kernels::modelled(&stencil, [768; 3].into(), &Known { steps, free, ..KNOWN })
         };
         assert_eq!(of(100, u64::MAX).compile, Compile::Never);
+        assert_eq!(of(u64::MAX, u64::MAX).compile, Compile::Eventually(3), "a session");
         let deepest = |kernels: Kernels| {
             kernels.fused.iter().map(|policy| policy.temporal_depth).max().unwrap_or(0)
         };
