@@ -118,8 +118,24 @@ impl CudaSweeps {
     ) -> Result<Self> {
         stencil.check_volume(volume)?;
         let extents = volume.extents();
-        let Planned { single, fused, layout, fuses, note } =
-            kernels.planned(stencil, extents, device.memory()?.0)?;
+        let planned = kernels.planned(stencil, extents, device.memory()?.0)?;
+        let fused = planned.fused.clone();
+        let mut sweeps = Self::single_steps(stencil, volume, planned, device)?;
+        sweeps.contest = Contest::new(kernels.least);
+        sweeps.order(extents, &fused, kernels.compile)?;
+        if stencil.until.is_some() {
+            sweeps.prepare_change()?;
+        }
+        Ok(sweeps)
+    }
+
+    /// An executor that takes single steps, with room for other kernels.
+    fn single_steps(
+        stencil: &Spec,
+        volume: &RawVolume,
+        Planned { single, fused, layout, fuses, note }: Planned,
+        device: &Device,
+    ) -> Result<Self> {
         let strided = check_device(&single, grid(&layout, &single), device)?;
         let text = step_text(stencil, &single, strided);
         let ([module, tools], mut notes) = modules(stencil, &single, &text, device)?;
@@ -146,14 +162,8 @@ impl CudaSweeps {
         }
         let whole = boxes::whole(&arrays.layout);
         let step = Turn::new(STEP, |state| queue.step(&of_stages, state, |_| whole))?;
-        arrays.upload(&stream, volume)?;
-        let unused = arrays.unused(volume);
-        for queued in queue.first_ghosts()? {
-            // SAFETY: the arrays outlive the wait below.
-            unsafe { queued.launch(&stream)? };
-        }
-        stream.synchronize()?;
-        let mut sweeps = Self {
+        let unused = bring_in(volume, &queue, &stream)?;
+        Ok(Self {
             stream,
             stencil: stencil.clone(),
             single,
@@ -166,12 +176,12 @@ impl CudaSweeps {
             fault,
             step,
             fused: Vec::new(),
-            contest: Contest::new(kernels.least),
+            contest: Contest::new(f64::INFINITY),
             arrivals: None,
             eventually: None,
             timing: None,
             history: History::default(),
-            cones: Cones::new(stencil, extents),
+            cones: Cones::new(stencil, volume.extents()),
             parts: Parts::default(),
             state: 0,
             change: None,
@@ -181,12 +191,7 @@ impl CudaSweeps {
             unused,
             halos: None,
             stale: false,
-        };
-        sweeps.order(extents, &fused, kernels.compile)?;
-        if stencil.until.is_some() {
-            sweeps.prepare_change()?;
-        }
-        Ok(sweeps)
+        })
     }
 
     /// Registers a thread of the kernel in use, and bytes of local memory: above 0 it spills registers, and another
@@ -317,6 +322,17 @@ impl std::fmt::Debug for CudaSweeps {
         let extents = self.arrays.layout.extents;
         write!(f, "CudaSweeps of {extents:?} on {:?}", self.stream.device())
     }
+}
+
+/// Copies `volume` into the first arrays, and gives ghosts their values; the fields that no stage uses.
+fn bring_in(volume: &RawVolume, queue: &Queue<'_>, stream: &Stream) -> Result<Unused> {
+    queue.arrays.upload(stream, volume)?;
+    for queued in queue.first_ghosts()? {
+        // SAFETY: the arrays outlive the wait below.
+        unsafe { queued.launch(stream)? };
+    }
+    stream.synchronize()?;
+    Ok(queue.arrays.unused(volume))
 }
 
 /// The kernel `name`, permitted `shared` bytes of dynamic shared memory.

@@ -103,6 +103,17 @@ impl Spec {
         })
     }
 
+    /// The kernels of a part: as was tuned, or by the model.
+    fn kernels_of_part(&self, part: Axes<usize>, choice: &Choice, of_run: &Known) -> Kernels {
+        let mut kernels = match choice.tuned {
+            true => Kernels::known(self, part, choice.policy, of_run),
+            false => Kernels::modelled(self, part, of_run),
+        };
+        // Nobody measures the launches of parts one by one.
+        kernels.fused.truncate(1);
+        kernels
+    }
+
     /// GPU `number`, for `steps` steps of parts of about these extents with at most so many between swaps, on a host
     /// with so many ranks.
     fn device_on_gpu<'a>(
@@ -133,15 +144,8 @@ impl Spec {
             }
             None => {
                 let known = on_a_gpu(&TuningCache::user(), self, part, machine, &gpu.name);
-                let Choice { policy, tuned, note } =
-                    Choice::of(self, (part, gpu.capability), known, free);
-                let mut kernels = match tuned {
-                    true => Kernels::known(self, part, policy, &of_run),
-                    false => Kernels::modelled(self, part, &of_run),
-                };
-                // Nobody measures the launches of parts one by one.
-                kernels.fused.truncate(1);
-                (kernels, tuned, note)
+                let choice = Choice::of(self, (part, gpu.capability), known, free);
+                (self.kernels_of_part(part, &choice, &of_run), choice.tuned, choice.note)
             }
         };
         let policy = kernels.foremost();

@@ -237,11 +237,10 @@ mod tests {
 
     /// Shapes (cells along x and y, warps, blocks, steps) that came within a tenth of the fastest of their case on one
     /// H200 (`bench kernels --shapes`).
-    const FAST: [(&str, &[[u32; 5]]); 9] = [
+    const FAST: [(&str, &[[u32; 5]]); 8] = [
         ("star5-f32", &[[8, 1, 4, 3, 24], [8, 1, 4, 4, 12], [8, 1, 4, 3, 20]]),
         ("star5-f64", &[[8, 1, 4, 2, 16], [8, 1, 4, 2, 12], [4, 1, 4, 3, 16]]),
         ("box9-f32", &[[8, 1, 4, 4, 8], [8, 1, 4, 3, 12]]),
-        ("box9-f64", &[[8, 1, 4, 2, 12]]),
         ("gray-scott", &[[8, 1, 4, 3, 8], [4, 1, 4, 4, 8], [4, 1, 4, 4, 12]]),
         ("life", &[[8, 1, 4, 4, 8], [8, 1, 4, 4, 12], [8, 1, 4, 3, 16]]),
         ("acoustic", &[[4, 1, 4, 3, 16], [4, 1, 4, 3, 12]]),
