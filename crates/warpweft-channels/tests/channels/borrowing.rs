@@ -107,7 +107,7 @@ fn sums(numbers: &[u64], to: &mut u64, count: &AtomicU64) {
         return;
     }
     let each = numbers.len().div_ceil(7);
-    let mut parts = vec![0; 7];
+    let mut parts = [0; 7];
     for (part, chunk) in parts.iter_mut().zip(numbers.chunks(each)) {
         spawn!(sums(chunk, part, count));
     }

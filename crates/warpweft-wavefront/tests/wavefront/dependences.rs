@@ -64,12 +64,12 @@ fn kept_cells_are_the_references_whatever_the_vectors() {
 #[test]
 fn the_first_cell_wins_where_all_have_the_worst_score() {
     #[wavefront]
-    fn least(h: Earlier<i32>) -> i32 {
-        h.ne.min(i32::MIN)
+    fn least(h: Earlier<i32>, most: i32) -> i32 {
+        h.ne.min(most)
     }
     let pool = Pool::new(&[0]).unwrap();
     let policy = CpuPolicy { threads: 1, tile_rows: 4, tile_columns: 8, cells_16_bit: true };
-    let wavefront = Wavefront::of(least()).over([9, 20]).keep(Keep::Best);
+    let wavefront = Wavefront::of(least(i32::MIN)).over([9, 20]).keep(Keep::Best);
     for wavefront in [wavefront.clone(), wavefront.band(3, 5, 0)] {
         let (kept, _) = CpuExecutor::new(&pool, policy).unwrap().run(&wavefront).unwrap();
         assert_eq!(kept, reference(&wavefront).unwrap());

@@ -32,12 +32,15 @@ pub(super) struct Write<'l, E: WavefrontElement> {
 /// # Safety
 /// As [`Read`] says; no pointer leads to the cells that are written.
 #[inline(always)]
+#[allow(clippy::too_many_arguments)]
 unsafe fn compute<E: WavefrontElement, T: Track>(
     element: &E,
     earlier: &[*const E::Cell; MOST],
     old: &[*const E::Cell; MOST],
     cells: &mut [E::Cell],
-    (rows, columns, inputs): (&[E::Row], &[E::Column], &[E::Input]),
+    rows: &[E::Row],
+    columns: &[E::Column],
+    inputs: &[E::Input],
     winning: &mut [Score<E>],
     found: &mut [u32],
     now: u32,
@@ -95,10 +98,11 @@ macro_rules! copies {
                 found: &mut [u32],
                 now: u32,
             ) {
-                let inputs = (rows, columns, inputs);
                 // SAFETY: passed on to the caller.
                 unsafe {
-                    compute::<E, T>(element, earlier, old, cells, inputs, winning, found, now);
+                    compute::<E, T>(
+                        element, earlier, old, cells, rows, columns, inputs, winning, found, now,
+                    );
                 }
             }
             $(#[$attribute])*
