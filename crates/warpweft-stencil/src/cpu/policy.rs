@@ -10,8 +10,9 @@ use crate::{Boundary, CpuPolicy, Spec};
 use warpweft_core::grid::Axes;
 use warpweft_core::tune::{Axis, Space};
 
-/// Cells below which another worker costs more than it does.
-const CELLS_A_WORKER: usize = 8192;
+/// Cells below which another worker costs more than it does: about ten microseconds of work, as long as it takes to
+/// wake one, which steps that are checked do each time.
+const CELLS_A_WORKER: usize = 32_768;
 /// The deepest block at radius 1.
 const DEEPEST: f64 = 20.0;
 /// Cells of a periodic axis per cell of lag: the ghost cells that levels compute twice stay below

@@ -6,7 +6,7 @@ use super::halo::Halos;
 use super::memory::arrays::{STEP, store_unused};
 use super::peers::Peers;
 use super::sweeps::{CudaSweeps, Place};
-use crate::exchange::{BoundarySplit, Cells, Endpoint, Route, Routes, check_bytes};
+use crate::exchange::{BoundarySplit, Cells, Endpoint, Route, Routes, check_bytes, dense_rows};
 use crate::executor::History;
 use crate::plan::halo::Margin;
 use crate::spec::points::{add_to, value_of};
@@ -133,6 +133,11 @@ impl SweepExecutor for CudaSweeps {
         self.check_boxes(boxes)?;
         self.settle()?;
         for &(field, region) in boxes {
+            if let Some((_, bytes)) = self.unused.iter().find(|(unused, _)| *unused == field) {
+                let rows = dense_rows(self.extents(), &region, self.stencil.cell.size(field));
+                rows.for_each(|row| to.extend_from_slice(&bytes[row]));
+                continue;
+            }
             let (extents, rows) = self.box_rows(field, &region);
             let before = to.len();
             to.resize(before + extents.iter().product::<usize>(), 0);
@@ -148,6 +153,15 @@ impl SweepExecutor for CudaSweeps {
         self.settle()?;
         let mut rest = bytes;
         for &(field, region) in boxes {
+            let (whole, size) = (self.extents(), self.stencil.cell.size(field));
+            if let Some((_, bytes)) = self.unused.iter_mut().find(|(unused, _)| *unused == field) {
+                for row in dense_rows(whole, &region, size) {
+                    let (cells, after) = rest.split_at(row.len());
+                    bytes[row].copy_from_slice(cells);
+                    rest = after;
+                }
+                continue;
+            }
             let (extents, rows) = self.box_rows(field, &region);
             let (cells, after) = rest.split_at(extents.iter().product());
             let to = (self.arrays.now(field, self.state), rows);

@@ -1,5 +1,7 @@
 //! Boxes of cells and the bytes they come in.
 
+use std::ops::Range;
+
 use crate::plan::Region;
 use crate::plan::halo::Span;
 use warpweft_core::element::{CellType, ScalarKind};
@@ -12,6 +14,23 @@ pub type Cells = (usize, Region);
 /// The cell at `at` as a box.
 pub(crate) fn single(at: &Axes<usize>) -> Region {
     Region { low: *at, high: at.map(|index| index + 1) }
+}
+
+/// The bytes of each row of `region` in a field of a whole volume of `extents`, in row-major order.
+pub(crate) fn dense_rows(
+    extents: Axes<usize>,
+    region: &Region,
+    size: usize,
+) -> impl Iterator<Item = Range<usize>> + use<> {
+    let last = region.rank() - 1;
+    let cells = region.high[last] - region.low[last];
+    let mut starts = Span::from(*region);
+    starts.high[last] = starts.low[last] + isize::from(cells > 0);
+    let starts: Vec<_> = starts.iter().collect();
+    starts.into_iter().map(move |at| {
+        let first = (0..=last).fold(0, |index, d| index * extents[d] + at[d] as usize);
+        first * size..(first + cells) * size
+    })
 }
 
 /// Whether `bytes` are values of the cells of `boxes`: as many, and of a `bool` only 0 or 1.

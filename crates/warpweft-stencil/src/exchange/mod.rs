@@ -9,7 +9,7 @@ mod routes;
 mod split;
 
 pub use cells::Cells;
-pub(crate) use cells::{check_bytes, single};
+pub(crate) use cells::{check_bytes, dense_rows, single};
 pub use endpoints::Endpoint;
 pub(crate) use endpoints::{Answer, Handshake, decline, recv_answer, send_answer};
 pub use messages::{HaloMessage, Piece, halo_messages};

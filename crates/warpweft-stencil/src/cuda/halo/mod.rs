@@ -81,7 +81,10 @@ impl CudaSweeps {
             let inside = region.has_rank(dims)
                 && (0..dims)
                     .all(|d| region.low[d] <= region.high[d] && region.high[d] <= whole.high[d]);
-            let known = *field < self.stencil.cell.len() && !self.arrays.of(*field).is_empty();
+            let held = |field| {
+                !self.arrays.of(field).is_empty() || self.unused.iter().any(|(it, _)| *it == field)
+            };
+            let known = *field < self.stencil.cell.len() && held(*field);
             if !inside || !known {
                 return Err(Error::spec(
                     format!("field {field} of {region:?} in a volume of {:?}", whole.high),

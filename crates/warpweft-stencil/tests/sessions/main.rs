@@ -1,10 +1,14 @@
 //! Sessions: steps, reads, writes, other functions and reductions in any order have the bits of plain loops and runs.
 
+mod gpu;
+
 use std::ops::ControlFlow;
 
 use proptest::prelude::*;
 use warpweft::prelude::*;
-use warpweft::stencil::{CpuPolicy, Policy, Run, reference};
+use warpweft::stencil::cuda::compile_check;
+use warpweft::stencil::drive::Ranks;
+use warpweft::stencil::{CpuPolicy, CudaPolicy, Policy, Run, Session, Target, reference};
 
 #[derive(Clone, Copy, Debug, PartialEq, Fields)]
 struct Cell {
@@ -45,6 +49,11 @@ fn machine() -> Machine {
     Machine::detect().unwrap()
 }
 
+/// On the cores, whose roundings are those of plain loops wherever there is a GPU too.
+fn on_the_cores() -> Run<'static> {
+    Run { target: Target::Cpu, ..Run::default() }
+}
+
 /// One thing that a program asks of a session.
 #[derive(Clone, Copy, Debug)]
 enum Ask {
@@ -52,6 +61,20 @@ enum Ask {
     Wide(f64),
     Scale(f64),
     Set([usize; 2], f32),
+}
+
+impl Ask {
+    fn of(self, on: &mut Session<'_, Cell, 2>) {
+        match self {
+            Self::Run(steps) => _ = on.run(Steps(steps)).unwrap(),
+            Self::Wide(weight) => on.apply(wide(weight)).unwrap(),
+            Self::Scale(by) => on.apply(scale(by)).unwrap(),
+            Self::Set(at, fixed) => {
+                let cell = Cell { fixed, ..on.get(at).unwrap() };
+                on.set(at, cell).unwrap();
+            }
+        }
+    }
 }
 
 fn ask() -> impl Strategy<Value = Ask> {
@@ -123,7 +146,7 @@ fn same(found: &Volume<Cell, 2>, expect: &Volume<Cell, 2>) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(48) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(32) })]
     #[test]
     fn calls_in_any_order_have_the_bits_of_plain_loops(
         asked in prop::collection::vec(ask(), 1..9),
@@ -136,17 +159,7 @@ proptest! {
         let run = Run { policy: Some(Policy::Cpu(policy)), ..Run::default() };
         let stencil = Stencil::of(spread(0.2)).boundary(boundary);
         let mut on = stencil.on_with(&mut volume, &machine, &run).unwrap();
-        for ask in &asked {
-            match *ask {
-                Ask::Run(steps) => _ = on.run(Steps(steps)).unwrap(),
-                Ask::Wide(weight) => on.apply(wide(weight)).unwrap(),
-                Ask::Scale(by) => on.apply(scale(by)).unwrap(),
-                Ask::Set(at, fixed) => {
-                    let cell = Cell { fixed, ..on.get(at).unwrap() };
-                    on.set(at, cell).unwrap();
-                }
-            }
-        }
+        asked.iter().for_each(|ask| ask.of(&mut on));
         let seen = on.volume().unwrap();
         prop_assert!(same(&seen, &expect), "{asked:?}");
         let expect_sum: f64 = expect.field::<f32>("fixed").unwrap().iter().map(|&v| f64::from(v)).sum();
@@ -157,7 +170,7 @@ proptest! {
         prop_assert!(same(&volume, &expect));
         // Another number of threads, and a session that has only just begun.
         let mut again = expect.clone();
-        let run = Run { threads: Some(3 - threads), ..Run::default() };
+        let run = Run { threads: Some(3 - threads), ..on_the_cores() };
         let mut on = stencil.on_with(&mut again, &machine, &run).unwrap();
         prop_assert_eq!(on.dot("u", "v").unwrap().to_bits(), dot.to_bits());
     }
@@ -192,7 +205,7 @@ fn reductions_are_those_of_the_exact_numbers() {
 fn a_run_is_looked_at_and_may_end_early() {
     let (mut volume, machine) = (start(), machine());
     let stencil = Stencil::of(spread(0.2)).boundary(Boundary::Periodic);
-    let mut on = stencil.on(&mut volume, &machine).unwrap();
+    let mut on = stencil.on_with(&mut volume, &machine, &on_the_cores()).unwrap();
     let mut seen = Vec::new();
     let advance = on
         .run_every(Steps(3), Steps(100), |on| {
@@ -229,7 +242,7 @@ fn a_tolerance_ends_each_call() {
 fn what_can_not_be_is_an_error_and_the_session_goes_on_or_leaves_the_volume() {
     let (mut volume, machine) = (start(), machine());
     let stencil = Stencil::of(spread(0.2)).boundary(Boundary::Mirror);
-    let mut on = stencil.on(&mut volume, &machine).unwrap();
+    let mut on = stencil.on_with(&mut volume, &machine, &on_the_cores()).unwrap();
     on.run(Steps(2)).unwrap();
     let error = on.read([0..12, 0..3]).unwrap_err().to_string();
     assert!(
@@ -255,8 +268,142 @@ fn what_can_not_be_is_an_error_and_the_session_goes_on_or_leaves_the_volume() {
     assert!(same(&volume, &start()), "the volume is as it was");
 
     let ranks = Run { settings: Default::default(), ..Run::default() };
-    let over = warpweft::stencil::drive::Ranks { count: 2, grid: None, depth: None };
+    let over = Ranks { count: 2, grid: None, depth: None };
     let run = Run { settings: ranks.settings.over(over), ..Run::default() };
     let error = stencil.on_with(&mut volume, &machine, &run).map(drop).unwrap_err().to_string();
     assert!(error.contains("a session over ranks"), "{error}");
+}
+
+/// The populations of D3Q19, a lattice Boltzmann method.
+#[derive(Clone, Copy, Debug, PartialEq, Fields)]
+struct Populations {
+    f0: f32,
+    f1: f32,
+    f2: f32,
+    f3: f32,
+    f4: f32,
+    f5: f32,
+    f6: f32,
+    f7: f32,
+    f8: f32,
+    f9: f32,
+    f10: f32,
+    f11: f32,
+    f12: f32,
+    f13: f32,
+    f14: f32,
+    f15: f32,
+    f16: f32,
+    f17: f32,
+    f18: f32,
+}
+
+/// The directions that they fly in.
+const DIRECTIONS: [[isize; 3]; 19] = [
+    [0, 0, 0],
+    [-1, -1, 0],
+    [-1, 0, -1],
+    [-1, 0, 0],
+    [-1, 0, 1],
+    [-1, 1, 0],
+    [0, -1, -1],
+    [0, -1, 0],
+    [0, -1, 1],
+    [0, 0, -1],
+    [0, 0, 1],
+    [0, 1, -1],
+    [0, 1, 0],
+    [0, 1, 1],
+    [1, -1, 0],
+    [1, 0, -1],
+    [1, 0, 0],
+    [1, 0, 1],
+    [1, 1, 0],
+];
+
+/// Every population comes from the cell that it flies from.
+#[stencil]
+fn stream(f: Near<Populations, 3>) -> Populations {
+    Populations {
+        f0: f[[0, 0, 0]].f0,
+        f1: f[[1, 1, 0]].f1,
+        f2: f[[1, 0, 1]].f2,
+        f3: f[[1, 0, 0]].f3,
+        f4: f[[1, 0, -1]].f4,
+        f5: f[[1, -1, 0]].f5,
+        f6: f[[0, 1, 1]].f6,
+        f7: f[[0, 1, 0]].f7,
+        f8: f[[0, 1, -1]].f8,
+        f9: f[[0, 0, 1]].f9,
+        f10: f[[0, 0, -1]].f10,
+        f11: f[[0, -1, 1]].f11,
+        f12: f[[0, -1, 0]].f12,
+        f13: f[[0, -1, -1]].f13,
+        f14: f[[-1, 1, 0]].f14,
+        f15: f[[-1, 0, 1]].f15,
+        f16: f[[-1, 0, 0]].f16,
+        f17: f[[-1, 0, -1]].f17,
+        f18: f[[-1, -1, 0]].f18,
+    }
+}
+
+fn number(field: usize, [z, y, x]: [usize; 3]) -> f32 {
+    (field * 1000 + z * 81 + y * 9 + x) as f32
+}
+
+fn box_of_gas() -> Volume<Populations, 3> {
+    Volume::from_fn([6, 7, 9], |at| Populations {
+        f0: number(0, at),
+        f1: number(1, at),
+        f2: number(2, at),
+        f3: number(3, at),
+        f4: number(4, at),
+        f5: number(5, at),
+        f6: number(6, at),
+        f7: number(7, at),
+        f8: number(8, at),
+        f9: number(9, at),
+        f10: number(10, at),
+        f11: number(11, at),
+        f12: number(12, at),
+        f13: number(13, at),
+        f14: number(14, at),
+        f15: number(15, at),
+        f16: number(16, at),
+        f17: number(17, at),
+        f18: number(18, at),
+    })
+}
+
+/// After `steps` steps every population is as many cells further.
+fn streamed(found: &Volume<Populations, 3>, steps: isize) {
+    let extents = found.extents();
+    for (field, direction) in DIRECTIONS.iter().enumerate() {
+        let cells = found.field::<f32>(field).unwrap();
+        for (index, &cell) in cells.iter().enumerate() {
+            let at = [index / 63, index / 9 % 7, index % 9];
+            let from = std::array::from_fn(|d| {
+                (at[d] as isize - steps * direction[d]).rem_euclid(extents[d] as isize) as usize
+            });
+            assert_eq!(cell, number(field, from), "field {field} at {at:?}");
+        }
+    }
+}
+
+#[test]
+fn nineteen_fields_stream_in_nineteen_directions() {
+    let stencil = Stencil::of(stream()).boundary(Boundary::Periodic);
+    for (threads, depth) in [(1, 1), (2, 2)] {
+        let policy = CpuPolicy { temporal_depth: depth, tile_rows: 3, ..CpuPolicy::default() };
+        let policy = Some(Policy::Cpu(policy.with_threads(threads)));
+        let mut gas = box_of_gas();
+        let run = Run { policy, ..Run::default() };
+        stencil.run_with(&mut gas, Steps(5), &machine(), &run).unwrap();
+        streamed(&gas, 5);
+    }
+    if let Err(error) = warpweft::cuda::compiler() {
+        return println!("skipped: {error}");
+    }
+    let policy = CudaPolicy::default_for(&stencil, [6, 7, 9].into(), (9, 0));
+    compile_check(&stencil, [6, 7, 9].into(), &policy, "sm_90").unwrap();
 }

@@ -1,0 +1,84 @@
+//! On a GPU: sessions, and functions that are told where their cell is.
+
+use super::*;
+use warpweft::grid::Axes;
+
+#[stencil]
+fn indexed(u: Near<i64, 3>, #[at] at: [usize; 3], #[step] step: u64, by: i64) -> i64 {
+    let here = (at[0] * 10_000 + at[1] * 100 + at[2]) as i64;
+    (u[[0, 0, 1]] * by + u[[-1, 0, 0]] - u[[0, 1, 0]]) ^ (here + 7 * step as i64)
+}
+
+/// GPU 0, with the roundings of the cores.
+fn on_a_gpu(
+    spec: &warpweft::stencil::Spec,
+    extents: Axes<usize>,
+    machine: &Machine,
+) -> Option<Run<'static>> {
+    let Some(gpu) = machine.gpus.first() else {
+        println!("skipped: no GPU");
+        return None;
+    };
+    if let Err(error) = warpweft::cuda::compiler() {
+        println!("skipped: {error}");
+        return None;
+    }
+    let policy = CudaPolicy::default_for(spec, extents, gpu.capability);
+    let policy = Some(Policy::Cuda(CudaPolicy { contraction: false, ..policy }));
+    Some(Run { target: Target::Gpu(gpu.ordinal), policy, ..Run::default() })
+}
+
+#[test]
+fn sessions_on_a_gpu_have_the_bits_of_plain_loops() {
+    let asked = [
+        Ask::Run(3),
+        Ask::Wide(0.25),
+        Ask::Scale(0.5),
+        Ask::Set([2, 3], 1.5),
+        Ask::Run(40),
+        Ask::Wide(-0.5),
+        Ask::Run(2),
+    ];
+    let machine = machine();
+    for boundary in [Boundary::Periodic, Boundary::Mirror, Boundary::Dirichlet(0.5)] {
+        let stencil = Stencil::of(spread(0.2)).boundary(boundary);
+        let Some(run) = on_a_gpu(&stencil, [11, 23].into(), &machine) else { return };
+        let (mut volume, mut expect) = (start(), by_reference(&asked, boundary));
+        let mut on = stencil.on_with(&mut volume, &machine, &run).unwrap();
+        asked.iter().for_each(|ask| ask.of(&mut on));
+        let found = [on.sum("u"), on.dot("u", "v"), on.norm("v"), on.min("v"), on.max("fixed")];
+        on.finish().unwrap();
+        assert!(same(&volume, &expect), "{boundary:?}");
+        let mut on = stencil.on_with(&mut expect, &machine, &on_the_cores()).unwrap();
+        let wanted = [on.sum("u"), on.dot("u", "v"), on.norm("v"), on.min("v"), on.max("fixed")];
+        let bits = |all: [Result<f64>; 5]| all.map(|value| value.unwrap().to_bits());
+        assert_eq!(bits(found), bits(wanted), "{boundary:?}");
+    }
+}
+
+#[test]
+fn a_gpu_tells_cells_where_they_are() {
+    let machine = machine();
+    let begin = Volume::from_fn([13, 10, 37], |[z, y, x]| (z * 31 + y * 17 + x) as i64 % 23);
+    for boundary in [Boundary::Periodic, Boundary::Neumann] {
+        let stencil = Stencil::of(indexed(3)).boundary(boundary);
+        let Some(run) = on_a_gpu(&stencil, [13, 10, 37].into(), &machine) else { return };
+        let mut expect = begin.clone();
+        reference(&stencil, &mut expect, 37).unwrap();
+        let mut found = begin.clone();
+        stencil.run_with(&mut found, Steps(37), &machine, &run).unwrap();
+        assert!(found.as_slice() == expect.as_slice(), "{boundary:?}");
+        for (grid, depth) in [([2, 1, 1], 1), ([2, 1, 1], 3), ([1, 2, 1], 2), ([1, 1, 2], 2)] {
+            let ranks = Ranks { count: 2, grid: Some(grid.into()), depth: Some(depth) };
+            let run = Run { settings: run.settings.over(ranks), ..run.clone() };
+            let mut found = begin.clone();
+            stencil.run_with(&mut found, Steps(37), &machine, &run).unwrap();
+            assert!(found.as_slice() == expect.as_slice(), "{boundary:?} {grid:?} {depth}");
+        }
+    }
+    let stencil = Stencil::of(stream()).boundary(Boundary::Periodic);
+    let Some(run) = on_a_gpu(&stencil, [6, 7, 9].into(), &machine) else { return };
+    let mut gas = box_of_gas();
+    stencil.run_with(&mut gas, Steps(21), &machine, &run).unwrap();
+    streamed(&gas, 21);
+}
