@@ -93,15 +93,15 @@ pub struct StacksPolicy {
 impl Default for StacksPolicy {
     fn default() -> Self {
         Self {
-            warps: 16,
+            warps: 0,
             blocks: 0,
             items: 0,
             depth: 0,
             shared: true,
             frames: 0,
             ring: 0,
-            every: 32,
-            idle: 2,
+            every: 0,
+            idle: 0,
         }
     }
 }
@@ -113,15 +113,15 @@ impl StacksPolicy {
     /// Numbers out of range.
     pub fn check(&self) -> Result<()> {
         let Self { warps, every, idle, .. } = *self;
-        if warps == 0 || warps % 4 != 0 || warps > 64 {
+        if warps % 4 != 0 || warps > 64 {
             return Err(Error::spec(
                 format!("{warps} warps of an SM"),
-                "take a multiple of 4 up to 64",
+                "take a multiple of 4 up to 64, or 0",
             ));
         }
-        if !(1..=65536).contains(&every) || !(1..=32).contains(&idle) {
+        if every > 65536 || idle > 32 {
             let what = format!("work sharing every {every} steps among {idle} idle lanes");
-            return Err(Error::spec(what, "take 1 to 65536 steps and 1 to 32 lanes"));
+            return Err(Error::spec(what, "take 1 to 65536 steps and 1 to 32 lanes, or 0"));
         }
         Ok(())
     }
@@ -134,4 +134,10 @@ pub(super) fn too_deep(name: &str, levels: u32) -> Error {
         false => "call less deeply",
     };
     Error::spec(format!("`{name}` spawned deeper than {levels} levels"), hint)
+}
+
+/// The error of calls of `name` of which more wait than there is memory for.
+pub(super) fn too_many_wait(name: &str, mib: usize) -> Error {
+    let what = format!("calls of `{name}` that wait take more than {mib} MiB of the GPU's memory");
+    Error::spec(what, "call less deeply, if the calls come to an end")
 }

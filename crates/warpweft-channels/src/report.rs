@@ -58,6 +58,10 @@ pub(super) fn report(
         residual: None,
         tolerance: None,
         probes: Vec::new(),
-        notes: vec![format!("{levels} levels deep, {stolen} calls stolen by other workers{taken}")],
+        notes: vec![match levels {
+            // Sums over all calls are not asked how deep they went.
+            0 => format!("{stolen} calls stolen by other workers{taken}"),
+            _ => format!("{levels} levels deep, {stolen} calls stolen by other workers{taken}"),
+        }],
     }
 }

@@ -4,9 +4,10 @@ use std::time::{Duration, Instant};
 
 use super::launch::{Buffers, Counted, Shape};
 use super::plan::{Plan, Sizes};
+use super::sums::Sums;
 use super::text::{WARPS, options, source};
 use crate::executor::ChannelsExecutor;
-use crate::policy::{Policy, StacksPolicy, too_deep};
+use crate::policy::{Policy, StacksPolicy, too_deep, too_many_wait};
 use crate::report::{Counts, report};
 use crate::spawning::Spawning;
 use crate::spec::Channels;
@@ -22,6 +23,9 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const LIMIT: Duration = Duration::from_secs(24 * 3600);
 /// The status of a run that the host ended.
 const STOPPED: u32 = 3;
+/// What to do about a kernel that stands still.
+const DEFECT: &str =
+    "this is a defect of the kernel: please report it with the command and its policy";
 /// The status of a run whose calls are all done.
 const DONE: u32 = 255;
 
@@ -68,7 +72,7 @@ impl CudaExecutor {
         let sizes: [u32; 6] = module.global("ww_sizes")?.read(&self.stream)?;
         let sizes = Sizes::of(sizes, channels.children);
         let room = device.shared_memory()?.sm as u64;
-        let plan = Plan::new(sizes, channels.levels, &self.policy, room)?;
+        let plan = Plan::new(sizes, channels.levels, &self.joins(), room)?;
         if !plan.shared {
             (module, unit) = load(false)?;
         }
@@ -122,9 +126,7 @@ impl CudaExecutor {
                 "warp {} {waits}, with {} waiting calls; no warp runs",
                 stuck.flag, stuck.other
             ),
-            hint:
-                "this is a defect of the kernel: please report it with the command and its policy"
-                    .into(),
+            hint: DEFECT.into(),
         }
     }
 
@@ -139,12 +141,7 @@ impl CudaExecutor {
                 format!("`{name}` spawned more than {children} calls in loops before it waited"),
                 "allow more with `children`",
             ),
-            code => Error::Device {
-                stage: "running channels".into(),
-                device: self.device.label().into(),
-                what: format!("the kernel ended with status {code}"),
-                hint: "please report this with the command and its policy".into(),
-            },
+            code => self.ended_with(code),
         }
     }
 
@@ -180,7 +177,7 @@ impl CudaExecutor {
             shared: plan.shared,
             frames: plan.frames,
             ring: plan.ring,
-            ..self.policy
+            ..self.joins()
         });
         let counts = Counts { calls, stolen, steals: 0, levels: levels as u32 };
         let devices = vec![self.device.label().to_string()];
@@ -216,6 +213,9 @@ impl CudaExecutor {
                 "a tuple whose members Rust and C++ order differently; return a struct with #[derive(Device)]"
             );
         }
+        if let Some(sums) = Sums::of(&self.device, &self.stream, self.policy, channels)? {
+            return self.run_sums(sums, channels, watch, begin);
+        }
         let (device, stream) = (&self.device, &self.stream);
         let prepared = self.prepare(channels)?;
         let Prepared { kernel, shape, .. } = &prepared;
@@ -225,7 +225,7 @@ impl CudaExecutor {
         let setup = begin.elapsed().as_secs_f64();
 
         stream.record(&start)?;
-        buffers.launch((kernel, stream, &self.watchdog), shape, &self.policy, channels)?;
+        buffers.launch((kernel, stream, &self.watchdog), shape, &self.joins(), channels)?;
         stream.record(&end)?;
         let (second, mut stopped) = (Stream::new(device)?, false);
         let mut look = || {
@@ -245,5 +245,94 @@ impl CudaExecutor {
         let outputs = buffers.outputs::<C>(stream, channels.roots.len())?;
         let counted = buffers.counted(stream)?;
         Ok((outputs, self.report(&counted, shape, [seconds, setup])))
+    }
+
+    /// The policy for functions whose calls wait, with every number filled in that the plan leaves open.
+    fn joins(&self) -> StacksPolicy {
+        let or = |asked: u32, otherwise: u32| if asked == 0 { otherwise } else { asked };
+        let StacksPolicy { warps, every, idle, .. } = self.policy;
+        StacksPolicy {
+            warps: or(warps, 16),
+            every: or(every, 32),
+            idle: or(idle, 2),
+            ..self.policy
+        }
+    }
+
+    /// Runs functions that are one sum.
+    fn run_sums<C: Spawning>(
+        &self,
+        mut sums: Sums,
+        channels: &Channels<C>,
+        watch: &Watch<'_>,
+        begin: Instant,
+    ) -> Result<(Vec<C::Output>, Report)> {
+        let (device, stream) = (&self.device, &self.stream);
+        let (start, end) = (Event::new(device)?, Event::new(device)?);
+        stream.record(&start)?;
+        sums.launch(stream, &self.watchdog, channels)?;
+        stream.record(&end)?;
+        let setup = begin.elapsed().as_secs_f64();
+        let (mut second, mut stopped) = (None, false);
+        let mut look = || {
+            if !stopped && watch.is_needed() && watch.look() {
+                stopped = true;
+                let stream = second.insert(Stream::new(device)?);
+                sums.end(stream, STOPPED)?;
+            }
+            Ok(())
+        };
+        let waited = self.watchdog.wait_while(stream, LIMIT, &mut look);
+        waited.map_err(|error| self.stuck_sums(error))?;
+        let seconds = start.seconds_until(&end)?;
+        let (status, counted) = sums.ended(stream)?;
+        if sums.unit.faults() {
+            let fault: u32 = sums.module.global("ww_fault")?.read(stream)?;
+            if fault != 0 {
+                sums.module.global("ww_fault")?.write(stream, 0u32)?;
+                return Err(sums.unit.fault(fault, device.label()));
+            }
+        }
+        match status {
+            DONE => {}
+            STOPPED => return Err(watch.interrupted()),
+            1 => return Err(too_many_wait(C::NAME, sums.pool_mib())),
+            code => return Err(self.ended_with(code)),
+        }
+        let outputs = sums.outputs::<C>(stream, channels.roots.len())?;
+        let counts = Counts { calls: counted.calls, stolen: counted.given, steals: 0, levels: 0 };
+        let devices = vec![device.label().to_string()];
+        let policy = Policy::Stacks(sums.policy).to_json();
+        let mut report = report(counts, devices, [seconds, setup], policy);
+        let mean = counted.calls as f64 / counted.steps.max(1) as f64;
+        report.notes.push(format!(
+            "one sum over all calls: {mean:.1} calls a step of 32 lanes, {} rounds of work sharing, {} waiting calls in GPU memory",
+            counted.rounds, counted.spilled
+        ));
+        sums.keep();
+        Ok((outputs, report))
+    }
+
+    /// Why all warps wait, if that is why the run ended.
+    fn stuck_sums(&self, error: Error) -> Error {
+        let Some(stuck) = self.watchdog.stuck() else { return error };
+        Error::Device {
+            stage: "running channels".into(),
+            device: self.device.label().into(),
+            what: format!(
+                "warp {} waits for word {} and sees {}; no warp runs, {} have work",
+                stuck.other, stuck.wanted, stuck.seen, stuck.flag
+            ),
+            hint: DEFECT.into(),
+        }
+    }
+
+    fn ended_with(&self, code: u32) -> Error {
+        Error::Device {
+            stage: "running channels".into(),
+            device: self.device.label().into(),
+            what: format!("the kernel ended with status {code}"),
+            hint: "please report this with the command and its policy".into(),
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! One launch: its buffers, its arguments, and what it leaves in them.
 
 use super::plan::{Plan, Sizes};
-use super::text::{Arguments, WARPS};
+use super::text::{Arguments, WARPS, bytes_of, bytes_of_mut};
 use crate::policy::StacksPolicy;
 use crate::spawning::Spawning;
 use crate::spec::Channels;
@@ -210,16 +210,4 @@ impl Buffers {
         let [calls, stolen, steps, lanes, levels, moved, rounds] = words;
         Ok(Counted { calls, stolen, steps, lanes, levels, moved, rounds })
     }
-}
-
-/// The bytes of calls.
-fn bytes_of<T: Copy>(values: &[T]) -> &[u8] {
-    // SAFETY: they are only copied, by the driver, never looked at; values outlive the borrow.
-    unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
-}
-
-/// The bytes of outputs, to be overwritten by those of outputs.
-fn bytes_of_mut<T: Copy>(values: &mut [T]) -> &mut [u8] {
-    // SAFETY: as above; the kernel wrote values of the same type, laid out the same.
-    unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), size_of_val(values)) }
 }

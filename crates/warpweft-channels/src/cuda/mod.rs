@@ -3,6 +3,8 @@
 mod executor;
 mod launch;
 mod plan;
+mod proof;
+mod sums;
 mod text;
 
 pub use executor::CudaExecutor;

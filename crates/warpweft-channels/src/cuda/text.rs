@@ -51,7 +51,6 @@ pub(super) fn source<C: Spawning>(shared: bool) -> Result<(String, Unit)> {
         let what = format!("`{}` spawns {} functions in all", C::NAME, functions.len());
         return Err(Error::spec(what, format!("spawn {FUNCTIONS} at most")));
     }
-    let all: Vec<_> = functions.iter().map(|name| format!("F({name})")).collect();
     let text = format!(
         "{}
 #define WW_FUNCTIONS(F) {}
@@ -62,11 +61,28 @@ pub(super) fn source<C: Spawning>(shared: bool) -> Result<(String, Unit)> {
 #include \"stacks.cuh\"
 ",
         unit.source(),
-        all.join(" "),
+        numbered(&unit),
         u32::from(shared),
         size_of::<Arguments>(),
     );
     Ok((text, unit))
+}
+
+/// The functions of `unit` as the arguments of a macro.
+pub(super) fn numbered(unit: &Unit) -> String {
+    unit.numbered().iter().map(|name| format!("F({name}) ")).collect()
+}
+
+/// The bytes of calls.
+pub(super) fn bytes_of<T: Copy>(values: &[T]) -> &[u8] {
+    // SAFETY: they are only copied, by the driver, never looked at; values outlive the borrow.
+    unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
+}
+
+/// The bytes of outputs, to be overwritten by those of outputs.
+pub(super) fn bytes_of_mut<T: Copy>(values: &mut [T]) -> &mut [u8] {
+    // SAFETY: as above; the kernel wrote values of the same type, laid out the same.
+    unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), size_of_val(values)) }
 }
 
 /// What the skeleton may include.
@@ -79,10 +95,13 @@ pub(super) fn options() -> Options {
     ])
 }
 
-/// Compiles the kernel for calls of `C` for `arch` without a device.
+/// Compiles the kernels for calls of `C` for `arch` without a device.
 ///
 /// # Errors
 /// Too many functions; the compiler's.
 pub fn compile_check<C: Spawning>(arch: &str) -> Result<Cubin> {
-    compile(&source::<C>(true)?.0, C::NAME, arch, &options())
+    match super::sums::compile_check::<C>(arch)? {
+        Some(cubin) => Ok(cubin),
+        None => compile(&source::<C>(true)?.0, C::NAME, arch, &options()),
+    }
 }

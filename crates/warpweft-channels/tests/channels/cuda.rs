@@ -52,6 +52,18 @@ fn policies() -> [StacksPolicy; 7] {
     ]
 }
 
+/// As `fib`, of a form that is proved to be no sum: calls wait for their values.
+#[spawning]
+fn joined(n: u32) -> u64 {
+    if n < 2 {
+        return n as u64;
+    }
+    let a = spawn!(joined(n - 1));
+    let b = spawn!(joined(n - 2));
+    sync!();
+    (a + b).rotate_left(0)
+}
+
 #[test]
 fn values_are_those_of_plain_calls() {
     let Some(device) = device() else { return };
@@ -73,11 +85,13 @@ fn stacks_and_rings_of_the_least_size_and_few_frames_are_enough() {
     let policy = StacksPolicy { every: 1, ..small };
     for blocks in [1, 2, 0] {
         let mut executor = CudaExecutor::new(&device, StacksPolicy { blocks, ..policy }).unwrap();
-        let (values, report) = executor.run(&Channels::of(fib::call(27)).levels(28)).unwrap();
+        let (values, report) = executor.run(&Channels::of(joined::call(27)).levels(28)).unwrap();
         assert_eq!((values, report.done), (vec![196_418], 2 * 317_811 - 1));
-        let (values, _) = executor.run(&Channels::all((0..25).map(fib::call)).levels(28)).unwrap();
+        let (values, _) =
+            executor.run(&Channels::all((0..25).map(joined::call)).levels(28)).unwrap();
         assert_eq!(values[24], 46_368);
-        let error = executor.run(&Channels::of(fib::call(20)).levels(64)).unwrap_err().to_string();
+        let error =
+            executor.run(&Channels::of(joined::call(20)).levels(64)).unwrap_err().to_string();
         assert!(error.contains("take a power of two from 256"), "{error}");
     }
 }
@@ -88,9 +102,11 @@ fn the_same_again_and_again() {
     let mut executor = CudaExecutor::new(&device, StacksPolicy::default()).unwrap();
     for n in [20, 25, 28, 30] {
         for _ in 0..30 {
-            let (values, report) = executor.run(&Channels::of(fib::call(n))).unwrap();
             let (mut this, mut next) = (0u64, 1u64);
             (0..n).for_each(|_| (this, next) = (next, this + next));
+            let (values, report) = executor.run(&Channels::of(fib::call(n))).unwrap();
+            assert_eq!((values, report.done), (vec![this], 2 * next - 1));
+            let (values, report) = executor.run(&Channels::of(joined::call(n))).unwrap();
             assert_eq!((values, report.done), (vec![this], 2 * next - 1));
         }
     }
@@ -99,6 +115,39 @@ fn the_same_again_and_again() {
         let (values, report) = executor.run(&Channels::of(board).levels(12)).unwrap();
         assert_eq!((values, report.done), (vec![2680], 166_926));
     }
+}
+
+/// A path each call of which has another call to spawn when it is back.
+#[spawning]
+fn dive(n: u32) -> u64 {
+    if n == 0 {
+        return 1;
+    }
+    let long = spawn!(dive(n - 1));
+    let short = spawn!(dive(0));
+    sync!();
+    long + short
+}
+
+#[test]
+fn sums_go_as_deep_as_memory_and_kernels_are_kept() {
+    let Some(device) = device() else { return };
+    let mut executor = CudaExecutor::new(&device, StacksPolicy::default()).unwrap();
+    for n in [30_000, 100_000] {
+        let (values, report) = executor.run(&Channels::of(dive::call(n))).unwrap();
+        assert_eq!((values, report.done), (vec![u64::from(n) + 1], 2 * u64::from(n) + 1));
+        println!("{n} deep: {:.1} ms", report.seconds * 1e3);
+    }
+    let small = Channels::of(dive::call(9));
+    executor.run(&small).unwrap();
+    let mut setups: Vec<_> =
+        (0..9).map(|_| executor.run(&small).unwrap().1.setup_seconds).collect();
+    setups.sort_by(f64::total_cmp);
+    assert!(setups[4] < 1e-3, "{setups:?}");
+    // Many roots, each with a value of its own.
+    let roots = Channels::all((0..5000u32).map(|k| dive::call(k % 40)));
+    let (values, _) = executor.run(&roots).unwrap();
+    assert!(values.into_iter().eq((0..5000u32).map(|k| u64::from(k % 40) + 1)));
 }
 
 #[spawning]
@@ -111,7 +160,7 @@ fn divided(n: i32) -> i32 {
     sum
 }
 
-/// A thousand calls of one loop.
+/// A thousand calls of one loop, whose value is proved to be no sum.
 #[spawning]
 fn broad(n: u32) -> u32 {
     let mut sum = 1;
@@ -119,7 +168,7 @@ fn broad(n: u32) -> u32 {
         sum += spawn!(broad(0));
     }
     sync!();
-    sum
+    sum.rotate_left(0)
 }
 
 #[test]
@@ -131,8 +180,8 @@ fn what_goes_wrong_is_an_error_and_the_gpu_lives_on() {
         error.contains("channels/cuda.rs") && error.contains("attempt to divide by zero"),
         "{error}"
     );
-    let error = executor.run(&Channels::of(fib::call(30)).levels(29)).unwrap_err().to_string();
-    assert!(error.contains("`fib` spawned deeper than 29 levels"), "{error}");
+    let error = executor.run(&Channels::of(joined::call(30)).levels(29)).unwrap_err().to_string();
+    assert!(error.contains("`joined` spawned deeper than 29 levels"), "{error}");
     let broadly = |n| Channels::of(broad::call(n)).levels(2);
     let error = executor.run(&broadly(5000)).unwrap_err().to_string();
     let expect =

@@ -7,6 +7,7 @@ mod cuda;
 mod flow;
 mod pieces;
 mod run_with;
+mod sums;
 #[path = "../../../warpweft/tests/translation_support/mod.rs"]
 mod translation_support;
 mod warps;

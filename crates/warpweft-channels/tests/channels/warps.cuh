@@ -114,6 +114,12 @@ HOST_ATOMIC(atomicAdd, before + value)
 HOST_ATOMIC(atomicOr, before | value)
 HOST_ATOMIC(atomicXor, before ^ value)
 HOST_ATOMIC(atomicMax, max(before, value))
+template<class T> static T atomicCAS(T* word, T from, T to) {
+    host_maybe_yield();
+    const T before = *word;
+    if (before == from) *word = to;
+    return before;
+}
 
 using ww_word = unsigned;
 static ww_word ww_load_relaxed(const ww_word* word) { host_maybe_yield(); return *word; }
@@ -139,6 +145,7 @@ static ww_word ww_compare_acq_rel(ww_word* word, ww_word from, ww_word to) {
 }
 
 // Time goes by as lanes go on.
+static long long clock64() { return (long long)host_steps; }
 static unsigned long long ww_nanoseconds() { return host_steps; }
 struct ww_watchdog { ww_word* words; unsigned long long nanoseconds; };
 enum : ww_word { WW_QUIET = 0 };

@@ -322,6 +322,7 @@ template<class T, bool inclusive, bool reversed> struct steps {
   T at, last;
   usize step;
   bool more;
+  steps() = default;
   WW_FN steps(T low, T high, usize by, u32 site) : at(low), last(high), step(by) {
     more = inclusive ? low <= high : low < high;
     if (!inclusive) last = (T)((U)high - (U)1);

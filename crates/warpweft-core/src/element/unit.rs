@@ -1,6 +1,6 @@
 //! The CUDA translation unit to which element functions add their definitions.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::error::Error;
 
@@ -31,6 +31,8 @@ pub struct Unit {
     promised: HashSet<String>,
     /// Names in the order of their numbers.
     numbered: Vec<String>,
+    /// What is known of functions beyond their text.
+    notes: BTreeSet<String>,
     /// Keys of the definitions being built, outermost first.
     open: Vec<String>,
 }
@@ -88,6 +90,16 @@ impl Unit {
     /// The names that have numbers, in that order.
     pub fn numbered(&self) -> &[String] {
         &self.numbered
+    }
+
+    /// Notes something about one of the functions, for the pattern that puts a kernel around them.
+    pub fn note(&mut self, what: &str) {
+        self.notes.insert(what.into());
+    }
+
+    /// All that was noted, each once.
+    pub fn notes(&self) -> impl Iterator<Item = &str> {
+        self.notes.iter().map(String::as_str)
     }
 
     /// The name of the entity, and whether it is new. If so, its definition is now open.

@@ -24,7 +24,7 @@ use syn::spanned::Spanned;
 
 use self::unmarked::Source;
 use crate::diag::reject;
-use crate::ir::{Expr, Hole};
+use crate::ir::{Expr, Hole, Name};
 use crate::parse::constant::{Constant, Integer, evaluate};
 pub use call::matches_parts;
 pub use scope::{Binding, Scopes};
@@ -127,6 +127,8 @@ pub struct Lower<'a> {
     generics: HashSet<String>,
     /// The text around.
     source: Source,
+    /// Where asked for, variables and the holes that name their types.
+    pub noted: Option<Vec<(Name, Hole)>>,
 }
 
 impl<'a> Lower<'a> {
@@ -142,6 +144,7 @@ impl<'a> Lower<'a> {
             recursive: false,
             generics: generics.type_params().map(|p| p.ident.to_string()).collect(),
             source: Source::default(),
+            noted: None,
         }
     }
 

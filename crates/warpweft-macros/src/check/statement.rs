@@ -3,6 +3,7 @@
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
+use syn::visit::Visit;
 use syn::{Expr as E, Item, Pat, Stmt};
 
 use super::{Binding, Lower};
@@ -150,7 +151,27 @@ impl Lower<'_> {
         }
         block.statements.push(Statement::Let(pattern, value.ir));
         let (pat, rust) = (&local.pat, value.rust);
-        Ok(quote_spanned!(local.span()=> let #pat = #rust;))
+        let mut idents = Bound(vec![]);
+        idents.visit_pat(pat);
+        let noted = self.note(&idents.0);
+        Ok(quote_spanned!(local.span()=> let #pat = #rust; #noted))
+    }
+
+    /// Notes the types of the variables `idents`, where that is asked for.
+    fn note(&mut self, idents: &[proc_macro2::Ident]) -> TokenStream {
+        let mut tokens = TokenStream::new();
+        if self.noted.is_none() {
+            return tokens;
+        }
+        for ident in idents {
+            let Some(binding) = self.scopes.get(&ident.to_string()) else { continue };
+            let name = binding.name.clone();
+            let slot = self.slot(ident.span());
+            tokens.extend(quote!(#slot.like(&#ident);));
+            let ty = self.type_hole(&slot, ident.span());
+            self.noted.iter_mut().for_each(|noted| noted.push((name.clone(), ty)));
+        }
+        tokens
     }
 
     /// A constant inside the body becomes a local of the same type.
@@ -165,8 +186,10 @@ impl Lower<'_> {
         });
         let pattern = Pattern::Bind { name, mutable: false, inner: None };
         block.statements.push(Statement::Let(pattern, value.ir));
+        let ident = &item.ident;
+        let noted = self.note(std::slice::from_ref(ident));
         let (ty, rust, item) = (&item.ty, value.rust, item.to_token_stream());
-        Ok(quote!(#item let _: #ty = #rust;))
+        Ok(quote!(#item let _: #ty = #rust; #noted))
     }
 
     /// The whole body of a function; `wanted` is false when it returns nothing.
@@ -176,6 +199,16 @@ impl Lower<'_> {
             block.statements.push(Statement::Expr(Expr::Return(None)));
         }
         Ok((rust, block))
+    }
+}
+
+/// The names that a pattern binds.
+struct Bound(Vec<proc_macro2::Ident>);
+
+impl<'ast> Visit<'ast> for Bound {
+    fn visit_pat_ident(&mut self, pat: &'ast syn::PatIdent) {
+        self.0.push(pat.ident.clone());
+        syn::visit::visit_pat_ident(self, pat);
     }
 }
 

@@ -49,8 +49,7 @@ pub struct Cuda {
 impl Cuda {
     /// The text of `body`, indented by `depth`.
     pub fn body(body: &Block, returns: Returns, depth: usize) -> String {
-        let (text, loops, labels) = Default::default();
-        let mut cuda = Self { text, depth, counter: 0, returns, loops, labels, watches: false };
+        let mut cuda = Self::new(returns, depth);
         cuda.block_into(body, &Sink::Return);
         if cuda.watches {
             let body = std::mem::take(&mut cuda.text);
@@ -58,6 +57,12 @@ impl Cuda {
             cuda.text.push_str(&body);
         }
         cuda.text
+    }
+
+    /// Nothing yet, indented by `depth`.
+    pub(super) fn new(returns: Returns, depth: usize) -> Self {
+        let (text, loops, labels) = Default::default();
+        Self { text, depth, counter: 0, returns, loops, labels, watches: false }
     }
 
     pub(super) fn line(&mut self, text: impl AsRef<str>) {

@@ -205,7 +205,7 @@ impl Cuda {
 
     /// Leaves the function where a loop goes on after a fault, as Rust did: with what stands in for the
     /// value that Rust never had, the loop may not end, whether that value came out of it or not.
-    fn watch(&mut self) {
+    pub(super) fn watch(&mut self) {
         self.watches = true;
         let back = match self.returns {
             Returns::Value => "return {}",

@@ -1,15 +1,19 @@
 //! From the IR to text in an output language. One language so far.
 
 mod choice;
+mod coroutine;
 mod cuda;
 mod flow;
+mod liveness;
 mod spill;
 mod value;
 
 use proc_macro2::TokenStream;
 use quote::quote;
 
+pub use coroutine::{Coroutine, Routine, Typed, spawns};
 pub use cuda::{Cuda, Returns};
+pub use liveness::has_word;
 pub use value::place;
 
 /// An identifier with nothing in it that C++ would mind.

@@ -7,7 +7,9 @@ mod inputs;
 mod outstanding;
 mod pieces;
 mod region;
+mod routines;
 mod spawns;
+mod sum;
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -19,6 +21,7 @@ use self::inputs::Spawns;
 use self::outstanding::Walk;
 use self::pieces::{Pieces, Quota};
 use self::region::{MOST, at_most};
+use self::routines::Routines;
 use super::translation::declared;
 use crate::check::Lower;
 use crate::check::attributes;
@@ -57,6 +60,8 @@ struct Form {
     shadow: TokenStream,
     text: TokenStream,
     body: TokenStream,
+    /// What the host may know of the function.
+    note: TokenStream,
 }
 
 impl Form {
@@ -66,6 +71,7 @@ impl Form {
         at_most(MOST, &function.block)?;
         let mut inputs = Spawns;
         let mut lower = Lower::new(&signature.ident, &signature.generics, &mut inputs);
+        lower.noted = Some(vec![]);
         let name = mark(lower.hole(quote!(__name.to_string())));
         let number = mark(lower.hole(quote!(__unit.number(__name).to_string())));
         let Members { data, checks, copies } = members(&mut lower, &name, parameters);
@@ -78,24 +84,30 @@ impl Form {
             mark(lower.hole(quote!(<#output as ::warpweft::element::DeviceType>::cuda(__unit))));
         let wanted = returns_value(&signature.output);
         let pieces = Pieces::of(&mut lower, &function.block, wanted, early, copies, &kept)?;
-        let text = declaration(&pieces, [&name, &number, &output, &data, &checks], early);
+        let routines = Routines::of(&mut lower, &pieces.blocks, parameters, &signature.output);
+        let text =
+            declaration(&pieces, &routines, [&name, &number, &output, &data, &checks], early);
         let text = weave_used(&text, &lower.holes);
         let body = format!(
             "template<class Lane> WW_FN void {name}::run(Lane& lane, ww::u32 at, Live& s) const {{
   switch (at) {{
 {}  }}
 }}
-",
-            pieces.cases
+{}",
+            pieces.cases,
+            routines.definitions(&name),
         );
         let body = weave_used(&body, &lower.holes);
-        Ok(Self { slots: lower.slots, shadow: pieces.shadow, text, body })
+        let note = routines.note(&output);
+        let note = weave_used(&note, &lower.holes);
+        Ok(Self { slots: lower.slots, shadow: pieces.shadow, text, body, note })
     }
 }
 
 /// The C++ struct of the calls, without its function.
 fn declaration(
     pieces: &Pieces,
+    routines: &Routines,
     [name, number, output, data, checks]: [&str; 5],
     early: bool,
 ) -> String {
@@ -121,9 +133,10 @@ fn declaration(
 {live}{result}  }};
   static constexpr ww::u32 NUMBER = {number}, PIECES = {count}, SPAWNS = {spawns}, SPAWNING = {pieces}u;
   static constexpr bool LOOPS = {loops}, KEEPS = {keeps};
-{finish}  template<class Lane> WW_FN void run(Lane& lane, ww::u32 at, Live& s) const;
+{finish}{}  template<class Lane> WW_FN void run(Lane& lane, ww::u32 at, Live& s) const;
 }};
-{checks}"
+{checks}",
+        routines.declarations(name),
     )
 }
 
@@ -194,7 +207,7 @@ fn implementation(function: &ItemFn, parameters: &[Named], form: &Form) -> Token
     let turbofish = arguments.as_turbofish();
     let idents = parameters.iter().map(|named| &named.ident);
     let declared = declared(parameters);
-    let Form { slots, shadow, text, body } = form;
+    let Form { slots, shadow, text, body, note } = form;
     let names: Vec<_> = parameters.iter().map(|named| &named.ident).collect();
     let tys = parameters.iter().map(|named| &named.ty);
     quote! {
@@ -223,6 +236,8 @@ fn implementation(function: &ItemFn, parameters: &[Named], form: &Form) -> Token
                 let __called = __name.clone();
                 __unit.promise(&__key, |__unit| {
                     let __name = &*__called;
+                    let __note = #note;
+                    __unit.note(&__note);
                     #body
                 });
                 __name

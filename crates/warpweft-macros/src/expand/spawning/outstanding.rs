@@ -71,6 +71,8 @@ impl Walk {
 
     fn expr(&mut self, expr: &Expr) -> syn::Result<()> {
         match expr {
+            // It becomes a `match`, in which nothing is spawned.
+            Expr::If(e) if matches!(*e.cond, Expr::Let(_)) => self.plain(expr),
             Expr::If(e) => {
                 self.plain(&e.cond)?;
                 let before = (self.waiting.clone(), self.others);

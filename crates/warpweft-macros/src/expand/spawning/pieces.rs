@@ -10,7 +10,7 @@ use syn::{Block, Pat, Stmt};
 use super::spawns::sync;
 use crate::check::Lower;
 use crate::diag::reject;
-use crate::emit::{Cuda, Returns, mark, place};
+use crate::emit::{Cuda, Returns, has_word, mark, place};
 use crate::ir::{self, Expr, Hole, How, Input, Name, Pattern, Statement};
 
 /// A body in pieces.
@@ -25,6 +25,8 @@ pub struct Pieces {
     /// Whether a piece after the first mentions a parameter.
     pub keeps: bool,
     pub quota: Quota,
+    /// The statements of each piece, spawns with their targets.
+    pub blocks: Vec<ir::Block>,
 }
 
 /// How many calls may be spawned.
@@ -75,19 +77,21 @@ impl Pieces {
         let mut made =
             Made { shadow: TokenStream::new(), variables: vec![], quota: Quota::default() };
         let mut pieces: Vec<String> = vec![];
+        let mut blocks = vec![];
         for (number, part) in parts.into_iter().enumerate() {
             let end = (number + 1 == count).then_some(wanted);
             let copies = if number == 0 { &copies[..] } else { &[] };
             let block =
                 made.piece(lower, Part { number, statements: part, end }, copies, members)?;
             pieces.push(Cuda::body(&block, returns.clone(), 3));
+            blocks.push(block);
         }
-        Ok(Self::put_together(made, pieces, members, returns_early))
+        Ok(Self::put_together(made, (pieces, blocks), members, returns_early))
     }
 
     fn put_together(
         made: Made,
-        pieces: Vec<String>,
+        (pieces, blocks): (Vec<String>, Vec<ir::Block>),
         members: &[String],
         returns_early: bool,
     ) -> Self {
@@ -132,7 +136,7 @@ impl Pieces {
             cases.push_str(&format!("    case {count}: lane.give(s.result);\n"));
         }
         let keeps = members.iter().any(|member| later(0, member));
-        Self { shadow, live, cases, count, keeps, quota }
+        Self { shadow, live, cases, count, keeps, quota, blocks }
     }
 }
 
@@ -319,12 +323,4 @@ fn aimed(input: &mut Input, how: How, name: &Name) -> Expr {
         (*known, *target) = (how, Some(name.clone()));
     }
     Expr::Input(input)
-}
-
-/// Whether `word` stands in `text` by itself.
-fn has_word(text: &str, word: &str) -> bool {
-    let inside = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    text.match_indices(word).any(|(at, _)| {
-        !text[..at].ends_with(inside) && !text[at + word.len()..].starts_with(inside)
-    })
 }

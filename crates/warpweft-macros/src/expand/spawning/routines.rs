@@ -1,0 +1,154 @@
+//! The function as routines that stop before each call, for lanes of a GPU that go depth first.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use quote::quote;
+
+use super::sum::{Operation, Sum};
+use crate::check::Lower;
+use crate::emit::{Coroutine, Returns, Routine, Typed, mark, member_name};
+use crate::ir::{Block, Expr, Input, Name, Pattern, Statement};
+use crate::parse::parameters::Named;
+
+/// The routines of a function.
+pub struct Routines {
+    /// Of one whose value is a sum, with the operation.
+    sum: Option<(Operation, Routine)>,
+    /// Parameters that each call of the function passes on as they are.
+    uniform: Vec<Name>,
+}
+
+impl Routines {
+    /// Of a function whose body is `blocks` in C++.
+    pub fn of(
+        lower: &mut Lower<'_>,
+        blocks: &[Block],
+        parameters: &[Named],
+        output: &syn::ReturnType,
+    ) -> Self {
+        let given: Vec<_> = parameters
+            .iter()
+            .map(|Named { ident, ty, .. }| {
+                let text = quote!(<#ty as ::warpweft::element::DeviceType>::cuda(__unit));
+                let ty = mark(lower.hole(text));
+                Typed { name: member_name(&ident.to_string()), ty }
+            })
+            .collect();
+        let noted = lower.noted.take().unwrap_or_default();
+        let types: BTreeMap<_, _> = noted.into_iter().map(|(name, ty)| (name, mark(ty))).collect();
+        let mut calls = vec![];
+        let mut fixed = BTreeSet::new();
+        for block in blocks {
+            visit(block, &mut calls, &mut fixed);
+        }
+        let kept = parameters.iter().zip(&given).filter(|(named, _)| !named.mutable);
+        fixed.extend(kept.clone().map(|(_, it)| it.name.clone()));
+        let at = |it: &Typed| given.iter().position(|other| other.name == it.name).unwrap_or(0);
+        let same = |it: &Typed| {
+            calls.iter().all(|arguments| matches!(arguments.get(at(it)), Some(Expr::Local(name)) if *name == it.name))
+        };
+        let uniform: Vec<_> =
+            kept.filter(|(_, it)| same(it)).map(|(_, it)| it.name.clone()).collect();
+        let sum = Sum::of(lower, blocks, output).and_then(|Sum { operation, parts }| {
+            let routine = Coroutine::new(&types, &fixed, Returns::Give("lane.give("));
+            Some((operation, routine.routine(&parts, &given, &uniform)?))
+        });
+        Self { sum, uniform }
+    }
+
+    /// Members of the C++ struct `name`.
+    pub fn declarations(&self, name: &str) -> String {
+        let Some((operation, routine)) = &self.sum else {
+            return format!(
+                "  static constexpr ww::u32 SUM = 0u, SUM_SITES = 0u, SUM_LATER = 0u;
+  struct Sum {{ }};
+  template<bool GOES_ON, class Lane> static WW_FN void sum(Lane&, Sum&, ww::u32&, const {name}&) {{ }}
+"
+            );
+        };
+        format!(
+            "  static constexpr ww::u32 SUM = {}u, SUM_SITES = {}u, SUM_LATER = {}u;
+  struct Sum {{
+{}  }};
+  template<bool GOES_ON, class Lane> static WW_FN void sum(Lane& lane, Sum& f, ww::u32& at, const {name}& given);
+",
+            *operation as u32,
+            routine.sites,
+            only(&routine.later),
+            self.members(&routine.members),
+        )
+    }
+
+    /// What a host needs to know: `sum`, the number of the operation and the type `output`, or `joins`.
+    pub fn note(&self, output: &str) -> String {
+        match &self.sum {
+            Some((operation, _)) => format!("sum {} {output}", *operation as u32),
+            None => "joins".into(),
+        }
+    }
+
+    fn members(&self, members: &[Typed]) -> String {
+        let mut text = String::new();
+        for Typed { name, ty } in members {
+            let line = format!("    {ty} {name};\n");
+            match self.uniform.contains(name) {
+                true => text.push_str(&format!("#if !WW_UNIFORM\n{line}#endif\n")),
+                false => text.push_str(&line),
+            }
+        }
+        text
+    }
+
+    /// The routines' bodies.
+    pub fn definitions(&self, name: &str) -> String {
+        let Some((_, routine)) = &self.sum else { return String::new() };
+        format!(
+            "template<bool GOES_ON, class Lane> WW_FN void {name}::sum(Lane& lane, Sum& f, ww::u32& at, const {name}& given) {{
+{}}}
+",
+            routine.text
+        )
+    }
+}
+
+/// The label that all frames which wait have, 0 if there are several.
+fn only(later: &BTreeSet<u32>) -> u32 {
+    match later.iter().collect::<Vec<_>>()[..] {
+        [] => 1,
+        [label] => *label,
+        _ => 0,
+    }
+}
+
+/// The arguments of all calls below `block`, and the variables that nothing assigns to.
+fn visit<'b>(block: &'b Block, calls: &mut Vec<&'b [Expr]>, fixed: &mut BTreeSet<Name>) {
+    for statement in &block.statements {
+        match statement {
+            Statement::Let(Pattern::Bind { name, mutable: false, .. }, _) => {
+                fixed.insert(name.clone());
+            }
+            Statement::Let(..) => {}
+            Statement::Expr(expr) => visit_in(expr, calls, fixed),
+        }
+    }
+    if let Some(tail) = &block.tail {
+        visit_in(tail, calls, fixed);
+    }
+}
+
+fn visit_in<'b>(expr: &'b Expr, calls: &mut Vec<&'b [Expr]>, fixed: &mut BTreeSet<Name>) {
+    match expr {
+        Expr::Input(Input::Spawn { arguments, .. }) => calls.push(arguments),
+        Expr::Block(block) => visit(block, calls, fixed),
+        Expr::If { then, otherwise, .. } => {
+            visit(then, calls, fixed);
+            if let Some(otherwise) = otherwise {
+                visit_in(otherwise, calls, fixed);
+            }
+        }
+        Expr::Loop { body, .. } | Expr::While { body, .. } | Expr::For { body, .. } => {
+            visit(body, calls, fixed);
+        }
+        _ => {}
+    }
+}
