@@ -29,9 +29,19 @@ pub fn provide(root: &Path) {
     }
 }
 
+/// The variable that names a library to the product.
+pub const NAMES: &str = "WARPWEFT_NVRTC";
+
+/// The directory of the library that [`provide`] installed, for tests of `package`, unless the variable names one.
+/// Named, it is used whoever owns the checkout; the product itself loads nothing that others may have put there.
+pub fn own(package: &Path) -> Option<PathBuf> {
+    let mut folders = package.ancestors().map(|above| above.join("target/nvrtc/nvidia/cu13/lib"));
+    folders.find(|folder| std::env::var_os(NAMES).is_none() && has_nvrtc(folder))
+}
+
 /// A directory with libnvrtc that the product finds too.
 fn find(target: &Path) -> Option<PathBuf> {
-    let named = ["WARPWEFT_NVRTC", "CUDA_HOME", "CUDA_PATH"].iter().filter_map(std::env::var_os);
+    let named = [NAMES, "CUDA_HOME", "CUDA_PATH"].iter().filter_map(std::env::var_os);
     let roots = named.map(PathBuf::from).chain(["/usr/local/cuda".into(), target.to_path_buf()]);
     roots
         .flat_map(|root| {

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use super::measured::{self, Measured};
 use super::queue::Queue;
+use crate::nvrtc;
 use crate::programs::Program;
 use crate::tally::{Reader, Tally};
 
@@ -107,6 +108,9 @@ impl Runner {
             // The other cores have other tests to run.
             None => command.arg("--test-threads=1"),
         };
+        if let Some(nvrtc) = nvrtc::own(&job.program.package) {
+            command.env(nvrtc::NAMES, nvrtc);
+        }
         let Measured { text, succeeded, wall, cpu } = measured::run(&mut command);
         let mut reader = Reader::default();
         for line in text.lines() {

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::Measured;
 use crate::cuda;
 use crate::error::{Error, Result};
-use crate::grid::io::write_whole;
+use crate::grid::io::{read_small, write_whole};
 
 /// Raised when the format changes; files of another format count as empty.
 const FORM: u32 = 1;
@@ -73,7 +73,7 @@ impl TuningCache {
     pub fn open(folder: &Path) -> Self {
         let path = folder.join("tuning.json");
         let mut cache = Self { path: Some(path.clone()), entries: BTreeMap::new(), note: None };
-        let Ok(text) = std::fs::read(&path) else { return cache };
+        let Ok(text) = read_small(&path) else { return cache };
         match serde_json::from_slice::<File>(&text) {
             Ok(file) if file.form == FORM => cache.entries = file.entries,
             Ok(_) => {}

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use warpweft_core::error::{Error, Result};
-use warpweft_core::grid::io::Stated;
+use warpweft_core::grid::io::{Stated, read_small_text};
 
 /// Its format.
 const FORMAT: Stated =
@@ -46,7 +46,7 @@ impl Header {
     /// [`Error::File`] for what is damaged; [`Error::Spec`] for another version of the format.
     pub fn read(folder: &Path) -> Result<Option<Self>> {
         let path = folder.join(NAME);
-        match std::fs::read_to_string(&path) {
+        match read_small_text(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(Error::file(path, error, FORMAT.hint)),
             Ok(text) => FORMAT.read(&path, &text).map(Some),

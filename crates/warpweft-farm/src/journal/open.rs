@@ -11,7 +11,7 @@ use super::write::Writer;
 use crate::schedule::ranges::Ranges;
 use crate::spec::chunk::{Settled, Sink};
 use warpweft_core::error::{Error, Result};
-use warpweft_core::grid::io::{Claim, write_synced};
+use warpweft_core::grid::io::{Claim, without_links, write_synced};
 
 /// The file of frames.
 const RESULTS: &str = "results";
@@ -47,7 +47,7 @@ pub fn done(journal: &Journal, tasks: u64, form: String) -> Result<Ranges> {
     check(directory, *resume)?;
     let own = Header::new(of, tasks, form);
     let mut done = Ranges::default();
-    if goes_on(directory, *resume, &own)? {
+    if begin(directory, *resume, &own)? != Begin::Anew {
         let path = directory.join(RESULTS);
         let refused = |error: io::Error| {
             Error::file(&path, format!("the journal can't be read: {error}"), "check the disk")
@@ -61,37 +61,81 @@ pub fn done(journal: &Journal, tasks: u64, form: String) -> Result<Ranges> {
     Ok(done)
 }
 
-/// Whether there is a journal of this run in `folder`.
-fn goes_on(folder: &Path, resume: bool, own: &Header) -> Result<bool> {
+/// What a folder has for a run that is to keep a journal there.
+enum Found {
+    /// Nothing.
+    Nothing,
+    /// A header.
+    Header(Header),
+    /// Results with a header that can't be read, and why.
+    Damaged(Error),
+}
+
+/// How a run begins.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Begin {
+    /// Without a journal.
+    Anew,
+    /// From the journal of this run.
+    Resumed,
+    /// The same, whose header was damaged: its results say whose they are.
+    Rebuilt,
+}
+
+/// How the run of the header `own` begins in `folder`.
+fn begin(folder: &Path, resume: bool, own: &Header) -> Result<Begin> {
     match there(folder, resume)? {
-        Some(there) => match there.differs(own) {
+        Found::Nothing => Ok(Begin::Anew),
+        Found::Damaged(_) if chains(folder, own)? => Ok(Begin::Rebuilt),
+        Found::Damaged(error) => Err(error),
+        Found::Header(there) => match there.differs(own) {
             Some(what) => {
                 let what = format!("holds a journal {what}");
                 Err(Error::file(folder, what, "choose another folder"))
             }
-            None => Ok(true),
+            None => Ok(Begin::Resumed),
         },
-        None => Ok(false),
     }
 }
 
-/// The header in `folder`, if there is to be one.
-fn there(folder: &Path, resume: bool) -> Result<Option<Header>> {
+/// Whether the first result in `folder` is of the run of the header `own`: each is linked to the one before it, and the
+/// first to the header's text.
+fn chains(folder: &Path, own: &Header) -> Result<bool> {
+    let path = folder.join(RESULTS);
+    let first = || -> io::Result<bool> {
+        let Some(file) = existing(&path)? else { return Ok(false) };
+        let bytes = file.metadata()?.len();
+        let link = link(&own.text().map_err(io::Error::other)?);
+        Ok(Frames::new(BufReader::new(&file), bytes, link).next()?.is_some())
+    };
+    first().map_err(|error| Error::file(&path, error, "check the disk"))
+}
+
+/// What is in `folder`, if it may be there.
+fn there(folder: &Path, resume: bool) -> Result<Found> {
     let refused = |what: &str, hint: &str| Err(Error::file(folder, what, hint));
-    match (Header::read(folder)?, resume) {
-        (None, true) => refused(
-            "holds no journal to resume",
-            "begin without --resume, or name the folder of the run that was stopped",
-        ),
+    let results = folder.join(RESULTS).symlink_metadata().is_ok();
+    match (Header::read(folder), resume) {
+        (Err(error @ Error::File { .. }), true) if results => Ok(Found::Damaged(error)),
+        (Err(error), _) => Err(error),
+        (Ok(None), true) => {
+            let error = Error::file(
+                folder,
+                "holds no journal to resume",
+                "begin without --resume, or name the folder of the run that was stopped",
+            );
+            if results { Ok(Found::Damaged(error)) } else { Err(error) }
+        }
         // A run writes its header first.
-        (None, false) if folder.join(RESULTS).symlink_metadata().is_ok() => {
+        (Ok(None), false) if results => {
             refused("holds a file `results` that is no journal's", "choose an empty folder")
         }
-        (Some(_), false) => refused(
+        (Ok(Some(_)), false) => refused(
             "holds the journal of an earlier run",
             "go on from there with --resume, or choose another folder",
         ),
-        (there, _) => Ok(there),
+        (Ok(None), false) => Ok(Found::Nothing),
+        (Ok(Some(header)), true) => Ok(Found::Header(header)),
     }
 }
 
@@ -117,7 +161,15 @@ pub fn open(journal: &Journal, tasks: u64, form: String, sink: &mut Sink<'_>) ->
             "choose a folder that can be written and has room",
         )
     };
-    if !goes_on(directory, *resume, &own)? {
+    let begin = begin(directory, *resume, &own)?;
+    if begin == Begin::Rebuilt {
+        let header = directory.join(header::NAME);
+        notes.push(format!(
+            "{} was damaged; it is written anew, since the results are of this run",
+            header.display()
+        ));
+    }
+    if begin != Begin::Resumed {
         write_synced(directory, header::NAME, &mut text.as_bytes()).map_err(refused)?;
     }
     let path = directory.join(RESULTS);
@@ -148,7 +200,7 @@ pub fn open(journal: &Journal, tasks: u64, form: String, sink: &mut Sink<'_>) ->
     }
     // Anew, whatever there was: no old tail, no half of a block, no page that was never written.
     write_synced(directory, RESULTS, &mut whole).map_err(refused)?;
-    let file = File::options().append(true).open(&path).map_err(refused)?;
+    let file = without_links(File::options().append(true)).open(&path).map_err(refused)?;
     Ok(Opened { done, writer: Writer::new(Box::new(file), path, kept.1, every, claim), notes })
 }
 

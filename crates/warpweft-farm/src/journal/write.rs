@@ -11,7 +11,7 @@ use serde_json::json;
 use super::frame::{Link, end_of, frame};
 use crate::report::Failed;
 use warpweft_core::error::{Error, Result};
-use warpweft_core::grid::io::Claim;
+use warpweft_core::grid::io::{Claim, without_links};
 
 /// A file on a disk, or one of a test's.
 pub trait Disk: Write + Send + Sync {
@@ -78,7 +78,7 @@ impl Writer {
         });
         let write = |file: &mut File| writeln!(file, "{line}");
         if self.quarantine.is_none() {
-            let file = File::options().create(true).append(true).open(&path);
+            let file = without_links(File::options().create(true).append(true)).open(&path);
             self.quarantine = Some(file.map_err(|error| self.failed(&error))?);
         }
         self.quarantine.as_mut().map_or(Ok(()), write).map_err(|error| self.failed(&error))

@@ -476,8 +476,46 @@ fn a_journal_is_its_own_runs_alone() {
     let refusal = run(&refusal, 500, |k| k);
     assert!(refusal.contains("header: is a file; help: choose a folder"), "{refusal}");
     std::fs::write(file, "{}\nno\n").unwrap();
-    let refusal = run(&journal("squares", every), 500, |k| k);
+    let refusal = run(&journal("cubes", every), 500, |k| k);
     assert!(refusal.contains("header: its checksum is wrong"), "{refusal}");
+}
+
+/// The first result is linked to the header's text, so the results say whose they are.
+#[test]
+fn a_damaged_header_is_written_anew_for_its_own_run_only() {
+    let folder = tempfile::tempdir().unwrap();
+    rows(folder.path(), false);
+    let header = folder.path().join("header");
+    let whole = std::fs::read(&header).unwrap();
+    let mut flipped = whole.clone();
+    flipped[20] ^= 4;
+    for damaged in [Some(flipped), Some(Vec::new()), Some(vec![0xff; 30]), None] {
+        match damaged {
+            Some(damaged) => std::fs::write(&header, damaged).unwrap(),
+            None => std::fs::remove_file(&header).unwrap(),
+        }
+        let (first, notes) = rows(folder.path(), true);
+        assert_eq!(first, 10);
+        assert!(notes[0].contains("header was damaged; it is written anew"), "{notes:?}");
+        assert_eq!(std::fs::read(&header).unwrap(), whole);
+    }
+    // Results of another run prove nothing, and neither do none.
+    std::fs::write(&header, "x").unwrap();
+    let journal = Journal {
+        directory: folder.path().into(),
+        of: "columns".into(),
+        resume: true,
+        flush: Flush::default(),
+    };
+    let refused = || {
+        let farm = Farm::of(on_cores(|k: u64| Ok(vec![k as u8; 100_000])));
+        let run = Run { checkpoint: Some(&journal), ..Run::default() };
+        farm.run_into(0..10, &machine(), &run, &mut |_, _| Ok(())).unwrap_err().to_string()
+    };
+    let refusal = refused();
+    assert!(refusal.contains("header: its checksum is wrong"), "{refusal}");
+    std::fs::write(folder.path().join("results"), "").unwrap();
+    assert_eq!(refused(), refusal);
 }
 
 #[test]

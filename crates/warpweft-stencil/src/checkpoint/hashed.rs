@@ -1,6 +1,6 @@
 //! Files with their checksum: written once or at their end only, and read in pieces, however long they are.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::manifest::FORMAT;
 use warpweft_core::error::{Error, Result};
-use warpweft_core::grid::io::{hex, sync_folder};
+use warpweft_core::grid::io::{hex, new_file, sync_folder, without_links};
 
 /// Bytes of a piece at most: what a reader holds of a file.
 const PIECE: u64 = 1 << 20;
@@ -32,7 +32,7 @@ pub(super) struct Writer {
 
 impl Writer {
     pub fn create(path: &Path) -> io::Result<Self> {
-        let file = BufWriter::new(File::create(path)?);
+        let file = BufWriter::new(new_file().open(path)?);
         Ok(Self { file, hash: Sha256::new(), bytes: 0 })
     }
 
@@ -66,8 +66,8 @@ impl Growing {
 
     /// Adds `bytes` and brings them to the disk: what is in the file now.
     pub fn append(&mut self, bytes: &[u8]) -> io::Result<Sum> {
-        let mut file =
-            OpenOptions::new().write(true).create(true).truncate(false).open(&self.path)?;
+        let mut file = without_links(File::options().write(true).create(true).truncate(false))
+            .open(&self.path)?;
         if file.metadata()?.len() < self.bytes {
             return Err(io::Error::other("what it held before is gone"));
         }

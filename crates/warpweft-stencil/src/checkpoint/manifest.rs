@@ -9,7 +9,7 @@ use super::probes::ProbesFile;
 use crate::spec::identity::Part;
 use warpweft_core::element::ScalarKind;
 use warpweft_core::error::{Error, Result};
-use warpweft_core::grid::io::Stated;
+use warpweft_core::grid::io::{Stated, read_small_text};
 
 /// Its format.
 pub(super) const FORMAT: Stated =
@@ -71,7 +71,7 @@ impl Manifest {
     /// [`Error::File`] for what is damaged; [`Error::Spec`] for another version of the format.
     pub fn read(folder: &Path) -> Result<Self> {
         let path = folder.join(NAME);
-        match std::fs::read_to_string(&path) {
+        match read_small_text(&path) {
             Err(error) => Err(Error::file(path, error, FORMAT.hint)),
             Ok(text) => FORMAT.read(&path, &text),
         }

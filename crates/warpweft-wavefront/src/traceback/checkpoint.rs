@@ -15,7 +15,7 @@ use super::grid::BlockRow;
 use crate::recurrence::{Best, Ranked, Stored, Traced};
 use crate::spec::Wavefront;
 use warpweft_core::error::{Error, Result};
-use warpweft_core::grid::io::{Claim, write_synced};
+use warpweft_core::grid::io::{Claim, read_up_to, write_synced};
 
 /// The first bytes of a file; the number is raised when the format changes.
 const MAGIC: &[u8; 16] = b"warpweft edges 1";
@@ -110,7 +110,10 @@ impl Store {
         blocks: usize,
     ) -> Result<Option<BlockRow<C>>> {
         let path = self.path(row);
-        let bytes = match fs::read(&path) {
+        // Blocks' edges, and as much again.
+        let cells = (rows as u64 + columns as u64).saturating_mul(64);
+        let longest = (1 << 20) + cells.saturating_mul(size_of::<C>() as u64);
+        let bytes = match read_up_to(&path, longest) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(Error::file(path, error, "check the file and its folder")),

@@ -1,5 +1,7 @@
 //! Joins the ranks that a launcher started, and leaves them in order.
 
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -13,6 +15,8 @@ use crate::error::{Error, Result};
 
 /// How long a rank that leaves waits for the others; one may still be writing the result.
 const LEAVING: Duration = Duration::from_secs(24 * 3600);
+/// The longest pause between two looks for ranks that left, since one may work for hours.
+const LONGEST_NAP: Duration = Duration::from_millis(5);
 /// How long a failing rank waits for its error message to be sent.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -25,14 +29,14 @@ impl Mpi {
     /// before.
     pub fn join(launched: &Launched) -> Result<Self> {
         let chosen = std::env::var("WARPWEFT_MPI").ok().filter(|name| !name.is_empty());
-        let names: Vec<&str> = match &chosen {
-            Some(name) => vec![name],
-            None => libraries(launched.launcher).to_vec(),
+        let names = match &chosen {
+            Some(name) => vec![name.clone()],
+            None => places(libraries(launched.launcher), |name| std::env::var_os(name)),
         };
         let mut refused = Vec::new();
         for name in names {
-            match world::open(name) {
-                Ok(api) => return Self::checked(api, launched, name),
+            match world::open(&name) {
+                Ok(api) => return Self::checked(api, launched, &name),
                 Err(why) => refused.push(why),
             }
         }
@@ -89,12 +93,14 @@ impl Mpi {
         let rank = Message::Host(rank);
         self.others().try_for_each(|to| self.begin(to, GONE, &rank))?;
         let begin = Instant::now();
+        let mut nap = NAP;
         while self.gone().len() + 1 < self.ranks() {
             self.check()?;
             if begin.elapsed() > patience {
                 return Err(self.left_alone(patience));
             }
-            std::thread::sleep(NAP);
+            std::thread::sleep(nap);
+            nap = (2 * nap).min(LONGEST_NAP);
         }
         // A rank that left because it had aborted said so before, and may not reach MPI's finalisation.
         self.receive_news()?;
@@ -159,6 +165,19 @@ fn libraries(launcher: Launcher) -> &'static [&'static str] {
     }
 }
 
+/// Where a library of these names may be: in the folders of the system's loader, then in the active environment.
+/// Never in the current folder.
+fn places(names: &[&str], variable: impl Fn(&str) -> Option<OsString>) -> Vec<String> {
+    let active = ["VIRTUAL_ENV", "CONDA_PREFIX"].iter().filter_map(|name| variable(name));
+    let folders = active.map(PathBuf::from).filter(|folder| folder.is_absolute());
+    let folders: Vec<_> = folders.map(|folder| folder.join("lib")).collect();
+    let inside = folders.iter().flat_map(|folder| {
+        let there = names.iter().map(|name| folder.join(name)).filter(|path| path.is_file());
+        there.map(|path| path.display().to_string())
+    });
+    names.iter().map(|name| (*name).to_string()).chain(inside).collect()
+}
+
 fn unusable(launched: &Launched, what: String, hint: &str) -> Error {
     Error::Rank {
         rank: launched.rank,
@@ -209,6 +228,23 @@ mod tests {
             Err("it would wait for all".into())
         }
         fn abort(&self, _: i32) {}
+    }
+
+    #[test]
+    fn the_active_environment_is_searched_after_the_system() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("lib/libmpi.so.12");
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(&file, "").unwrap();
+        let found = |value: OsString| {
+            places(&["libmpi.so.12", "libmpi.so"], |name| {
+                (name == "VIRTUAL_ENV").then(|| value.clone())
+            })
+        };
+        let expect = ["libmpi.so.12", "libmpi.so"].map(String::from);
+        let inside = [&expect[..], &[file.display().to_string()]].concat();
+        assert_eq!(found(folder.path().into()), inside);
+        assert_eq!(found(".".into()), expect);
     }
 
     #[test]

@@ -2,13 +2,16 @@
 
 use std::collections::HashSet;
 use std::fs;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::ErrorKind::{NotADirectory, NotFound};
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use sha2::{Digest, Sha256};
+
+use crate::grid::io::{check_trusted, new_file};
 
 /// The first bytes of a cache file; the number changes with the format.
 const MAGIC: &[u8; 8] = b"WWCUBIN1";
@@ -23,6 +26,10 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 pub struct Cache {
     folder: Option<PathBuf>,
     limit: u64,
+    /// The folder above it that must be this user's own too.
+    within: Option<PathBuf>,
+    /// Whether code in the folder is this user's own, once it was looked at.
+    trusted: OnceLock<Result<(), String>>,
     // Notes that were given already: each is given once a process.
     said: Mutex<HashSet<String>>,
 }
@@ -44,13 +51,15 @@ pub fn folder() -> Option<PathBuf> {
 /// # Errors
 /// The file system's.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    static NUMBER: AtomicU32 = AtomicU32::new(0);
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let temporary = path.with_extension(format!("{}-{number}.part", std::process::id()));
-    let written = fs::write(&temporary, bytes).and_then(|()| fs::rename(&temporary, path));
+    let number = RandomState::new().build_hasher().finish();
+    let temporary = path.with_extension(format!("{number:016x}.part"));
+    let written = new_file().open(&temporary).and_then(|mut file| {
+        file.write_all(bytes)?;
+        fs::rename(&temporary, path)
+    });
     if written.is_err() {
         let _ = fs::remove_file(&temporary);
     }
@@ -73,26 +82,31 @@ impl Cache {
     /// The user's cache, in [`folder`].
     pub fn user() -> &'static Self {
         static USER: OnceLock<Cache> = OnceLock::new();
-        USER.get_or_init(|| Self {
-            folder: folder().map(|folder| folder.join("cubin")),
-            limit: LIMIT,
-            said: Mutex::default(),
+        USER.get_or_init(|| match folder() {
+            None => Self::none(),
+            Some(above) => Self { within: Some(above.clone()), ..Self::at(above.join("cubin")) },
         })
     }
 
     /// A cache in a folder of its own, which is created when something is first stored.
     pub fn at(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: Some(folder.into()), limit: LIMIT, said: Mutex::default() }
+        Self { folder: Some(folder.into()), ..Self::none() }
     }
 
     /// A cache that stores nothing.
     pub fn none() -> Self {
-        Self { folder: None, limit: LIMIT, said: Mutex::default() }
+        Self {
+            folder: None,
+            limit: LIMIT,
+            within: None,
+            trusted: OnceLock::new(),
+            said: Mutex::default(),
+        }
     }
 
     /// The entry for `key`, complete and unchanged. A damaged entry counts as none and adds a note.
     pub(super) fn get(&self, key: &Key, notes: &mut Vec<String>) -> Option<Vec<u8>> {
-        let path = self.path(key)?;
+        let path = self.path(key).filter(|_| self.is_trusted(notes))?;
         let file = match fs::read(&path) {
             Ok(file) => file,
             Err(error) if matches!(error.kind(), NotFound | NotADirectory) => return None,
@@ -114,7 +128,7 @@ impl Cache {
 
     /// Stores `bytes` for `key`; a folder that can't be written adds a note.
     pub(super) fn put(&self, key: &Key, bytes: &[u8], notes: &mut Vec<String>) {
-        let Some(path) = self.path(key) else { return };
+        let Some(path) = self.path(key).filter(|_| self.is_trusted(notes)) else { return };
         let mut file = MAGIC.to_vec();
         file.extend(Sha256::digest(bytes));
         file.extend(bytes);
@@ -163,6 +177,25 @@ impl Cache {
         }
     }
 
+    /// Whether nobody else can have put code into the folder, or could from now on. It is made if it is missing.
+    fn is_trusted(&self, notes: &mut Vec<String>) -> bool {
+        let Some(folder) = &self.folder else { return false };
+        let trusted = self.trusted.get_or_init(|| match make_private(folder) {
+            // An error of making it is told when something is written.
+            Err(_) => Ok(()),
+            Ok(()) => check_trusted(self.within.as_deref().unwrap_or(folder), folder),
+        });
+        if let Err(why) = trusted {
+            let what = format!(
+                "compiled kernels are neither kept in {} nor taken from there: {why}; make it your own \
+                 (`chmod go-w`), or set WARPWEFT_CACHE to a folder of yours",
+                folder.display()
+            );
+            self.note_once("trust".into(), what, notes);
+        }
+        trusted.is_ok()
+    }
+
     fn path(&self, key: &Key) -> Option<PathBuf> {
         Some(self.folder.as_ref()?.join(format!("{}.cubin", key.0)))
     }
@@ -172,6 +205,15 @@ impl Cache {
             notes.push(what);
         }
     }
+}
+
+/// Makes a folder that only this user may write, if there is none.
+fn make_private(folder: &Path) -> std::io::Result<()> {
+    let mut maker = fs::DirBuilder::new();
+    maker.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut maker, 0o755);
+    maker.create(folder)
 }
 
 /// Records that the file was used today.
@@ -252,6 +294,23 @@ mod tests {
         // Of 1200 bytes, three quarters of the limit of 1000 stay: three files.
         assert_eq!(kept, [true, false, false, false, true]);
         assert!(there(&new) && !part.exists() && notes.is_empty(), "{notes:?}");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_folder_that_others_may_write_is_not_used_and_noted_once() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let inner = folder.path().join("cubin");
+        let (mut notes, key) = (Vec::new(), Key::of(["a"]));
+        Cache::at(&inner).put(&key, b"code", &mut notes);
+        fs::set_permissions(&inner, fs::Permissions::from_mode(0o777)).unwrap();
+        let cache = Cache::at(&inner);
+        assert_eq!(cache.get(&key, &mut notes), None);
+        cache.put(&Key::of(["b"]), b"code", &mut notes);
+        assert_eq!(fs::read_dir(&inner).unwrap().count(), 1);
+        assert_eq!(notes.len(), 1, "{notes:?}");
+        assert!(notes[0].contains("can be written by other users"), "{notes:?}");
     }
 
     #[test]

@@ -4,9 +4,13 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
+use crate::grid::io::check_trusted;
 
 const INSTALL: &str = "install it with `pip install nvidia-cuda-nvrtc` or the CUDA toolkit, or let \
      WARPWEFT_NVRTC name the library or its folder";
+
+/// Where an environment of Python has its packages.
+const LIBRARIES: [&str; 3] = ["lib", "python3*", "site-packages"];
 
 /// What a search depends on, so that a test can search a fake machine.
 pub(super) struct Host<'a> {
@@ -34,7 +38,12 @@ pub(super) fn find(host: &Host) -> Result<Option<PathBuf>> {
             }
         };
     }
-    Ok(folders(host).iter().find_map(|folder| newest(folder)))
+    if let Some(found) = folders(host).iter().find_map(|folder| newest(folder)) {
+        return Ok(Some(found));
+    }
+    Ok(below_current(host).find_map(|(above, folder)| {
+        newest(&folder).filter(|_| check_trusted(above, &folder).is_ok())
+    }))
 }
 
 /// The error for a machine without it.
@@ -65,9 +74,6 @@ fn folders(host: &Host) -> Vec<PathBuf> {
     for site in sites(host) {
         folders.extend(wheel_folders(&site));
     }
-    for folder in host.current.ancestors() {
-        folders.extend(wheel_folders(&folder.join("target/nvrtc")));
-    }
     folders
 }
 
@@ -94,17 +100,13 @@ fn loader_folders(root: &Path) -> Vec<PathBuf> {
 /// Folders of Python packages.
 fn sites(host: &Host) -> Vec<PathBuf> {
     let mut sites = Vec::new();
-    let libraries = ["lib", "python3*", "site-packages"];
     for name in ["VIRTUAL_ENV", "CONDA_PREFIX"] {
         if let Some(prefix) = (host.env)(name) {
-            sites.extend(expand(Path::new(&prefix), &libraries));
+            sites.extend(expand(Path::new(&prefix), &LIBRARIES));
         }
     }
-    for folder in host.current.ancestors() {
-        sites.extend(expand(&folder.join(".venv"), &libraries));
-    }
     if let Some(home) = (host.env)("HOME").map(PathBuf::from) {
-        sites.extend(expand(&home.join(".local"), &libraries));
+        sites.extend(expand(&home.join(".local"), &LIBRARIES));
         sites.extend(expand(
             &home.join(".pyenv/versions"),
             &["*", "lib", "python3*", "site-packages"],
@@ -116,6 +118,18 @@ fn sites(host: &Host) -> Vec<PathBuf> {
         }
     }
     sites
+}
+
+/// Folders in the current folder and above it, each with that one. Others may have put them there.
+fn below_current<'h>(host: &'h Host<'_>) -> impl Iterator<Item = (&'h Path, PathBuf)> {
+    host.current.ancestors().flat_map(|above| {
+        let mut folders: Vec<_> = expand(&above.join(".venv"), &LIBRARIES)
+            .iter()
+            .flat_map(|site| wheel_folders(site))
+            .collect();
+        folders.extend(wheel_folders(&above.join("target/nvrtc")));
+        folders.into_iter().map(move |folder| (above, folder))
+    })
 }
 
 /// The folders of the library in NVIDIA's wheels, for CUDA 13 and later, and for 12.
@@ -164,8 +178,10 @@ fn newest(folder: &Path) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
 
     fn machine(files: &[&str]) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
@@ -208,6 +224,15 @@ mod tests {
         fs::remove_file(root.path().join(TOOLKIT)).unwrap();
         assert_eq!(at(&[home, ("VIRTUAL_ENV", "venv")]), Path::new(OLD_WHEEL));
         assert_eq!(at(&[home]), Path::new(WHEEL));
+        assert_eq!(at(&[]), Path::new(TARGET));
+        // Where others may write, they may have put it.
+        for folder in ["code", "code/target/nvrtc/nvidia"] {
+            let path = root.path().join(folder);
+            let mode = |mode| fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            mode(0o777);
+            assert_eq!(found(root.path(), &[], "code/crate").unwrap(), None, "{folder}");
+            mode(0o755);
+        }
         assert_eq!(at(&[]), Path::new(TARGET));
     }
 

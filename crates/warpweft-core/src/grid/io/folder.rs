@@ -6,6 +6,7 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use super::synced::sync_folder;
+use super::temporary::{TemporaryFile, without_links};
 use super::whole::write_error;
 use crate::error::{Error, Result};
 
@@ -30,13 +31,8 @@ pub fn check_folder(path: &Path) -> Result<()> {
             Err(write_error(path, &ErrorKind::NotFound.into()))
         }
         Ok(_) => {
-            let probe = there.join(format!(".warpweft.{}.partial", std::process::id()));
-            // Another thread or process may have tried the same name and removed its file already.
-            let removed = || match fs::remove_file(&probe) {
-                Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
-                _ => Ok(()),
-            };
-            File::create(&probe).and_then(|_| removed()).map_err(|error| refused(&error))
+            let probe = TemporaryFile::beside(&there.join("warpweft"));
+            probe.map(drop).map_err(|error| refused(&error))
         }
     }
 }
@@ -89,7 +85,7 @@ impl Claim {
             _ => {}
         }
         let mut writing = File::options();
-        writing.create(true).truncate(false).write(true);
+        without_links(writing.create(true).truncate(false).write(true));
         let file = folder.join(LOCK);
         let lock = match writing.open(&file) {
             // The file belongs to another user: read access suffices to lock it.

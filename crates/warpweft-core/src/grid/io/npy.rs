@@ -175,6 +175,11 @@ fn parse(path: &Path, text: &str, data_at: u64) -> Result<Header> {
         bad(what, "give a file that `numpy.save` wrote")
     };
 
+    let twice = |key: &&str| text.matches(&format!("'{key}'")).count() > 1;
+    if let Some(key) = ["descr", "fortran_order", "shape"].iter().find(|key| twice(key)) {
+        let what = format!("has an NPY header with '{key}' twice");
+        return Err(bad(what, "give a file that `numpy.save` wrote"));
+    }
     let descr = value("descr").ok_or_else(|| missing("descr"))?;
     let descr = descr.strip_prefix('\'').and_then(|rest| rest.split_once('\''));
     let Some((descr, _)) = descr else {
@@ -314,6 +319,12 @@ mod tests {
     fn refusal(patch: (&str, &str)) -> String {
         let (_directory, path) = saved(patch);
         read::<f32, 2>(&path).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_key_that_is_there_twice_is_refused() {
+        let told = refusal(("'shape': (2, 2)", "'shape': (2, 2), 'shape': (4, 1)"));
+        assert!(told.contains("with 'shape' twice"), "{told}");
     }
 
     #[test]

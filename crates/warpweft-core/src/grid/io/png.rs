@@ -8,6 +8,9 @@ use super::{Picture, write_whole};
 use crate::error::{Error, Result};
 use crate::grid::Volume;
 
+/// Bytes that one byte of deflated data stands for, at most.
+const MOST_PACKED: u64 = 1032;
+
 /// The grey values, 0 to 255, of the picture at `path`, rows from the top.
 ///
 /// Colours become grey by Rec. 601 luma, as common tools do; transparency is ignored, 16 bits are
@@ -30,7 +33,10 @@ pub fn read(path: &Path) -> Result<Volume<u8, 2>> {
         Error::file(path, what, "give a whole PNG file")
     };
     let file = File::open(path).map_err(|error| Error::file(path, error, "check the path"))?;
-    let mut decoder = png::Decoder::new(BufReader::new(file));
+    let known = file.metadata().map_err(|error| Error::file(path, error, "check the path"))?;
+    let mut options = png::DecodeOptions::default();
+    options.set_ignore_adler32(false);
+    let mut decoder = png::Decoder::new_with_options(BufReader::new(file), options);
     decoder.set_transformations(png::Transformations::EXPAND);
     let mut reader = decoder.read_info().map_err(bad)?;
     if reader.info().bit_depth == png::BitDepth::Sixteen {
@@ -40,6 +46,9 @@ pub fn read(path: &Path) -> Result<Volume<u8, 2>> {
             "save it with 8 bits, or its samples as .npy of float32",
         ));
     }
+    if known.is_file() {
+        check_size(path, reader.info(), known.len())?;
+    }
     let mut bytes = Vec::new();
     // A damaged header may request any amount of memory.
     reader
@@ -48,6 +57,8 @@ pub fn read(path: &Path) -> Result<Volume<u8, 2>> {
         .map(|size| bytes.resize(size, 0))
         .ok_or_else(|| Error::file(path, "is larger than memory", "cut it down"))?;
     let frame = reader.next_frame(&mut bytes).map_err(bad)?;
+    // Up to the checksums at the end.
+    reader.finish().map_err(bad)?;
     let samples = frame.color_type.samples();
     let (width, height) = (frame.width as usize, frame.height as usize);
     Volume::try_from_fn([height, width], |[y, x]| {
@@ -61,6 +72,20 @@ pub fn read(path: &Path) -> Result<Volume<u8, 2>> {
             [] => 0,
         }
     })
+}
+
+/// Refuses a picture of more pixels than a file of `bytes` bytes can hold.
+fn check_size(path: &Path, info: &png::Info<'_>, bytes: u64) -> Result<()> {
+    let (width, height) = (info.width, info.height);
+    let pixels = u64::from(width) * u64::from(height);
+    let packed = pixels.saturating_mul(info.bits_per_pixel() as u64) / 8;
+    if packed / MOST_PACKED <= bytes {
+        return Ok(());
+    }
+    let what = format!(
+        "says that it has {width} x {height} pixels, more than a file of {bytes} bytes can hold"
+    );
+    Err(Error::file(path, what, "give a whole PNG file"))
 }
 
 /// Writes `picture` to the file at `path`.
@@ -82,6 +107,40 @@ pub fn write(path: &Path, picture: &Picture) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_picture_that_its_file_cannot_hold_is_refused_and_so_is_a_wrong_checksum() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.png");
+        write(&path, &Picture { width: 2, height: 1, pixels: vec![[7; 3], [9; 3]] }).unwrap();
+        let whole = std::fs::read(&path).unwrap();
+        let refused = |bytes: &[u8]| {
+            std::fs::write(&path, bytes).unwrap();
+            read(&path).unwrap_err().to_string()
+        };
+        // Width and height of the header, whose checksum is over its name too.
+        let mut large = whole.clone();
+        large[16..24].copy_from_slice(&[0, 1, 0x11, 0x70, 0, 1, 0x11, 0x70]);
+        let sum = crc(&large[12..29]);
+        large[29..33].copy_from_slice(&sum.to_be_bytes());
+        let told = refused(&large);
+        assert!(told.contains("70000 x 70000 pixels, more than a file of"), "{told}");
+        // The last four bytes of the data, before its own checksum and the end.
+        let data = whole.len() - 12 - 4;
+        let begin = whole.windows(4).position(|name| name == b"IDAT").unwrap();
+        let mut wrong = whole.clone();
+        wrong[data - 1] ^= 1;
+        let sum = crc(&wrong[begin..data]);
+        wrong[data..data + 4].copy_from_slice(&sum.to_be_bytes());
+        let told = refused(&wrong);
+        assert!(told.contains("is damaged"), "{told}");
+    }
+
+    /// The checksum of a chunk (ISO 3309).
+    fn crc(bytes: &[u8]) -> u32 {
+        let one = |sum: u32| if sum & 1 == 1 { sum >> 1 ^ 0xedb8_8320 } else { sum >> 1 };
+        !bytes.iter().fold(!0, |sum, &byte| (0..8).fold(sum ^ u32::from(byte), |sum, _| one(sum)))
+    }
 
     #[test]
     fn a_picture_comes_back_as_its_luma() {

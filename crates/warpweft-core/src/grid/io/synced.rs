@@ -1,8 +1,11 @@
 //! Files and folder entries that survive a power failure: they are flushed to disk.
 
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs::File;
+use std::io::{self, Read, Write};
 use std::path::Path;
+
+use super::stall::{Counted, Writing};
+use super::temporary::{TemporaryFile, remove_abandoned};
 
 /// Writes the file `name` of `folder` under a temporary name, flushes it to disk, and renames it, so a file
 /// of that name is always complete. A failure leaves no temporary file.
@@ -10,16 +13,15 @@ use std::path::Path;
 /// # Errors
 /// The file can't be written.
 pub fn write_synced(folder: &Path, name: &str, from: &mut dyn Read) -> io::Result<()> {
-    let beside = folder.join(format!("{name}.partial"));
-    let written = File::create(&beside).and_then(|mut file| {
-        io::copy(from, &mut file)?;
-        file.sync_all()?;
-        fs::rename(&beside, folder.join(name))
-    });
-    written.inspect_err(|_| {
-        // If it can't be removed either, there is nothing to add to the error.
-        let _ = fs::remove_file(&beside);
-    })?;
+    let target = folder.join(name);
+    let _writing = Writing::begin();
+    remove_abandoned(&target);
+    let temporary = TemporaryFile::beside(&target)?;
+    let mut file = Counted(temporary.file());
+    io::copy(from, &mut file)?;
+    file.flush()?;
+    temporary.file().sync_all()?;
+    temporary.put(&target)?;
     sync_folder(folder)
 }
 
@@ -33,6 +35,8 @@ pub fn sync_folder(folder: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     struct Torn;

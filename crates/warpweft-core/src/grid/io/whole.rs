@@ -5,23 +5,21 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind::NotFound, Write};
 use std::path::{Path, PathBuf, is_separator};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
+use super::stall::{Counted, Writing};
+use super::temporary::{TemporaryFile, remove_abandoned};
 use crate::error::{Error, Result};
-
-/// A temporary file that was not written for a day belongs to a process that was killed.
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The hint for a file that can't be written.
 const HINT: &str = "choose a place that can be written and has room";
 
 /// Writes the file at `path` by `content`: first under a temporary name in the same folder, then renamed, so
-/// that a failure leaves the previous file. Symbolic links are followed; devices and pipes are written
-/// directly. The temporary file of a process that was killed is removed a day later, by the first write to
-/// `path` of another process.
+/// that a failure leaves the previous file, and its permissions stay. Symbolic links to files are followed; devices
+/// and pipes are written directly. The temporary file of a process that was killed is removed a day later, by the
+/// first write to `path` of another process.
 ///
 /// # Errors
-/// The file can't be created or written.
+/// The file can't be created or written; a symbolic link to nothing.
 pub fn write_whole(
     path: &Path,
     content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -34,26 +32,23 @@ pub fn write_whole(
 fn whole(path: &Path, content: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     let refused = |error: io::Error| write_error(path, &error);
     let target = target(path)?;
+    let _writing = Writing::begin();
     if fs::metadata(&target).is_ok_and(|known| !known.is_file() && !known.is_dir()) {
-        let mut file = BufWriter::new(File::options().write(true).open(&target).map_err(refused)?);
+        let file = File::options().write(true).open(&target).map_err(refused)?;
+        let mut file = BufWriter::new(Counted(file));
         return content(&mut file).and_then(|()| file.flush()).map_err(refused);
     }
-    let beside = beside(&target).map_err(refused)?;
     if first_time(&target) {
         remove_abandoned(&target);
     }
-    let written = File::create(&beside).and_then(|file| {
-        let mut file = BufWriter::with_capacity(1 << 20, file);
+    let written = TemporaryFile::beside(&target).and_then(|temporary| {
+        let mut file = BufWriter::with_capacity(1 << 20, Counted(temporary.file()));
         content(&mut file)?;
         file.flush()?;
         drop(file);
-        fs::rename(&beside, &target)
+        temporary.put(&target)
     });
-    written.map_err(|error| {
-        // If the temporary file can't be removed either, there is nothing to add to the error.
-        let _ = fs::remove_file(&beside);
-        refused(error)
-    })
+    written.map_err(refused)
 }
 
 /// Whether a file can be created at `path`; to be called before hours of work, not after.
@@ -61,15 +56,11 @@ fn whole(path: &Path, content: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>)
 /// # Errors
 /// It can't be created.
 pub fn check_writable(path: &Path) -> Result<()> {
-    let refused = |error: io::Error| write_error(path, &error);
     let target = target(path)?;
     match fs::metadata(&target) {
         Ok(known) if known.is_dir() => Err(Error::file(path, "is a directory", HINT)),
         Ok(known) if !known.is_file() => Ok(()),
-        _ => {
-            let beside = beside(&target).map_err(refused)?;
-            File::create(&beside).and_then(|_| fs::remove_file(&beside)).map_err(refused)
-        }
+        _ => TemporaryFile::beside(&target).map(drop).map_err(|error| write_error(path, &error)),
     }
 }
 
@@ -77,18 +68,30 @@ pub fn check_writable(path: &Path) -> Result<()> {
 fn target(path: &Path) -> Result<PathBuf> {
     let bytes = path.as_os_str().as_encoded_bytes();
     let bytes = bytes.strip_suffix(b".").unwrap_or(bytes);
-    match bytes.last() {
+    if bytes.last().is_some_and(|&last| is_separator(char::from(last))) {
         // Splitting the path loses this.
-        Some(&last) if is_separator(char::from(last)) => {
-            Err(Error::file(path, "names a folder", "name a file"))
-        }
-        _ => Ok(fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf())),
+        return Err(Error::file(path, "names a folder", "name a file"));
+    }
+    match (fs::canonicalize(path), fs::read_link(path)) {
+        (Ok(target), _) => Ok(target),
+        // Whoever made it decides where the file would be.
+        // What a process has open may have no path.
+        (Err(_), _) if fs::metadata(path).is_ok() => Ok(path.to_path_buf()),
+        (Err(_), Ok(to)) => Err(Error::file(
+            path,
+            format!("is a symbolic link to {}, where no file can be found", to.display()),
+            "remove the link, or name the file itself",
+        )),
+        (Err(_), Err(_)) => Ok(path.to_path_buf()),
     }
 }
 
 /// The error for a file at `path` that can't be written.
 pub(super) fn write_error(path: &Path, error: &io::Error) -> Error {
-    let folder = path.parent().filter(|folder| error.kind() == NotFound && !folder.exists());
+    let folder = path.parent().filter(|folder| {
+        // That of a bare name is empty, and there.
+        error.kind() == NotFound && !folder.as_os_str().is_empty() && !folder.exists()
+    });
     match folder.map(Path::display) {
         None => Error::file(path, error, HINT),
         Some(folder) => Error::file(
@@ -99,38 +102,11 @@ pub(super) fn write_error(path: &Path, error: &io::Error) -> Error {
     }
 }
 
-/// The name of the temporary file. It is in the same folder, so that renaming stays on one file system.
-fn beside(target: &Path) -> io::Result<PathBuf> {
-    let name = target
-        .file_name()
-        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path names no file"))?;
-    let name = format!(".{}.{}.partial", name.to_string_lossy(), std::process::id());
-    Ok(target.with_file_name(name))
-}
-
 /// Whether this process has not written to `target` before. A run that writes a file again and again reads
 /// its folder once.
 fn first_time(target: &Path) -> bool {
     static WRITTEN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     WRITTEN.lock().unwrap_or_else(PoisonError::into_inner).insert(target.to_path_buf())
-}
-
-/// Removes temporary files of `target` whose writers were killed. One that can't be removed does no harm.
-fn remove_abandoned(target: &Path) {
-    let (Some(folder), Some(name)) = (target.parent(), target.file_name()) else { return };
-    // The parent of a bare name is empty.
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    let begin = format!(".{}.", name.to_string_lossy());
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let name =
-            name.to_str().and_then(|name| name.strip_prefix(&begin)?.strip_suffix(".partial"));
-        let ours = name.is_some_and(|process| process.parse::<u32>().is_ok());
-        let age = || entry.metadata().ok()?.modified().ok()?.elapsed().ok();
-        if ours && age().is_some_and(|age| age > DAY) {
-            let _ = fs::remove_file(entry.path());
-        }
-    }
 }
 
 #[cfg(test)]
@@ -152,29 +128,35 @@ mod tests {
     }
 
     #[test]
-    fn what_killed_writers_left_is_removed_a_day_later() {
+    #[cfg(unix)]
+    fn permissions_stay_and_links_are_followed_to_files_only() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
         let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("a.txt");
-        let left = |name: &str, age: Duration| {
-            let path = directory.path().join(name);
-            fs::write(&path, "half").unwrap();
-            let file = File::options().write(true).open(&path).unwrap();
-            file.set_modified(std::time::SystemTime::now() - age).unwrap();
-            path
-        };
-        let old = left(".a.txt.123.partial", 2 * DAY);
-        // A temporary file of a writer at work, one of another file, and a file that only looks like one.
-        let others = [
-            left(".a.txt.124.partial", DAY / 2),
-            left(".b.txt.123.partial", 2 * DAY),
-            left(".a.txt.mine.partial", 2 * DAY),
-        ];
-        write_whole(&path, |to| to.write_all(b"whole")).unwrap();
-        assert!(!old.exists() && others.iter().all(|other| other.exists()));
-        // The folder is read once a process.
-        let again = left(".a.txt.123.partial", 2 * DAY);
-        write_whole(&path, |to| to.write_all(b"again")).unwrap();
-        assert!(again.exists());
+        let at = |name: &str| directory.path().join(name);
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let text = |text: &'static str| move |to: &mut dyn Write| to.write_all(text.as_bytes());
+        fs::write(at("private"), "old").unwrap();
+        fs::set_permissions(at("private"), fs::Permissions::from_mode(0o600)).unwrap();
+        symlink(at("private"), at("link")).unwrap();
+        for path in ["private", "link"] {
+            write_whole(&at(path), text(path)).unwrap();
+            assert_eq!(fs::read_to_string(at("private")).unwrap(), path);
+            assert_eq!(mode(&at("private")), 0o600);
+        }
+        assert!(fs::symlink_metadata(at("link")).unwrap().is_symlink());
+        // A new file's are those of any new file.
+        fs::write(at("any"), "").unwrap();
+        write_whole(&at("new"), text("new")).unwrap();
+        assert_eq!(mode(&at("new")), mode(&at("any")));
+        symlink(at("nowhere"), at("dangling")).unwrap();
+        for refusal in [check_writable(&at("dangling")), write_whole(&at("dangling"), text("x"))] {
+            let refusal = refusal.unwrap_err().to_string();
+            assert!(
+                refusal.contains("is a symbolic link to") && refusal.contains("nowhere"),
+                "{refusal}"
+            );
+        }
+        assert!(!at("nowhere").exists());
     }
 
     #[test]

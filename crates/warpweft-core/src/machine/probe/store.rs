@@ -10,6 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use super::{DISTURBING, Probe, cpu, now, probe};
 use crate::cuda;
 use crate::error::{Error, Result};
+use crate::grid::io::read_small;
 use crate::machine::Machine;
 
 /// Raised when the measurements change, so that older results are not used.
@@ -68,7 +69,7 @@ impl Probe {
 fn read(folder: &Path, notes: &mut Vec<String>) -> File {
     let path = folder.join("probe.json");
     let fresh = || File { form: FORM, machines: BTreeMap::new() };
-    let Ok(text) = std::fs::read(&path) else { return fresh() };
+    let Ok(text) = read_small(&path) else { return fresh() };
     match serde_json::from_slice::<File>(&text) {
         Ok(file) if file.form == FORM => file,
         Ok(_) => fresh(),

@@ -1,0 +1,68 @@
+//! Small files of text that programs write for themselves, read with a limit: what stands in their place may be
+//! anything.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Read};
+use std::path::Path;
+
+/// Bytes of the longest: a manifest of 100,000 parts.
+const LONGEST: u64 = 32 << 20;
+
+/// The bytes of the file at `path`, which is a file and not a device or a pipe.
+///
+/// # Errors
+/// It can't be read, is no file, or is longer than 32 MiB.
+pub fn read_small(path: &Path) -> io::Result<Vec<u8>> {
+    read_up_to(path, LONGEST)
+}
+
+/// The same for files of at most `longest` bytes.
+///
+/// # Errors
+/// See [`read_small`].
+pub fn read_up_to(path: &Path, longest: u64) -> io::Result<Vec<u8>> {
+    // A pipe would be waited for when it is opened.
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(ErrorKind::InvalidData, "is no file"));
+    }
+    let mut bytes = Vec::new();
+    File::open(path)?.take(longest + 1).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 > longest {
+        true => {
+            Err(io::Error::new(ErrorKind::InvalidData, format!("is longer than {longest} bytes")))
+        }
+        false => Ok(bytes),
+    }
+}
+
+/// The same as text.
+///
+/// # Errors
+/// See [`read_small`]; bytes that are no UTF-8.
+pub fn read_small_text(path: &Path) -> io::Result<String> {
+    String::from_utf8(read_small(path)?)
+        .map_err(|_| io::Error::new(ErrorKind::InvalidData, "holds bytes that are no text"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_small_file_is_refused_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        std::fs::write(&path, "text").unwrap();
+        assert_eq!(read_small_text(&path).unwrap(), "text");
+        std::fs::write(&path, [0xff]).unwrap();
+        assert!(read_small_text(&path).is_err());
+        File::create(&path).unwrap().set_len(LONGEST + 1).unwrap();
+        assert!(read_small(&path).unwrap_err().to_string().contains("longer"));
+        if Path::new("/dev/zero").exists() {
+            assert!(
+                read_small(Path::new("/dev/zero")).unwrap_err().to_string().contains("no file")
+            );
+        }
+        assert_eq!(read_small(&folder.path().join("b")).unwrap_err().kind(), ErrorKind::NotFound);
+    }
+}
