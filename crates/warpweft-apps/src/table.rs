@@ -18,11 +18,6 @@ impl<T: Clone> Table<T> {
         assert!(columns > 0, "a table without columns");
         Self { columns, cells: vec![value; rows * columns] }
     }
-
-    /// The rows from the first to the last.
-    pub(crate) fn rows(&self) -> impl Iterator<Item = &[T]> {
-        self.cells.chunks_exact(self.columns)
-    }
 }
 
 impl<T> Index<usize> for Table<T> {

@@ -3,12 +3,11 @@
 //! Entry `[i, j]` sums the pixels of rows `0..=i` and columns `0..=j`; there is no row and no column
 //! of zeros before them, as OpenCV has.
 
+use warpweft::element::Device;
 use warpweft::error::{Error, Result};
 use warpweft::prelude::*;
 use warpweft::report::Report;
-use warpweft::wavefront::{Kept, WavefrontElement, WavefrontExecutor};
-
-use crate::table::Table;
+use warpweft::wavefront::{Kept, Ranked, WavefrontElement, WavefrontExecutor};
 
 /// The sum up to a pixel of eight bits; see [`long_sum_of_bytes`] for larger images.
 #[wavefront(sums, bounds = bytes_bounds)]
@@ -38,7 +37,28 @@ pub fn fits_i32([rows, columns]: [usize; 2]) -> bool {
     most <= f64::from(i32::MAX)
 }
 
-/// The sum up to a pixel that is a number, rounded in whatever order is fastest.
+/// The sums up to a pixel: of its row, and of all rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Device, Ranked)]
+#[repr(C)]
+pub struct Sums {
+    /// Of all pixels of rows up to here.
+    #[score]
+    pub all: f64,
+    /// Of the pixels of this row up to here.
+    pub row: f64,
+}
+
+/// The sum up to a pixel that is a number: the row's sum, and the sum above. Nothing is subtracted, so an entry has
+/// the rounding error of so many additions as there are rows and columns before it, whatever else is in the image:
+/// that of running sums along rows, then columns, to the bit.
+#[wavefront]
+pub fn running_sums(before: Earlier<Sums>, #[cell] pixel: f64) -> Sums {
+    let row = before.w.row + pixel;
+    Sums { all: before.n.all + row, row }
+}
+
+/// The sum up to a pixel that is a number, rounded in whatever order is fastest. It subtracts sums from one another:
+/// small pixels next to large ones are lost. [`running_sums`] keeps them.
 #[wavefront(sums)]
 pub fn sum_of<T: Real>(h: Earlier<T>, #[cell] pixel: T) -> T {
     h.n + (h.w - h.nw + pixel)
@@ -84,6 +104,28 @@ where
     Ok((volume, report))
 }
 
+/// The table of an image of numbers, by [`running_sums`].
+///
+/// # Errors
+/// See [`table`].
+pub fn table_of_reals(
+    image: &Volume<f64, 2>,
+    executor: &mut (impl WavefrontExecutor<running_sums> + ?Sized),
+) -> Result<(Volume<f64, 2>, Report)> {
+    let wavefront = Wavefront::of(running_sums())
+        .over(image.extents())
+        .inputs(image.as_slice())
+        .border(Border::Value(Sums::default()))
+        .keep(Keep::Matrix);
+    let (kept, report) = executor.run(&wavefront)?;
+    let Kept::Matrix(cells) = kept else {
+        return Err(Error::spec("no table came back", "report this: it is a bug"));
+    };
+    let mut cells = cells.into_iter();
+    let next = |_| cells.next().map_or(0.0, |sums| sums.all);
+    Ok((Volume::try_from_fn(image.extents(), next)?, report))
+}
+
 /// The values of `bins` bins of equal width over 0..=255: least and greatest of each.
 ///
 /// # Errors
@@ -112,14 +154,33 @@ pub fn plain<T: Scalar>(image: &Volume<T, 2>, value: impl Fn(T) -> f64) -> Vec<f
     sums
 }
 
-/// The same as [`sum_of`] by two loops, rounded as it rounds.
-pub fn plain_rounded<T: Real>(image: &Volume<T, 2>) -> Vec<T> {
-    let [rows, columns] = image.extents();
-    let mut sums = Table::filled(T::default(), rows + 1, columns + 1);
-    for (i, row) in image.as_slice().chunks(columns).enumerate() {
-        for (j, &pixel) in row.iter().enumerate() {
-            sums[i + 1][j + 1] = sums[i][j + 1] + (sums[i + 1][j] - sums[i][j] + pixel);
+/// The largest error of the table `sums` of `image`, each relative to the sum of magnitudes up to its pixel. Against
+/// sums in twice the precision (Knuth's two-sum), down the columns first.
+pub fn relative_error(image: &Volume<f64, 2>, sums: &Volume<f64, 2>) -> f64 {
+    let [_, columns] = image.extents();
+    let mut below = vec![[0.0; 3]; columns];
+    let mut worst: f64 = 0.0;
+    let rows = image.as_slice().chunks(columns).zip(sums.as_slice().chunks(columns));
+    for (pixels, sums) in rows {
+        let mut along = [0.0; 3];
+        for ((column, &pixel), &sum) in below.iter_mut().zip(pixels).zip(sums) {
+            *column = added(*column, [pixel, 0.0, pixel.abs()]);
+            along = added(along, *column);
+            let [high, low, size] = along;
+            let error = ((sum - high) - low).abs();
+            let relative = if error == 0.0 { 0.0 } else { error / size };
+            // NaN stays.
+            worst = if relative <= worst || worst.is_nan() { worst } else { relative };
         }
     }
-    sums.rows().skip(1).flat_map(|row| row[1..].iter().copied()).collect()
+    worst
+}
+
+/// The sum of two numbers of two parts, and that of their sizes.
+fn added([high, low, size]: [f64; 3], [more, rest, grown]: [f64; 3]) -> [f64; 3] {
+    let sum = high + more;
+    let part = sum - high;
+    let lost = (high - (sum - part)) + (more - part) + (low + rest);
+    let whole = sum + lost;
+    [whole, lost - (whole - sum), size + grown]
 }

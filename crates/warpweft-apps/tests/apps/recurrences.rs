@@ -10,7 +10,8 @@ use warpweft::wavefront::cuda::scan::{compile_check, misses};
 use warpweft::wavefront::cuda::tiles::TileExecutor;
 use warpweft::wavefront::{CpuPolicy, ScanPolicy, WavefrontElement, WavefrontExecutor};
 use warpweft_apps::area::{
-    bins, count_of, fits_i32, long_sum_of_bytes, sum_of, sum_of_bytes, table,
+    bins, count_of, fits_i32, long_sum_of_bytes, relative_error, running_sums, sum_of,
+    sum_of_bytes, table, table_of_reals,
 };
 use warpweft_apps::relaxation::{gauss_seidel, over_relaxation, relax};
 use warpweft_apps::soup::SplitMix;
@@ -94,6 +95,7 @@ trait Planes:
     WavefrontExecutor<sum_of_bytes>
     + WavefrontExecutor<long_sum_of_bytes>
     + WavefrontExecutor<sum_of<f32>>
+    + WavefrontExecutor<running_sums>
     + WavefrontExecutor<count_of>
     + WavefrontExecutor<gauss_seidel<f64>>
     + WavefrontExecutor<over_relaxation<f64>>
@@ -103,10 +105,48 @@ impl<X> Planes for X where
     X: WavefrontExecutor<sum_of_bytes>
         + WavefrontExecutor<long_sum_of_bytes>
         + WavefrontExecutor<sum_of<f32>>
+        + WavefrontExecutor<running_sums>
         + WavefrontExecutor<count_of>
         + WavefrontExecutor<gauss_seidel<f64>>
         + WavefrontExecutor<over_relaxation<f64>>
 {
+}
+
+/// A pixel of 1e9 in a corner, and small ones elsewhere.
+fn steep([m, n]: [usize; 2], seed: usize) -> Volume<f64, 2> {
+    let small = units(seed as u64, m * n);
+    Volume::from_fn([m, n], |[i, j]| if i + j == 0 { 1e9 } else { 1e-8 * (1.0 + small[i * n + j]) })
+}
+
+/// The sum of the pixels of rows `a..c` and columns `b..d`, by the table.
+fn rectangle(sums: &[f64], columns: usize, [a, b, c, d]: [usize; 4]) -> f64 {
+    let at = |i: usize, j: usize| match (i, j) {
+        (0, _) | (_, 0) => 0.0,
+        (i, j) => sums[(i - 1) * columns + j - 1],
+    };
+    at(c, d) - at(a, d) - at(c, b) + at(a, b)
+}
+
+#[test]
+fn small_pixels_far_from_a_large_one_are_in_the_sums() {
+    let core = (0..1024).find(|&core| Pool::new(&[core]).is_ok()).unwrap();
+    let pool = Pool::new(&[core]).unwrap();
+    let mut executor = CpuExecutor::new(&pool, CpuPolicy::for_domain(300, 1)).unwrap();
+    let [m, n] = [300, 400];
+    let image = steep([m, n], 9);
+    let (sums, _) = table_of_reals(&image, &mut executor).unwrap();
+    let allowed = (m + n) as f64 * f64::EPSILON / 2.0;
+    assert!(relative_error(&image, &sums) <= allowed);
+    let corners = [100, 100, m, n];
+    let rows = image.as_slice().chunks(n).skip(100);
+    let exact: f64 = rows.flat_map(|row| &row[100..]).sum();
+    let found = rectangle(sums.as_slice(), n, corners);
+    // Four sums, each with at most one rounding for every row and column before it.
+    assert!((found - exact).abs() <= 4.0 * allowed * 1e9, "{found}, not {exact}");
+    // The recurrence that subtracts loses all of them, which the check sees.
+    let (lost, _) = table(sum_of::<f64>(), &image, &mut executor).unwrap();
+    assert_eq!(rectangle(lost.as_slice(), n, corners), 0.0);
+    assert!(relative_error(&image, &lost) > allowed);
 }
 
 fn planes_agree(executor: &mut impl Planes) {
@@ -152,6 +192,9 @@ fn planes_agree(executor: &mut impl Planes) {
         let (sums, _) = table(sum_of(), &quarters, executor).unwrap();
         let expect = area::plain(&quarters, f64::from);
         assert!(sums.as_slice().iter().map(|&sum| f64::from(sum)).eq(expect), "{m} × {n}");
+        let steep = steep([m, n], seed);
+        let (sums, _) = table_of_reals(&steep, executor).unwrap();
+        assert_eq!(sums.as_slice(), area::plain(&steep, |pixel| pixel), "{m} × {n}");
         for sweeps in [1, 4] {
             let start = units(seed as u64, m * n);
             let plate = Volume::from_fn([m, n], |[i, j]| start[i * n + j]);

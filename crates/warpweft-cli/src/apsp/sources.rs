@@ -1,6 +1,8 @@
 //! `--sources all|A..B|random:N|A,B,..|FILE`: the source vertices.
 
 use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -9,6 +11,9 @@ use warpweft::memory::room;
 use warpweft::{Error, Result};
 use warpweft_apps::apsp::Graph;
 use warpweft_apps::soup::SplitMix;
+
+/// Bytes that are read of a file of sources: more than all vertices need.
+const LONGEST: u64 = 1 << 30;
 
 /// A choice of sources, by the names of the graph's vertices.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,7 +93,10 @@ impl SourceChoice {
                 Ok(chosen.into_iter().map(|k| k as u32).collect())
             }
             Self::File(path) => {
-                let text = std::fs::read_to_string(path).map_err(|error| {
+                let mut text = String::new();
+                let read =
+                    File::open(path).and_then(|file| file.take(LONGEST).read_to_string(&mut text));
+                read.map_err(|error| {
                     Error::file(
                         path,
                         error,

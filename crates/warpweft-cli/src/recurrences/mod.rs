@@ -21,6 +21,7 @@ pub use sat::Sat;
 use crate::arguments::threads;
 use crate::device::{Place, for_wavefronts, note_crowd};
 use crate::plot::{self, Look};
+use crate::run::check::Check;
 use crate::run::files::{self, Format, Saved};
 use crate::run::outcome::Outcome;
 use crate::world;
@@ -34,6 +35,9 @@ pub struct Options {
     /// Threads on the CPU [default: one per core].
     #[arg(long, value_name = "N", value_parser = threads)]
     threads: Option<NonZero<usize>>,
+    /// Compare the result with nothing.
+    #[arg(long)]
+    no_check: bool,
     /// Print one JSON object instead of the report.
     #[arg(long)]
     json: bool,
@@ -57,6 +61,11 @@ struct Planned {
 }
 
 impl Options {
+    /// The check that is made of a result, if none is to be.
+    fn unchecked(&self) -> Option<Check> {
+        self.no_check.then(|| Check::none("--no-check"))
+    }
+
     /// The executor for the chosen device.
     ///
     /// # Errors

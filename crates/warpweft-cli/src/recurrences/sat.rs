@@ -7,9 +7,10 @@ use serde_json::json;
 use warpweft::element::ScalarKind;
 use warpweft::grid::RawVolume;
 use warpweft::prelude::*;
+use warpweft::report::Report;
 use warpweft::wavefront::{RunExecutor, WavefrontElement};
 use warpweft_apps::area::{
-    fits_i32, long_sum_of_bytes, plain, plain_rounded, sum_of, sum_of_bytes, table,
+    fits_i32, long_sum_of_bytes, plain, relative_error, sum_of_bytes, table, table_of_reals,
 };
 
 use super::{Files, Options, Planned, finish};
@@ -24,7 +25,11 @@ use crate::run::outcome::Outcome;
     arg_required_else_help = true,
     after_help = "Entry [i, j] of the result sums the pixels of rows 0 to i and columns 0 to j. Unlike OpenCV's \
 table, it does not begin with a row and a column of zeros. Sums of 8-bit greys (.png, or .npy of uint8) are \
-int32, or int64 for more than 8.4 million pixels. Sums of float32 and float64 are float64.
+int32, or int64 for more than 8.4 million pixels. Sums of float32 and float64 are float64, with the rounding of \
+numpy's cumsum along rows, then columns.
+
+All entries are checked. A wrong sum of greys always shows. A wrong sum of floats shows unless it is within the \
+rounding of its additions.
 
 Examples:
   warpweft sat photo.png --output sums.npy
@@ -94,11 +99,15 @@ impl Sat {
         E: WavefrontElement<Row = (), Column = (), Input = u8>,
         E::Cell: Scalar,
     {
-        self.sum(element, image, planned, executor, |sums| {
-            let sums = sums.as_slice().iter().map(|&sum| Scalar::to_f64(sum));
-            let pairs = sums.zip(plain(image, f64::from));
-            let error = pairs.map(|(a, b)| difference(a, b)).fold(0.0, worse);
-            Check::made("running sums along rows, then columns", error, 0.0)
+        let [rows, columns] = image.extents();
+        self.outcome_of(image, table(element, image, executor)?, planned, |sums| {
+            // Two tables of f64 with one more row and column, and some reserve.
+            no_room(20 * (rows as u64 + 1) * (columns as u64 + 1)).unwrap_or_else(|| {
+                let sums = sums.as_slice().iter().map(|&sum| Scalar::to_f64(sum));
+                let pairs = sums.zip(plain(image, f64::from));
+                let error = pairs.map(|(a, b)| difference(a, b)).fold(0.0, worse);
+                Check::made("running sums along rows, then columns", error, 0.0)
+            })
         })
     }
 
@@ -108,59 +117,40 @@ impl Sat {
         planned: &Planned,
         executor: &mut RunExecutor<'_>,
     ) -> Result<Outcome> {
-        let rounded = |sums: &Volume<f64, 2>| {
-            let furthest = |plain: Vec<f64>| {
-                let pairs = sums.as_slice().iter().zip(plain);
-                pairs.map(|(&a, b)| difference(a, b)).fold(0.0, worse)
-            };
-            let error = furthest(plain_rounded(image));
-            if error == 0.0 {
-                return Check::made("straightforward loop", error, 0.0);
-            }
-            // By scans, as on GPUs, a sum has at most as many roundings as rows and columns before it, in
-            // both computations, each of at most half a unit of the total.
+        self.outcome_of(image, table_of_reals(image, executor)?, planned, |sums| {
+            // A sum has at most as many roundings as rows and columns before it, each of half a unit.
             let [rows, columns] = image.extents();
-            let all: f64 = image.as_slice().iter().map(|pixel| pixel.abs()).sum();
-            let allowed = (rows + columns) as f64 * f64::EPSILON * all;
-            let error = furthest(plain(image, |pixel| pixel));
-            Check::made("running sums along rows, then columns", error, allowed)
-        };
-        self.sum(sum_of::<f64>(), image, planned, executor, rounded)
+            let allowed = (rows + columns) as f64 * f64::EPSILON / 2.0;
+            let error = relative_error(image, sums);
+            Check::made("sums in twice the precision, relative to the sum of sizes", error, allowed)
+        })
     }
 
-    fn sum<E>(
+    fn outcome_of<I: Scalar, C: Scalar>(
         &self,
-        element: E,
-        image: &Volume<E::Input, 2>,
+        image: &Volume<I, 2>,
+        (sums, report): (Volume<C, 2>, Report),
         planned: &Planned,
-        executor: &mut RunExecutor<'_>,
-        check: impl Fn(&Volume<E::Cell, 2>) -> Check,
-    ) -> Result<Outcome>
-    where
-        E: WavefrontElement<Row = (), Column = ()>,
-        E::Input: Scalar,
-        E::Cell: Scalar,
-    {
+        check: impl Fn(&Volume<C, 2>) -> Check,
+    ) -> Result<Outcome> {
         let [rows, columns] = image.extents();
-        let (sums, report) = table(element, image, executor)?;
         let start: &RawVolume = image;
         let total = sums.as_slice().last().copied().unwrap_or_default();
-        let total = match E::Cell::KIND {
+        let total = match C::KIND {
             ScalarKind::I32 | ScalarKind::I64 => json!(total.to_i128() as i64),
             _ => json!(Scalar::to_f64(total)),
         };
-        let sum = E::Cell::KIND.name();
+        let sum = C::KIND.name();
         let title = format!("{rows}x{columns} pixels of {}, sums of {sum}", self.image.display());
         let saved = self.files.save(planned, &format!("sat {title}"), &sums);
         Ok(Outcome {
             app: "sat",
             title,
-            settings: vec![("dtype", json!(E::Input::KIND.name())), ("sums", json!(sum))],
+            settings: vec![("dtype", json!(I::KIND.name())), ("sums", json!(sum))],
             report,
             answer: vec![("rows", json!(rows)), ("columns", json!(columns)), ("sum", total)],
             check: overflow(&sums, || Ok(start))
-                // Two tables of f64 with one more row and column, and some reserve.
-                .or_else(|| no_room(20 * (rows as u64 + 1) * (columns as u64 + 1)))
+                .or_else(|| self.options.unchecked())
                 .unwrap_or_else(|| check(&sums)),
             lines: Vec::new(),
             saved,

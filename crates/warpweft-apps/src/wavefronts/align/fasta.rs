@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use warpweft::error::{Error, Result};
-use warpweft::memory::grow;
+use warpweft::memory::{check_room, grow};
 
 /// One record: the first word of its header, and its letters without white space.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,16 +35,46 @@ pub fn read(path: &Path) -> Result<Vec<Record>> {
         _ => Box::new(BufReader::new(File::open(path).map_err(failed)?)),
     };
     let zipped = file.fill_buf().map_err(failed)?.starts_with(&[0x1f, 0x8b]);
-    let mut text = Vec::new();
-    match zipped {
-        true => flate2::bufread::MultiGzDecoder::new(file).read_to_end(&mut text),
-        false => file.read_to_end(&mut text),
-    }
-    .map_err(failed)?;
-    parse(&text).map_err(|error| match error {
+    let text = match zipped {
+        true => text_of(&mut flate2::bufread::MultiGzDecoder::new(file), &failed),
+        false => text_of(&mut file, &failed),
+    };
+    text.and_then(|text| parse(&text)).map_err(|error| match error {
         Error::Spec { what, hint } => Error::file(path, what, hint),
         other => other,
     })
+}
+
+/// Bytes that are read at once.
+const PIECE: usize = 1 << 20;
+/// Bytes in a row that hold no letter, at most: compressed, they take no room in a file.
+const BLANK: usize = 16 << 20;
+
+/// All that `from` has, as long as it can be a FASTA file and memory holds it.
+fn text_of(from: &mut dyn Read, failed: &dyn Fn(std::io::Error) -> Error) -> Result<Vec<u8>> {
+    let (mut text, mut blank) = (Vec::new(), 0);
+    loop {
+        if text.capacity() - text.len() < PIECE {
+            // It will be twice as large for a while.
+            check_room(2 * text.capacity() as u64, ROOM)?;
+            grow(&mut text, PIECE, ROOM)?;
+        }
+        let before = text.len();
+        let read = Read::take(&mut *from, PIECE as u64).read_to_end(&mut text).map_err(failed)?;
+        if read == 0 {
+            return Ok(text);
+        }
+        let piece = &text[before..];
+        if let Some(at) = piece.iter().position(|&byte| byte == 0) {
+            let what = format!("byte {} is 0, which is no text", before + at + 1);
+            return Err(Error::spec(what, "give FASTA text, plain or gzip"));
+        }
+        blank = if piece.trim_ascii().is_empty() { blank + read } else { 0 };
+        if blank > BLANK {
+            let what = format!("{} MiB of blank lines in a row", BLANK >> 20);
+            return Err(Error::spec(what, "give FASTA text, plain or gzip"));
+        }
+    }
 }
 
 /// What to do where memory does not hold a file.

@@ -49,6 +49,8 @@ pub struct Ran<'a> {
     pub faces: Axes<[Boundary; 2]>,
     /// How many cells a step reads below and above.
     pub reach: Axes<[usize; 2]>,
+    /// Whether all cells are compared through all steps, however long that takes.
+    pub full: bool,
     /// The state after some steps of the same computation, with the same policy on the same device.
     pub again: &'a dyn Fn(u64) -> Result<RawVolume>,
 }
@@ -80,12 +82,16 @@ impl Ran<'_> {
         let (extents, name) = (before.extents(), "straightforward loop");
         let cell = before.cell_type();
         let values = before.len() * cell.len();
-        let few = plain_steps(values, self.done).min(plain.most);
+        let few = match self.full {
+            true => self.done,
+            false => plain_steps(values, self.done),
+        };
+        let few = few.min(plain.most);
         // After more steps the comparison would pass whatever was computed, or take too long.
         let most = |steps| if steps == plain.most { Most::Told } else { Most::Time };
         let part = |steps| first_of(steps, self.done, most(steps));
         let block = self.block.min(self.done).min(plain.most);
-        let all = (values <= WHOLE || block == 0).then(|| {
+        let all = (values <= WHOLE || block == 0 || self.full).then(|| {
             let short = if few == self.done { None } else { Some((self.again)(few)?) };
             let whole = Window::whole(extents, self.faces);
             let off = plain.off(before, short.as_ref().unwrap_or(self.after), &whole, few);
@@ -346,6 +352,7 @@ mod tests {
             block: done,
             faces: faces.into(),
             reach: [[1; 2]; 3].into(),
+            full: false,
             again: &again,
         };
         let check = ran.against(&start, &steady).unwrap();
@@ -364,6 +371,7 @@ mod tests {
             block: 41,
             faces: faces.into(),
             reach: reach.into(),
+            full: false,
             again: &again,
         };
         let (steps, boxes) = ran.boxes([256; 3].into(), 2..=41).unwrap();

@@ -6,6 +6,12 @@ use super::{Format, Reading};
 /// Its lines.
 pub struct Edges;
 
+/// Whether the line is Matrix Market's first but for its signs.
+fn names_a_matrix(line: &str) -> bool {
+    let name = line.trim_start_matches(['%', '#']).trim_start();
+    name.len() < line.len() && name.to_ascii_lowercase().starts_with("matrixmarket")
+}
+
 impl Format for Edges {
     const FIRST: u32 = 0;
 
@@ -13,6 +19,9 @@ impl Format for Edges {
         // Its sizes would be an edge, and its vertices be counted from 0.
         if is_banner(line) {
             return Err("a matrix begins below other lines; begin the file with it".into());
+        }
+        if names_a_matrix(line) {
+            return Err("a matrix begins with %%MatrixMarket, with two percent signs".into());
         }
         if line.starts_with(['#', '%']) {
             return Ok(());

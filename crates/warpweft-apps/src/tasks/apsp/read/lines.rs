@@ -8,6 +8,9 @@ use super::Wrong;
 /// Bytes of the longest line, its end among them: what never ends a line is no graph, and would fill memory.
 const LONGEST: u64 = 64 << 10;
 
+/// Bytes of blank lines in a row, at most: compressed, they take no room in a file.
+const BLANK: u64 = 16 << 20;
+
 /// The lines that are not blank, one at a time.
 pub struct Lines {
     file: Box<dyn BufRead>,
@@ -26,6 +29,7 @@ impl Lines {
     /// # Errors
     /// The file's; a line that is too long.
     pub fn next(&mut self) -> Result<bool, Wrong> {
+        let mut blank = 0;
         loop {
             self.line.clear();
             self.number += 1;
@@ -33,6 +37,12 @@ impl Lines {
             let read = rest.read_until(b'\n', &mut self.line).map_err(Wrong::Read)?;
             if read as u64 > LONGEST {
                 let what = format!("line {} is longer than {} KiB", self.number, LONGEST >> 10);
+                return Err(Wrong::Text(what));
+            }
+            blank += read as u64;
+            if blank > BLANK {
+                let what =
+                    format!("line {} follows {} MiB of blank lines", self.number, BLANK >> 20);
                 return Err(Wrong::Text(what));
             }
             if read == 0 || !self.line.trim_ascii().is_empty() {

@@ -18,6 +18,11 @@ use warpweft::memory::grow;
 use self::lines::Lines;
 use super::graph::{Arc, Graph, ROOM};
 
+/// Vertices that a graph may have whatever its edges, and how many an edge allows more: memory of 64 MiB, and of a
+/// few times the file.
+const ALONE: u64 = 8 << 20;
+const EACH: u64 = 8;
+
 /// What is read so far: edges, and what the file says of itself.
 #[derive(Default)]
 struct Reading {
@@ -120,6 +125,14 @@ fn parse<F: Format>(mut lines: Lines, mut format: F) -> Result<Graph, Wrong> {
         return Err(Wrong::Text(format!("has {} {edges} and says {said}", reading.lines)));
     }
     let vertices = reading.vertices.unwrap_or(0);
+    // Each takes memory, with or without edges.
+    let most = ALONE + EACH * reading.arcs.len() as u64;
+    if u64::from(vertices) > most {
+        let edges = reading.arcs.len();
+        return Err(Wrong::Text(format!(
+            "has {vertices} vertices for {edges} edges; number vertices without gaps"
+        )));
+    }
     Graph::new(vertices, &reading.arcs, F::FIRST).map_err(Wrong::Other)
 }
 
