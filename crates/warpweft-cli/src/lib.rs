@@ -18,7 +18,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use warpweft::cluster::Launched;
-use warpweft_terminal::{arguments_of, first_only};
+use warpweft_terminal::{Program, first_only};
 use warpweft_terminal::{interrupt, limits, output, place, progress, shell, world};
 
 /// One Rust function for one element, run on every core and GPU.
@@ -80,13 +80,25 @@ enum Command {
     Man,
 }
 
+/// Parameters that name files to read.
+const INPUTS: [&str; 8] = ["input", "query", "target", "a", "b", "image", "graph", "sources"];
+
+/// Whether the command saves what it has when it is asked to end.
+fn heeds(Cli { command }: &Cli) -> bool {
+    match command {
+        Command::Run(run) => run.is_of_ranks(),
+        Command::Apsp(apsp) => apsp.is_of_ranks(),
+        _ => false,
+    }
+}
+
 /// Runs the command with the arguments of this process.
 pub fn main() -> ExitCode {
     if let Some(words) = lab::asked() {
         return lab::become_lab(&words);
     }
-    let command = match arguments_of::<Cli>() {
-        Ok(cli) => cli.command,
+    let command = match (Program { inputs: &INPUTS, heeds }).begin() {
+        Ok(Cli { command }) => command,
         Err(status) => return status,
     };
     let of_ranks = match &command {
@@ -101,9 +113,9 @@ pub fn main() -> ExitCode {
         output::note(&what);
     }
     if !of_ranks && !first_only(tells) {
-        return ExitCode::SUCCESS;
+        return world::leave(ExitCode::SUCCESS);
     }
-    match command {
+    let status = match command {
         Command::Run(run) => run.execute(),
         Command::Align(align) => align.execute(),
         Command::Sat(sat) => sat.execute(),
@@ -118,5 +130,6 @@ pub fn main() -> ExitCode {
         }
         Command::Completions(completions) => completions.execute(Cli::command(), "warpweft"),
         Command::Man => shell::man(Cli::command()),
-    }
+    };
+    world::leave(status)
 }

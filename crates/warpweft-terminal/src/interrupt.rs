@@ -1,27 +1,80 @@
-//! Handling of signals: Ctrl-C, and those by which `kill`, schedulers and `mpirun` end a program. The first
-//! asks the run to stop after the present sweep, the second ends the process at once. Also the signal for
-//! files that exceed a limit.
+//! Handling of signals: Ctrl-C, and those by which `kill`, schedulers and `mpirun` end a program. Most commands end
+//! at once, without temporary files. A command that [`listen`]s is asked to stop and saves what it has; a second
+//! signal ends it at once. Also the signal for files that exceed a limit.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use warpweft::grid::io::{Stall, remove_temporary_files};
+
+use crate::{output, place};
 
 static STOP: AtomicBool = AtomicBool::new(false);
+static LISTENS: AtomicBool = AtomicBool::new(false);
+/// When the first signal came.
+static ASKED: Mutex<Option<Instant>> = Mutex::new(None);
 
 /// The exit status of an interrupted run: 128 + SIGINT.
 pub const STATUS: u8 = 130;
 
-/// Handles SIGINT (Ctrl-C), SIGTERM and SIGHUP from now on. Without a handler they end the program at once.
-pub fn listen() {
+/// One request to end may reach a process of several twice: from the terminal and from `mpirun`.
+const ONE_REQUEST: Duration = Duration::from_secs(1);
+/// A read or write that makes no progress for so long after a signal never ends.
+const STALLED: Duration = Duration::from_secs(3);
+
+/// Handles SIGINT (Ctrl-C), SIGTERM and SIGHUP from now on: they end the program with [`STATUS`].
+pub fn handle() {
     let hang_up_ignored = ignores_hang_up();
     // Fails only if a handler exists already, and then it is this one.
     let _ = ctrlc::set_handler(|| {
-        if STOP.swap(true, Ordering::Relaxed) {
-            std::process::exit(STATUS.into());
+        if !LISTENS.load(Ordering::Relaxed) || asked_before() {
+            end();
+        }
+        if !STOP.swap(true, Ordering::Relaxed) {
+            std::thread::spawn(end_if_stalled);
         }
     });
     if hang_up_ignored {
         // SAFETY: sets a constant disposition for a signal whose handler this program has just set.
         unsafe { libc::signal(libc::SIGHUP, libc::SIG_IGN) };
     }
+}
+
+/// From now on the first signal sets [`flag`], and the second ends the program.
+pub fn listen() {
+    LISTENS.store(true, Ordering::Relaxed);
+}
+
+/// Whether an earlier signal asked the program to end.
+fn asked_before() -> bool {
+    let mut asked = ASKED.lock().unwrap_or_else(PoisonError::into_inner);
+    match *asked {
+        None => {
+            *asked = Some(Instant::now());
+            false
+        }
+        Some(first) => place::place().is_none() || first.elapsed() > ONE_REQUEST,
+    }
+}
+
+/// Ends the program if it waits for a file: for the other end of a pipe, or a network that is gone.
+fn end_if_stalled() {
+    let stall = Stall::watch();
+    loop {
+        std::thread::sleep(Duration::from_millis(50));
+        if stall.lasts(STALLED) {
+            output::complain("interrupted while a file could be neither read nor written");
+            end();
+        }
+    }
+}
+
+/// Ends the process at once: no destructors, which might wait for the main thread.
+fn end() -> ! {
+    remove_temporary_files();
+    // SAFETY: ends the process; nothing of it is used afterwards.
+    unsafe { libc::_exit(STATUS.into()) }
 }
 
 /// Whether the program was started to survive its terminal, e.g. by `nohup`.

@@ -2,6 +2,8 @@
 //! other processes of an MPI run.
 
 pub mod arguments;
+#[cfg(feature = "mpi")]
+mod ending;
 pub mod interrupt;
 mod limits;
 mod line;
@@ -10,7 +12,8 @@ pub mod place;
 pub mod progress;
 pub mod shell;
 mod start;
+mod statement;
 pub mod world;
 
 pub use limits::limits;
-pub use start::{arguments_of, first_only};
+pub use start::{Program, first_only};

@@ -7,33 +7,60 @@ use clap::error::ErrorKind;
 use clap::{Arg, Command, CommandFactory, FromArgMatches};
 use warpweft::cluster::Launched;
 
+use crate::statement::Statement;
 use crate::{interrupt, output, place, world};
 
-/// The arguments of this process, parsed as `A`.
-///
-/// # Errors
-/// The exit status, after help, the version or an error was printed.
-pub fn arguments_of<A: CommandFactory + FromArgMatches>() -> Result<A, ExitCode> {
-    std::panic::set_hook(Box::new(|panic| {
-        output::complain(&format!(
-            "this is a bug in warpweft; please report it with the command that led here: {panic}"
-        ));
-    }));
-    interrupt::survive_long_files();
-    let matches = readable(A::command()).try_get_matches();
-    matches.and_then(|matches| A::from_arg_matches(&matches)).map_err(|error| {
-        // For clap, help and version are errors with status 0.
-        if !error.use_stderr() && place::speaks() {
-            let print = || error.print().and_then(|()| std::io::stdout().flush());
-            return output::printed(print());
+/// What is to be known of a program's arguments `A` before it begins.
+pub struct Program<A> {
+    /// The names of parameters that are input files.
+    pub inputs: &'static [&'static str],
+    /// Whether a command looks at [`interrupt::flag`], and saves what it has when it is set. Others end at once.
+    pub heeds: fn(&A) -> bool,
+}
+
+impl<A: CommandFactory + FromArgMatches> Program<A> {
+    /// The arguments of this process. If it is one of several, all have agreed on them.
+    ///
+    /// # Errors
+    /// The exit status, after help, the version or an error was printed.
+    pub fn begin(&self) -> Result<A, ExitCode> {
+        std::panic::set_hook(Box::new(|panic| {
+            output::complain(&format!(
+                "this is a bug in warpweft; please report it with the command that led here: {panic}"
+            ));
+        }));
+        interrupt::survive_long_files();
+        interrupt::handle();
+        let command = readable(A::command());
+        let matches = match command.clone().try_get_matches() {
+            Ok(matches) => matches,
+            Err(error) => return Err(unparsed::<A>(&error)),
+        };
+        let arguments = A::from_arg_matches(&matches).map_err(|error| unparsed::<A>(&error))?;
+        // Several processes are in step from here on.
+        if place::place().is_some() && (self.heeds)(&arguments) {
+            interrupt::listen();
         }
-        if place::speaks() {
-            say_refusal(&error, A::command());
+        world::meet(|| Statement::of(&command, &matches, self.inputs)).map(|()| arguments)
+    }
+}
+
+/// The exit status after clap's `error` was printed, which help and the version are too.
+fn unparsed<A: CommandFactory>(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        if let Err(status) = world::meet(|| Ok(Statement::of_help(&A::command()))) {
+            return status;
         }
-        let text = error.to_string();
-        let what = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
-        world::refuse(what, error.exit_code() as u8)
-    })
+        let print = || error.print().and_then(|()| std::io::stdout().flush());
+        let status = if place::speaks() { output::printed(print()) } else { ExitCode::SUCCESS };
+        return world::leave(status);
+    }
+    if place::speaks() {
+        say_refusal(error, A::command());
+    }
+    let text = error.to_string();
+    let what = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+    world::refuse(what, error.exit_code() as u8)
 }
 
 /// Whether this process does work for which one process suffices: it is alone, or the first that `mpirun`

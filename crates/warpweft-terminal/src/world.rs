@@ -2,7 +2,9 @@
 
 use std::process::ExitCode;
 #[cfg(feature = "mpi")]
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+#[cfg(feature = "mpi")]
+use std::sync::{Mutex, OnceLock, PoisonError};
 #[cfg(feature = "mpi")]
 use std::time::{Duration, Instant};
 
@@ -11,8 +13,8 @@ use warpweft::cluster::Transport;
 use warpweft::cluster::mpi::Mpi;
 use warpweft::{Error, Result};
 
-use crate::output;
-use crate::place;
+use crate::statement::Statement;
+use crate::{interrupt, output, place};
 
 /// How long the first process may take to report another's error.
 #[cfg(feature = "mpi")]
@@ -21,7 +23,42 @@ const PATIENCE: Duration = Duration::from_secs(60);
 #[cfg(feature = "mpi")]
 static JOINED: OnceLock<Mpi> = OnceLock::new();
 
-/// Joins the other processes, if there are any. This comes first, so that later errors can be sent to them.
+/// Whether this process shares its work with the others.
+#[cfg(feature = "mpi")]
+static SHARES: AtomicBool = AtomicBool::new(false);
+
+/// Why the others could not be joined.
+#[cfg(feature = "mpi")]
+static UNJOINED: Mutex<Option<Error>> = Mutex::new(None);
+
+/// Joins the other processes, if there are any, and checks that all were asked to do the same. This comes first, so
+/// that later errors can be sent to them. A process that can't join them goes on: work of one process needs no other.
+///
+/// # Errors
+/// The exit status, after the error was printed: processes that were asked to do different things.
+pub fn meet(statement: impl FnOnce() -> Result<Statement>) -> Result<(), ExitCode> {
+    #[cfg(not(feature = "mpi"))]
+    let _ = statement;
+    #[cfg(feature = "mpi")]
+    if let (Some(place), None) = (place::place(), JOINED.get()) {
+        let mpi = match Mpi::join(&place) {
+            Ok(mpi) => JOINED.get_or_init(|| mpi),
+            Err(error) => {
+                *UNJOINED.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                return Ok(());
+            }
+        };
+        let said = statement().map_err(|error| fail(&error))?;
+        return said.compare(mpi).map_err(|error| match error {
+            // All have this error.
+            Error::Spec { .. } => leave(output::fail(&error)),
+            error => fail(&error),
+        });
+    }
+    Ok(())
+}
+
+/// Shares the work of this process with the others, if there are any: from now on there is a [`net`].
 ///
 /// # Errors
 /// MPI support is not built in, or the library can't be used.
@@ -30,10 +67,18 @@ pub fn join() -> Result<()> {
     #[cfg(not(feature = "mpi"))]
     return place.refuse();
     #[cfg(feature = "mpi")]
-    {
-        let mpi = Mpi::join(&place)?;
-        JOINED.get_or_init(|| mpi);
-        Ok(())
+    match UNJOINED.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        Some(error) => Err(error),
+        None if JOINED.get().is_none() => {
+            let mpi = Mpi::join(&place)?;
+            JOINED.get_or_init(|| mpi);
+            SHARES.store(true, Ordering::Relaxed);
+            Ok(())
+        }
+        None => {
+            SHARES.store(true, Ordering::Relaxed);
+            Ok(())
+        }
     }
 }
 
@@ -42,7 +87,12 @@ pub fn net() -> Option<&'static dyn Transport> {
     #[cfg(not(feature = "mpi"))]
     return None;
     #[cfg(feature = "mpi")]
-    return JOINED.get().map(|mpi| mpi as &dyn Transport);
+    return shared().map(|mpi| mpi as &dyn Transport);
+}
+
+#[cfg(feature = "mpi")]
+fn shared() -> Option<&'static Mpi> {
+    JOINED.get().filter(|_| SHARES.load(Ordering::Relaxed))
 }
 
 /// The name of the transport, for reports.
@@ -50,19 +100,32 @@ pub fn network() -> Option<String> {
     #[cfg(not(feature = "mpi"))]
     return None;
     #[cfg(feature = "mpi")]
-    return JOINED.get().map(|mpi| {
+    return shared().map(|mpi| {
         let aware = if mpi.cuda_aware() { "" } else { "not " };
         format!("{}, {aware}CUDA-aware", mpi.library())
     });
 }
 
-/// Leaves the others in order after all work is done.
+/// Leaves the others in order after all work is done. Every process ends with the same status: that of the first
+/// with one, else that of an interrupt if any was asked to end. A second call returns the same status.
 pub fn leave(status: ExitCode) -> ExitCode {
     #[cfg(feature = "mpi")]
-    if let Some(Err(error)) = JOINED.get().map(Mpi::leave) {
-        return fail(&error);
+    if let Some(mpi) = JOINED.get() {
+        static LEFT: OnceLock<ExitCode> = OnceLock::new();
+        return *LEFT.get_or_init(|| {
+            let all = crate::ending::shared(mpi, ended(status));
+            all.and_then(|all| mpi.leave().map(|()| all)).unwrap_or_else(|error| fail(&error))
+        });
     }
-    status
+    ended(status)
+}
+
+/// `status`, unless all went well and the process was asked to end meanwhile.
+fn ended(status: ExitCode) -> ExitCode {
+    match interrupt::stopped() && status == ExitCode::SUCCESS {
+        true => ExitCode::from(interrupt::STATUS),
+        false => status,
+    }
 }
 
 /// Ends all processes because of this one's arguments: the others may have valid ones, and wait for it.

@@ -20,12 +20,12 @@ use super::check::against::{Ran, block};
 use super::check::numbers::overflow;
 use super::execute::{Host, Watch};
 use super::files::{self, Outputs, Saved};
-use super::options::Options;
+use super::options::{CheckChoice, Options};
 use super::outcome::{Answer, Outcome};
 use super::room::need_room;
 use crate::arguments::as_size;
 use crate::device::need_memory;
-use crate::interrupt::stopped;
+use crate::interrupt::{self, stopped};
 use crate::output::note;
 use crate::plot::{self, Look};
 use crate::progress::Progress;
@@ -125,6 +125,7 @@ impl<'a> Prepared<'a> {
         let begin = Instant::now();
         let mut volume = self.job.initial()?;
         self.traced("initial state", begin);
+        interrupt::listen();
         let progress = Progress::new(self.job.app(), steps, volume.len());
         let told = |done: u64, _| progress.at(done);
         let watch = Watch { progress: &told, trace: self.trace.clone() };
@@ -183,13 +184,16 @@ impl<'a> Prepared<'a> {
         let waiting = Progress::waiting("checking");
         let check = if report.interrupted {
             Ok(Check::none("interrupted"))
+        } else if self.options.no_check {
+            Ok(Check::none("--no-check"))
         } else if let Some(failed) = overflow(volume, || self.job.initial()) {
             Ok(failed)
         } else {
             let again = |steps| lead(Some(steps)).and_then(|()| self.again(steps));
             let (block, reach) = (block(&report.policy), self.endless.reach());
             let (done, faces) = (report.done, self.faces);
-            self.job.check(&Ran { after: volume, done, block, faces, reach, again: &again })
+            let full = self.options.check == CheckChoice::Full;
+            self.job.check(&Ran { after: volume, done, block, faces, reach, full, again: &again })
         };
         // The result exists, even if the comparison fails.
         let mut check = check.unwrap_or_else(|error| {

@@ -66,7 +66,6 @@ impl Run {
 
     /// Runs it and reports.
     pub fn execute(&self) -> ExitCode {
-        crate::interrupt::listen();
         let joined = if self.is_of_ranks() { world::join() } else { Ok(()) };
         let outcome = joined.and_then(|()| match &self.app {
             App::Heat(heat) => heat.run(),

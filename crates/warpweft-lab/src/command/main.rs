@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use warpweft::cluster::Launched;
-use warpweft_terminal::{arguments_of, first_only, output, shell};
+use warpweft_terminal::{Program, first_only, output, shell, world};
 
 /// Check, measure and predict: `warpweft verify`, `warpweft bench` and `warpweft model`.
 #[derive(Parser)]
@@ -49,8 +49,8 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let command = match arguments_of::<Cli>() {
-        Ok(cli) => cli.command,
+    let command = match (Program { inputs: &[], heeds: |_| false }).begin() {
+        Ok(Cli { command }) => command,
         Err(status) => return status,
     };
     let of_ranks = matches!(&command, Command::Bench(bench) if bench.is_of_ranks());
@@ -59,13 +59,14 @@ fn main() -> ExitCode {
         output::note(&what);
     }
     if !of_ranks && !first_only(tells) {
-        return ExitCode::SUCCESS;
+        return world::leave(ExitCode::SUCCESS);
     }
-    match command {
+    let status = match command {
         Command::Verify(verify) => verify.execute(),
         Command::Bench(bench) => bench.execute(),
         Command::Model(model) => model.execute(),
         Command::Completions(completions) => completions.execute(Cli::command(), "warpweft-lab"),
         Command::Man => shell::man(Cli::command()),
-    }
+    };
+    world::leave(status)
 }

@@ -4,11 +4,11 @@
 use std::time::Instant;
 
 use super::pace::Pace;
-use warpweft_core::cluster::{Transport, broadcast};
+use warpweft_core::cluster::{Transport, broadcast, gather};
 use warpweft_core::error::Result;
 use warpweft_core::run::Stop;
 
-/// The looks of one rank. Rank 0 measures what steps take and sees the flag; the others follow.
+/// The looks of one rank. All ranks see whether any was asked to end; rank 0 measures what steps take.
 pub(crate) struct Stops<'a> {
     stop: Stop<'a>,
     pace: Pace,
@@ -24,12 +24,13 @@ impl<'a> Stops<'a> {
         Self { stop, pace: Pace::new(1.0, 1), last: (Instant::now(), first), due: first + 1 }
     }
 
-    /// Whether the run is to end before its first step: one broadcast, in which rank 0 says what it sees.
+    /// Whether the run is to end before its first step, as any rank was asked to.
     ///
     /// # Errors
     /// As [`Transport::receive`].
     pub(crate) fn at_once(&self, net: &dyn Transport) -> Result<bool> {
-        Ok(broadcast(net, vec![u8::from(self.stop.stopped())])? == [1])
+        let any = self.any(net)?;
+        Ok(broadcast(net, vec![u8::from(any)])? == [1])
     }
 
     /// Whether all look after step `done`, which is the same on all ranks.
@@ -37,20 +38,26 @@ impl<'a> Stops<'a> {
         done >= self.due
     }
 
-    /// Whether the run is to end after step `done`, which was computed when this is called: one broadcast,
-    /// in which rank 0 says too when to look next.
+    /// Whether the run is to end after step `done`, which was computed when this is called: every rank says
+    /// whether it was asked to, and rank 0 what all do, and when to look next.
     ///
     /// # Errors
     /// As [`Transport::receive`].
     pub(crate) fn asked(&mut self, done: u64, net: &dyn Transport) -> Result<bool> {
         let (since, before) = std::mem::replace(&mut self.last, (Instant::now(), done));
         self.pace.took(done - before, since.elapsed().as_secs_f64());
-        let mine = [u64::from(self.stop.stopped()), self.pace.steps(None)];
+        let mine = [u64::from(self.any(net)?), self.pace.steps(None)];
         let order = broadcast(net, mine.map(u64::to_le_bytes).concat())?;
         let (words, _) = order.as_chunks::<8>();
         let word = |at: usize| words.get(at).map_or(0, |&bytes| u64::from_le_bytes(bytes));
         self.due = done + word(1).max(1);
         Ok(word(0) == 1)
+    }
+
+    /// Whether any rank was asked to end, on rank 0.
+    fn any(&self, net: &dyn Transport) -> Result<bool> {
+        let all = gather(net, vec![u8::from(self.stop.stopped())])?;
+        Ok(all.iter().any(|asked| asked == &[1]))
     }
 }
 
@@ -66,9 +73,10 @@ mod tests {
     /// The step after which two ranks end whose steps take that long, asked to after a tenth of a second;
     /// and how often they looked.
     fn ended(step: Duration) -> (u64, u32) {
-        let flag = AtomicBool::new(false);
         let begun = Instant::now();
         let ended = in_process(2, Duration::from_secs(60), |net| {
+            // Rank 1 alone is asked to end.
+            let flag = AtomicBool::new(false);
             let run = crate::Run { interrupt: Some(&flag), ..crate::Run::default() };
             let mut stops = Stops::new(run.stop(), 0);
             let mut looks = 0;

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
+use super::form::Cells16;
 use super::output::Filled;
 use super::strips::{self, Strips};
 use super::sweeps::Sweeps;
@@ -66,7 +67,9 @@ impl CpuExecutor<'_> {
             .collect::<Result<_>>()?;
         let devices = vec![self.threads()];
         let seconds = begin.elapsed().as_secs_f64();
-        let policy = Policy::Cpu(self.policy).to_json();
+        let narrow = |wavefront| Cells16::fits(wavefront, self.policy).is_some();
+        let cells_16_bit = wavefronts.iter().any(narrow);
+        let policy = Policy::Cpu(CpuPolicy { cells_16_bit, ..self.policy }).to_json();
         Ok((all, report(&erased, devices, seconds, 0.0, policy)))
     }
 }

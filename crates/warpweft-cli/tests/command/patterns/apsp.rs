@@ -157,7 +157,7 @@ fn a_plan_tells_what_a_journal_leaves_and_changes_nothing() {
         let line = "apsp random:300 --sources 0..100 --threads 2 --plan --journal kept";
         warpweft_in(folder.path(), &format!("{line} {more}"))
     };
-    assert!(plan("").fine().contains("plan for 100 sources: nothing"));
+    assert!(plan("").fine().contains("plan for 100 sources: only a few"));
     plan("--resume").fails(1, &["kept: holds no journal to resume"]);
     assert!(!folder.path().join("kept").exists());
     let run = "apsp random:300 --sources 0..100 --threads 2 --chunk 10 --journal kept";
