@@ -1,4 +1,4 @@
-//! Project chores: `cargo xtask test|gpu-test|tidy|bench`. Not shipped with the library.
+//! Project chores: `cargo xtask test|gpu-test|tidy|torture|bench`. Not shipped with the library.
 
 mod bench;
 mod cargo;
@@ -8,6 +8,7 @@ mod programs;
 mod tally;
 mod test;
 mod tidy;
+mod torture;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -19,6 +20,8 @@ const USAGE: &str = "usage: cargo xtask <command>
   gpu-test             the tests and the conformance suite on this machine's GPUs
   gpu-test --pack DIR  put them into DIR to run with DIR/run on a GPU machine without a toolchain
   tidy                 the architecture's invariants
+  torture [--seconds N] [--seed S]
+                       ranks that disagree, signals, kills, damaged files: campaigns against the command
   bench [ARGS]         `warpweft bench stencil` in a release build";
 
 fn main() -> ExitCode {
@@ -30,6 +33,7 @@ fn main() -> ExitCode {
         ["gpu-test"] => gpu_test::run(&root),
         ["gpu-test", "--pack", to] => gpu_test::pack(&root, to.as_ref()),
         ["tidy"] => tidy::run(&root),
+        ["torture", more @ ..] => torture::run(&root, more),
         ["bench", more @ ..] => bench::run(&root, more),
         _ => {
             eprintln!("{USAGE}");

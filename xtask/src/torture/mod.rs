@@ -1,0 +1,149 @@
+//! `cargo xtask torture [--seconds N] [--seed S]`: campaigns of ranks that disagree, signals, kills, damaged files,
+//! planted links and full disks against the built command. Each campaign prints what it did and what went wrong.
+//!
+//! A seed fixes what is done; the machine decides how much of it in the time there is, and when a signal arrives.
+
+mod damage;
+mod kills;
+mod places;
+mod program;
+mod ranks;
+mod signals;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::cargo::{cargo, check};
+
+/// What a campaign came to.
+#[derive(Default)]
+pub struct Count {
+    /// Cases that were run.
+    pub cases: u64,
+    /// Those that went wrong, in words.
+    pub wrong: Vec<String>,
+    /// Why nothing was done, if nothing could be.
+    pub skipped: Option<String>,
+}
+
+impl Count {
+    /// Of a campaign that this machine can't run.
+    pub fn skipped(why: &str) -> Self {
+        Self { skipped: Some(why.into()), ..Self::default() }
+    }
+
+    /// Adds a case.
+    pub fn add(&mut self, outcome: Result<(), String>) {
+        self.cases += 1;
+        self.wrong.extend(outcome.err());
+    }
+}
+
+/// What all campaigns need.
+pub struct Campaign<'a> {
+    /// The command.
+    pub command: &'a Path,
+    /// A folder of its own, empty before each case.
+    pub folder: &'a Path,
+    /// Random numbers.
+    pub random: Random,
+    /// When it is to end.
+    pub end: Instant,
+}
+
+impl Campaign<'_> {
+    /// Runs cases until the time is over, at least one.
+    pub fn until_end(&mut self, mut case: impl FnMut(&mut Self) -> Result<(), String>) -> Count {
+        let mut count = Count::default();
+        loop {
+            let emptied = std::fs::remove_dir_all(self.folder);
+            let made = emptied.and_then(|()| std::fs::create_dir_all(self.folder));
+            count.add(made.map_err(|error| error.to_string()).and_then(|()| case(self)));
+            if Instant::now() >= self.end || count.wrong.len() > 20 {
+                return count;
+            }
+        }
+    }
+}
+
+/// Random numbers (Steele, Lea, Flood 2014).
+#[derive(Clone)]
+pub struct Random(u64);
+
+impl Random {
+    /// A number below `limit`.
+    pub fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut x = self.0;
+        x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (x ^ x >> 31) % limit.max(1)
+    }
+
+    /// One of `choices`.
+    pub fn of<'c, T>(&mut self, choices: &'c [T]) -> &'c T {
+        &choices[self.below(choices.len() as u64) as usize]
+    }
+}
+
+type Runs = fn(&mut Campaign<'_>) -> Count;
+
+/// Names and shares of the time.
+const CAMPAIGNS: [(&str, u32, Runs); 6] = [
+    ("ranks that disagree", 3, ranks::disagree),
+    ("signals to any rank", 3, signals::signal),
+    ("kill -9 and resume", 3, kills::resume),
+    ("damaged states", 2, damage::states),
+    ("damaged inputs", 2, damage::inputs),
+    ("links, full disks, same process numbers", 2, places::all),
+];
+
+/// Builds the command and runs all campaigns; whether nothing went wrong.
+pub fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
+    let number = |name: &str, default: u64| match arguments.iter().position(|word| *word == name) {
+        None => Ok(default),
+        Some(at) => arguments
+            .get(at + 1)
+            .and_then(|word| word.parse().ok())
+            .ok_or_else(|| format!("{name} needs a whole number")),
+    };
+    let (seconds, seed) = (number("--seconds", 60)?, number("--seed", 1)?);
+    let command = match std::env::var_os("WARPWEFT_COMMAND") {
+        Some(named) => PathBuf::from(named),
+        None => {
+            let mut build = cargo(root);
+            build.args(["build", "--quiet", "--package", "warpweft-cli"]);
+            if !check("the command", &mut build)? {
+                return Ok(false);
+            }
+            root.join("target/debug/warpweft")
+        }
+    };
+    let folder = std::env::temp_dir().join(format!("warpweft-torture-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    let folder = folder.canonicalize().map_err(|error| error.to_string())?;
+    // Measures the machine, which no case should wait for.
+    program::Program::of(&command, &folder, "run heat --size 8 --steps 1").run(60);
+    let shares: u32 = CAMPAIGNS.iter().map(|(_, share, _)| share).sum();
+    let mut fine = true;
+    println!("== torture: {seconds} s, seed {seed}");
+    for (number, (name, share, runs)) in CAMPAIGNS.into_iter().enumerate() {
+        let begin = Instant::now();
+        let time = Duration::from_secs(seconds) * share / shares;
+        let inner = folder.join("case");
+        std::fs::create_dir_all(&inner).map_err(|error| error.to_string())?;
+        let random = Random(seed ^ (number as u64) << 32);
+        let mut campaign =
+            Campaign { command: &command, folder: &inner, random, end: begin + time };
+        let Count { cases, wrong, skipped } = runs(&mut campaign);
+        let took = begin.elapsed().as_secs_f64();
+        match skipped {
+            Some(why) => println!("{name}: skipped: {why}"),
+            None => println!("{name}: {cases} cases, {} wrong, {took:.1} s", wrong.len()),
+        }
+        wrong.iter().for_each(|what| println!("  WRONG: {what}"));
+        fine &= wrong.is_empty();
+    }
+    std::fs::remove_dir_all(&folder).map_err(|error| error.to_string())?;
+    Ok(fine)
+}
