@@ -33,7 +33,7 @@ pub fn provide(root: &Path) {
 pub const NAMES: &str = "WARPWEFT_NVRTC";
 
 /// The directory of the library that [`provide`] installed, for tests of `package`, unless the variable names one.
-/// Named, it is used whoever owns the checkout; the product itself loads nothing that others may have put there.
+/// Named, it is used even if others own the checkout; the product itself loads nothing that others may have put there.
 pub fn own(package: &Path) -> Option<PathBuf> {
     let mut folders = package.ancestors().map(|above| above.join("target/nvrtc/nvidia/cu13/lib"));
     folders.find(|folder| std::env::var_os(NAMES).is_none() && has_nvrtc(folder))

@@ -74,7 +74,6 @@ fn target(path: &Path) -> Result<PathBuf> {
     }
     match (fs::canonicalize(path), fs::read_link(path)) {
         (Ok(target), _) => Ok(target),
-        // Whoever made it decides where the file would be.
         // What a process has open may have no path.
         (Err(_), _) if fs::metadata(path).is_ok() => Ok(path.to_path_buf()),
         (Err(_), Ok(to)) => Err(Error::file(
