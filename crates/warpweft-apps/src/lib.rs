@@ -8,7 +8,9 @@ mod tasks;
 mod wavefronts;
 
 pub use stencils::{edge, heat, himeno, hyperthermia, life, life3d, seismic, swim, tricubic};
-pub use tasks::{apsp, fib, knapsack, paths, quadrature, queens, sha1, sort, strassen, uts};
+pub use tasks::{
+    apsp, fib, knapsack, mandelbrot, paths, pricing, quadrature, queens, sha1, sort, strassen, uts,
+};
 pub use wavefronts::{align, area, relaxation, subsequence, warping};
 
 /// A limit to six digits, rounded down so that what is named is allowed: what checks it must let pass what

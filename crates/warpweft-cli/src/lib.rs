@@ -7,6 +7,7 @@ mod apsp;
 mod arguments;
 mod channels;
 mod device;
+mod farms;
 mod info;
 mod lab;
 mod plot;

@@ -88,6 +88,8 @@ enum App {
     #[command(after_help = "Example:
   warpweft tune apsp random:1049088")]
     Apsp(crate::apsp::Tune),
+    /// Tune a farm of a function: lanes and blocks, from the table of kernels.
+    Farm(crate::farms::tune::Tune),
     /// Say why there is nothing to tune.
     #[command(hide = true)]
     Laplace(Untuned),
@@ -124,6 +126,7 @@ impl Tune {
     pub fn execute(&self) -> ExitCode {
         let text = match &self.app {
             App::Apsp(apsp) => return apsp.execute(),
+            App::Farm(farm) => return farm.execute(),
             App::Heat(heat) => {
                 let size = heat.game.grid.size.as_ref().and_then(|size| size.dims());
                 heat.tune(size)

@@ -10,6 +10,7 @@ mod drive;
 mod each;
 mod in_order;
 mod journal;
+pub mod kernels;
 mod model;
 mod open;
 mod policy;
@@ -19,14 +20,18 @@ mod report;
 mod run;
 pub mod schedule;
 mod spec;
+mod stragglers;
 mod tune;
 
 pub use cuda::{TaskFunction, compile_check, translated};
-pub use drive::{AHEAD, FarmPattern, Run, Settings, is_cancelled};
+pub use drive::{AHEAD, FarmPattern, Lanes, Run, Settings, is_cancelled};
 pub use each::{Calls, Each};
 pub use journal::{Flush, Journal};
 pub use model::{Simulated, simulate};
 pub use open::{Handle, Open};
+pub use kernels::{
+    Arithmetic, BlockSearch, Characterisation, Family, KernelTable, Level, Memory, Searches, Setting,
+};
 pub use policy::{ChunkSize, Policy, Schedule};
 pub use reference::reference;
 pub use report::{Failed, LISTED, Outcome, Share, WORDS, overhead};
@@ -36,7 +41,7 @@ pub use spec::lane::GpuLane;
 pub use spec::task::{ChunkExecutor, ChunkOutputs, Failure, OnCores, OnGpu, Task, on_cores};
 pub use spec::worker::{Grain, Place, Worker, WorkerState};
 pub use spec::{Farm, OnFailure};
-pub use tune::{Tuned, Tuning, tuned};
+pub use tune::{Tuned, Tuning, tuned, tuned_on};
 
 #[doc(inline)]
 pub use warpweft_core::element::Packed;

@@ -22,6 +22,12 @@ pub struct Share {
     pub chunks: u64,
     /// Seconds that they took.
     pub busy: f64,
+    /// Seconds from the beginning of the farm to the end of its last chunk.
+    #[serde(default)]
+    pub ended: f64,
+    /// The first of the last tasks that it handed over, and the one after them.
+    #[serde(default)]
+    pub last_tasks: [u64; 2],
     /// Why it is gone, if it is.
     pub lost: Option<String>,
 }
@@ -29,7 +35,8 @@ pub struct Share {
 impl Share {
     /// Of a worker that has done nothing.
     pub fn new(worker: Worker) -> Self {
-        Self { worker, tasks: 0, superseded: 0, chunks: 0, busy: 0.0, lost: None }
+        let (tasks, superseded, chunks, busy, ended) = Default::default();
+        Self { worker, tasks, superseded, chunks, busy, ended, last_tasks: [0; 2], lost: None }
     }
 
     /// It ran so many `tasks` in so many `seconds`, of which some count.

@@ -153,7 +153,12 @@ impl<T: Task> Farm<T> {
                 if let Some(open) = open {
                     coordinator.open(open);
                 }
-                coordinator.run(begin, run, (sink, skipped::<T::Output>, &describe), &work)?
+                let ended =
+                    coordinator.run(begin, run, (sink, skipped::<T::Output>, &describe), &work);
+                ended.map(|mut ended| {
+                    ended.notes.extend(local.keep_blocks());
+                    ended
+                })?
             }
             Some(net) => {
                 let form = T::Output::form();
@@ -178,6 +183,7 @@ impl<T: Task> Farm<T> {
                     let ended =
                         coordinator.run(begin, run, (sink, skipped::<T::Output>, &describe), &work);
                     ranks::close(net, &ended);
+                    local.keep_blocks();
                     ended?
                 }
             }

@@ -8,14 +8,14 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::drive::Run;
+use crate::drive::{Lanes, Run};
 use crate::policy::Policy;
 use crate::spec::Farm;
 use crate::spec::inputs::Inputs;
 use crate::spec::task::Task;
 use warpweft_core::element::Packed;
 use warpweft_core::error::{Error, Result};
-use warpweft_core::machine::Machine;
+use warpweft_core::machine::{Gpu, Machine};
 use warpweft_core::run::Target;
 use warpweft_core::tune::{
     Axis, Budget, Entry, Measured, Repeats, Space, TuningCache, climb, measure,
@@ -64,10 +64,21 @@ pub struct Tuned {
     pub notes: Vec<String>,
 }
 
-/// Where results of `of` on the GPUs of `machine` are kept.
-fn key(of: &str, machine: &Machine) -> String {
-    let gpu = machine.gpus.first().map_or("no GPU", |gpu| gpu.name.as_str());
+/// Where results of `of` on GPUs of this name are kept.
+fn key_of(of: &str, gpu: &str) -> String {
     format!("farm {of} on {gpu}")
+}
+
+/// The same of the GPUs of `machine`.
+fn key(of: &str, machine: &Machine) -> String {
+    key_of(of, machine.gpus.first().map_or("no GPU", |gpu| gpu.name.as_str()))
+}
+
+/// The lanes and the block that a search for `of` on such a GPU found, of the user's tuning cache: what
+/// [`Settings::by_gpu`](crate::Settings::by_gpu) returns, so that each of several kinds of GPUs has its own.
+pub fn tuned_on(of: &str, gpu: &Gpu) -> Option<Lanes> {
+    let known = TuningCache::user().policy(&key_of(of, &gpu.name));
+    known.filter(|policy: &Policy| policy.check().is_ok()).map(|policy| Lanes::of(&policy))
 }
 
 /// The policy that a search for `of` on such GPUs found, of the user's tuning cache.

@@ -91,10 +91,13 @@ pub fn wavefront(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// `Farm::of` takes, and `name::task(input, others)` calls the function itself. Inputs, outputs and parameters are numbers,
 /// arrays and structs with `#[derive(Device)]`; an output is `Packed` too. A panic of a task, by a division or an
 /// index, is that task's failure on whichever unit it runs.
+///
+/// `#[task(memory = coalesced, arithmetic = high, eviction = low, reuse = low)]` characterises the kernel, with any of these
+/// words: blocks on GPUs then begin with what the table of `warpweft::farm::KernelTable` says of such kernels.
 #[proc_macro_attribute]
 pub fn task(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let function = parse_macro_input!(item as syn::ItemFn);
-    finish(no_arguments(attribute.into(), "task").and_then(|()| expand::task::expand(function)))
+    finish(expand::task::expand(attribute.into(), function))
 }
 
 /// Makes a function one whose calls may run side by side, as in Cilk.

@@ -3,7 +3,9 @@
 pub mod apsp;
 pub mod fib;
 pub mod knapsack;
+pub mod mandelbrot;
 pub mod paths;
+pub mod pricing;
 pub mod quadrature;
 pub mod queens;
 pub mod sha1;

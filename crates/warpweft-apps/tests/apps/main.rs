@@ -6,6 +6,7 @@ mod align_path;
 mod apsp;
 mod apsp_cuda;
 mod device;
+mod farms;
 mod fields;
 mod heat;
 mod life;

@@ -46,5 +46,6 @@ use warpweft_core::element::Unit;
 /// What translated kernels find in C++: outputs and buffers.
 #[doc(hidden)]
 pub fn define_ports(unit: &mut Unit) {
+    warpweft_core::element::define_shared(unit);
     unit.define("channel-flow ports", "flow_ports", |_, _| include_str!("cuda/ports.cuh").into());
 }

@@ -1,8 +1,7 @@
-//! The parts of an `apsp` report: result, policy and workers.
+//! The parts of an `apsp` report: result and policy.
 
 use serde_json::{Value, json};
-use warpweft::farm::{self, ChunkSize, Place, Policy, Share};
-use warpweft::report::counted;
+use warpweft::farm::{self, ChunkSize, Policy};
 
 use super::Found;
 use crate::run::outcome::Answer;
@@ -36,32 +35,4 @@ pub fn written(mut value: Value, policy: &Policy) -> Value {
         value["chunk"] = json!(tasks);
     }
     value
-}
-
-/// The range of the workers' numbers of sources.
-fn each(shares: &[Share]) -> String {
-    let counts = || shares.iter().map(|share| share.tasks);
-    let (least, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
-    match (shares.len(), least == most) {
-        (1, _) => counted(most, "source"),
-        (_, true) => format!("{} each", counted(most, "source")),
-        (_, false) => format!("{least} to {most} sources each"),
-    }
-}
-
-/// How many workers of each kind there are, and their numbers of sources.
-pub fn kinds(shares: &[Share]) -> String {
-    let on_core = |share: &Share| matches!(share.worker.place, Place::Core(_));
-    let (cores, lanes): (Vec<_>, Vec<_>) = shares.iter().cloned().partition(on_core);
-    let kinds = [(cores, "core"), (lanes, "lane")].into_iter().filter(|(all, _)| !all.is_empty());
-    let kinds =
-        kinds.map(|(all, kind)| format!("{}, {}", counted(all.len() as u64, kind), each(&all)));
-    kinds.collect::<Vec<_>>().join("; ")
-}
-
-/// One line about the workers.
-pub fn workers(farmed: &farm::Outcome) -> String {
-    let chunks = counted(farmed.shares.iter().map(|share| share.chunks).sum(), "chunk");
-    let overhead = 100.0 * farmed.overhead();
-    format!("{}, in {chunks}; {overhead:.2} % overhead", kinds(&farmed.shares))
 }

@@ -19,7 +19,10 @@ use std::sync::Arc;
 
 use serde_json::json;
 use warpweft::cluster::agree;
-use warpweft::farm::{self, ChunkSize, Flush, Journal, OnFailure, Policy, Run, Schedule};
+use warpweft::farm::{
+    self, ChunkSize, Flush, Journal, OnFailure, Policy, Run, Schedule, Settings,
+};
+use warpweft::machine::Gpu;
 use warpweft::memory::filled;
 use warpweft::prelude::*;
 use warpweft::report::counted;
@@ -27,13 +30,14 @@ use warpweft::run::Target;
 use warpweft::trace::Trace;
 use warpweft_apps::apsp::{Graph, Reach, ShortestPaths, fingerprint};
 
-use self::answer::{summary, workers, written};
+use self::answer::{summary, written};
 use self::at::{At, FormChoice};
 use self::files::Files;
 use self::graph::GraphChoice;
 use self::sources::SourceChoice;
 pub use self::tune::Tune;
 use crate::arguments::{at_least_one, number, threads, whole};
+use crate::farms::workers::workers;
 use crate::interrupt;
 use crate::output::{complain, fail, note};
 use crate::progress::Progress;
@@ -178,7 +182,8 @@ impl Apsp {
         policy.check().map(|()| policy)
     }
 
-    /// `policy` with the tuned lanes and blocks for such graphs on such GPUs, unless options set them.
+    /// `policy` with the tuned lanes and blocks for such graphs on the first kind of GPU, unless options set them: what a plan
+    /// goes by. A run asks for each GPU.
     fn tuned(&self, policy: Policy, graph: &Graph, at: &At) -> Policy {
         let of = || tune::of(graph, at.form, self.files.wants_distances());
         let found = (self.lanes.is_none() && at.on_gpus()).then(|| farm::tuned(&of(), &at.machine));
@@ -285,6 +290,14 @@ impl Apsp {
             net: world::net(),
             ..Run::default()
         };
+        let of = tune::of(&graph, at.form, wants_distances);
+        // GPUs of several kinds each have their own.
+        let by_gpu = |gpu: &Gpu| match self.lanes {
+            None => farm::tuned_on(&of, gpu),
+            Some(_) => None,
+        };
+        let settings = Settings { by_gpu: Some(&by_gpu), ..Settings::default() };
+        let run = Run { settings, ..run };
         let farmed = self.search((&graph, &sources), &at, &run, &mut found);
         progress.clear();
         match farmed {
@@ -354,7 +367,7 @@ impl Apsp {
                 ("sources", json!(sources.len())),
             ],
             answer: summary(&farmed, found, failures::list(&farmed.failed, graph, sources)),
-            lines: vec![("workers", workers(&farmed))],
+            lines: vec![("workers", workers(&farmed, "source"))],
             report: farmed.report,
             check,
             saved,

@@ -10,7 +10,8 @@ use warpweft::report::counted;
 use warpweft::run::Target;
 use warpweft_apps::apsp::{Graph, Search, ShortestPaths};
 
-use super::answer::{kinds, written};
+use super::answer::written;
+use crate::farms::workers::kinds;
 use super::at::At;
 use crate::output::{say, time};
 
@@ -100,7 +101,7 @@ pub fn plan(
         });
         return Ok(say(&object.to_string()));
     }
-    let workers = kinds(&played.shares);
+    let workers = kinds(&played.shares, "source");
     Ok(say(&format!(
         "plan for {}{}: only a few sources were run, to measure them\n  \
            device   {}\n  \

@@ -56,6 +56,11 @@ enum App {
     Laplace(crate::recurrences::Laplace),
     /// A picture by a path tracer, with a channel for each material.
     Paths(paths::Paths),
+    /// The Mandelbrot set, a farm of tiles: tasks that take unlike times.
+    Mandelbrot(crate::farms::mandelbrot::Mandelbrot),
+    /// Call options priced by Monte Carlo, a farm of tasks of 100 us.
+    #[command(name = "options")]
+    Pricing(crate::farms::pricing::Pricing),
 }
 
 impl Run {
@@ -79,6 +84,8 @@ impl Run {
             App::Seismic(seismic) => seismic.execute(),
             App::Laplace(laplace) => laplace.run().map(Some),
             App::Paths(paths) => paths.run().map(Some),
+            App::Mandelbrot(mandelbrot) => mandelbrot.run(),
+            App::Pricing(pricing) => pricing.run(),
         });
         match outcome {
             Ok(outcome) => {

@@ -16,6 +16,7 @@ mod shadow;
 mod stored;
 mod text;
 mod unit;
+mod words;
 
 pub use cell_type::Bits;
 pub use cell_type::CellType;
@@ -38,6 +39,9 @@ pub use text::{
     Value, define_load, define_store, define_struct, enum_text, key, struct_value, texts, weave,
 };
 pub use unit::{Site, Unit};
+#[doc(hidden)]
+pub use words::define_shared;
+pub use words::{Counter, Shared, Word};
 
 #[doc(inline)]
 pub use warpweft_macros::{Device, Fields, boundary, device, stencil};

@@ -3,14 +3,17 @@
 //! Not for tasks that share a workspace, or that fill a device only together: those have a form of their own
 //! ([`OnGpu`](crate::OnGpu)).
 
+use std::any::type_name;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::kernels::{Arithmetic, BlockSearch, Characterisation, Level, Memory};
 use crate::spec::attempt::caught;
 use crate::spec::lane::GpuLane;
 use crate::spec::task::ChunkOutputs;
 use crate::spec::task::{ChunkExecutor, Task};
 use crate::spec::worker::Grain;
-use warpweft_core::cuda::{Args, Buffer, Cubin, Kernel, Launch, Module, Options, compile};
+use warpweft_core::cuda::{Args, Buffer, Cubin, Event, Kernel, Launch, Module, Options, compile};
 use warpweft_core::element::{DeviceType, Unit};
 use warpweft_core::error::Result;
 
@@ -24,13 +27,23 @@ pub unsafe trait TaskFunction:
 {
     /// The function's name.
     const NAME: &'static str;
+    /// What characterises it as a kernel.
+    const WORDS: Characterisation = Characterisation::new(
+        Memory::Default,
+        Arithmetic::Default,
+        Level::Default,
+        Level::Default,
+    );
 
     /// The C++ name of a struct whose call is one task; it and all it calls are added to `unit` on first use.
     fn cuda(unit: &mut Unit) -> String;
 }
 
-/// Threads of a block where the policy leaves that open.
+/// Threads of a block where the kernel is compiled without a device.
 const BLOCK: u32 = 256;
+/// Seconds of work before a search for a better block, and of a trial in it.
+const WARM: f64 = 2.0;
+const TRIAL: f64 = 0.02;
 /// Tasks of a launch for each thread that a device holds at most: what is known of each waits in memory.
 const ROUNDS: u64 = 8;
 /// A launch that takes longer is given up, and its lane with it.
@@ -86,6 +99,9 @@ fn compiled<E: TaskFunction>(block: u32, arch: &str) -> Result<Cubin> {
 
 /// What runs chunks of `task` on `lane`. What faults there is done again on the lane's core, which says why.
 ///
+/// Blocks have the size that the policy says, else what an earlier search found, else what the table says of the task's words;
+/// then a search begins once some seconds of work are done, see [`BlockSearch`].
+///
 /// # Errors
 /// The compiler's or the driver's; too little memory.
 pub fn translated<E: TaskFunction>(
@@ -93,20 +109,24 @@ pub fn translated<E: TaskFunction>(
     lane: GpuLane,
 ) -> Result<Box<dyn ChunkExecutor<E> + '_>> {
     let device = *lane.device();
-    let block = lane.block(BLOCK);
-    let module = Module::load(&device, &compiled::<E>(block, &device.arch()?)?)?;
-    let kernel = module.kernel("farm_tasks")?;
-    let blocks = kernel.blocks_per_sm(block, 0)?.max(1) * device.sms()?;
-    let threads = u64::from(blocks * block);
+    let fixed = lane.block(0);
+    let first = if fixed == 0 { lane.setting(&E::WORDS).block } else { fixed };
+    let mut shape = Shape::new::<E>(&lane, first)?;
+    let search = (fixed == 0).then(|| lane.search(type_name::<E>(), &shape.kernel, &E::WORDS));
+    let known = search.as_ref().and_then(|search| locked(search).settled());
+    if let Some(block) = known.filter(|block| *block != first) {
+        shape = Shape::new::<E>(&lane, block)?;
+    }
+    let threads = u64::from(shape.blocks * shape.block);
     // All lanes together fill the device.
     let of = (threads / lane.lanes() as u64).next_multiple_of(32);
     let most = ROUNDS * of;
     let room = |bytes: usize| Buffer::new(&device, (most as usize * bytes).max(16));
     Ok(Box::new(OnLane {
         task,
-        kernel,
-        block,
-        blocks,
+        shape,
+        search: search.filter(|_| known.is_none()),
+        busy: 0.0,
         grain: Grain { of, most },
         inputs: room(size_of::<E::Input>())?,
         outputs: room(size_of::<E::Output>())?,
@@ -116,14 +136,33 @@ pub fn translated<E: TaskFunction>(
     }))
 }
 
+/// The kernel for blocks of one size.
+struct Shape {
+    kernel: Kernel,
+    /// Threads of a block.
+    block: u32,
+    /// Blocks that the device holds.
+    blocks: u32,
+}
+
+impl Shape {
+    fn new<E: TaskFunction>(lane: &GpuLane, block: u32) -> Result<Self> {
+        let device = lane.device();
+        let module = Module::load(device, &compiled::<E>(block, &device.arch()?)?)?;
+        let kernel = module.kernel("farm_tasks")?;
+        let blocks = kernel.blocks_per_sm(block, 0)?.max(1) * device.sms()?;
+        Ok(Self { kernel, block, blocks })
+    }
+}
+
 struct OnLane<'t, E> {
     task: &'t E,
     lane: GpuLane,
-    kernel: Kernel,
-    /// Its threads.
-    block: u32,
-    /// That the device holds.
-    blocks: u32,
+    shape: Shape,
+    /// The search for a better block, until it has come to its end.
+    search: Option<Arc<Mutex<BlockSearch>>>,
+    /// Seconds of work.
+    busy: f64,
     grain: Grain,
     inputs: Buffer,
     outputs: Buffer,
@@ -134,9 +173,25 @@ struct OnLane<'t, E> {
 impl<E: TaskFunction> OnLane<'_, E> {
     /// Runs the tasks of `inputs`, at most as many as there is room for, and fetches which of them faulted and all
     /// outputs, as bytes: those of tasks that faulted are none.
-    fn launch(&self, inputs: &[E::Input]) -> Result<(Vec<u32>, Vec<u8>)> {
-        let (stream, count) = (self.lane.stream(), inputs.len());
-        stream.upload(&self.inputs, 0, bytes_of(inputs))?;
+    fn launch(&mut self, inputs: &[E::Input]) -> Result<(Vec<u32>, Vec<u8>)> {
+        let count = inputs.len();
+        self.lane.stream().upload(&self.inputs, 0, bytes_of(inputs))?;
+        let seconds = self.pass(&self.shape, count)?;
+        self.busy += seconds;
+        let stream = self.lane.stream();
+        let mut faults = vec![0u32; count];
+        stream.download(&self.faults, 0, &mut faults)?;
+        let mut outputs = vec![0u8; count * size_of::<E::Output>()];
+        stream.download(&self.outputs, 0, &mut outputs)?;
+        if self.busy > WARM && count as u64 >= self.grain.of {
+            self.explore(count, seconds)?;
+        }
+        Ok((faults, outputs))
+    }
+
+    /// Runs the first `count` of the tasks whose inputs are there, in blocks of a `shape`. The seconds that the device took.
+    fn pass(&self, shape: &Shape, count: usize) -> Result<f64> {
+        let stream = self.lane.stream();
         stream.fill(&self.next, 0)?;
         let mut args = Args::new();
         let arguments = Arguments {
@@ -149,17 +204,61 @@ impl<E: TaskFunction> OnLane<'_, E> {
         args.blob(bytes_of(std::slice::from_ref(&arguments)), align_of::<Arguments>());
         // SAFETY: the task itself, which has so many bytes.
         unsafe { args.opaque(std::ptr::from_ref(self.task).cast(), size_of::<E>()) };
-        let blocks = self.blocks.min(count.div_ceil(self.block as usize) as u32);
+        let blocks = shape.blocks.min(count.div_ceil(shape.block as usize) as u32);
+        let device = self.lane.device();
+        let [begin, end] = [Event::new(device)?, Event::new(device)?];
+        stream.record(&begin)?;
         // SAFETY: `farm_tasks` takes arguments and task, of these layouts; buffers hold as many tasks as a lane gets at
         // once, and live past the wait.
-        unsafe { stream.launch(&self.kernel, Launch::line(blocks, self.block), &args)? };
+        unsafe { stream.launch(&shape.kernel, Launch::line(blocks, shape.block), &args)? };
+        stream.record(&end)?;
         self.lane.wait(LIMIT)?;
-        let mut faults = vec![0u32; count];
-        stream.download(&self.faults, 0, &mut faults)?;
-        let mut outputs = vec![0u8; count * size_of::<E::Output>()];
-        stream.download(&self.outputs, 0, &mut outputs)?;
-        Ok((faults, outputs))
+        begin.seconds_until(&end)
     }
+
+    /// Runs some of the `count` tasks that are there, which took so many seconds, in blocks of every size that may be faster,
+    /// and goes on with the fastest. The same tasks, since others may take longer; one lane of all does it.
+    fn explore(&mut self, count: usize, seconds: f64) -> Result<()> {
+        let Some(search) = self.search.clone() else { return Ok(()) };
+        let Ok(mut search) = search.try_lock() else { return Ok(()) };
+        let part = (count as f64 * (TRIAL / seconds).min(1.0)) as usize;
+        let part = part.max(self.grain.of as usize).min(count);
+        let mut shapes: Vec<Shape> = Vec::new();
+        let best = loop {
+            if let Some(block) = search.settled() {
+                break block;
+            }
+            let block = search.next();
+            let known = shapes.iter().position(|shape| shape.block == block);
+            let took = match known {
+                Some(known) => self.pass(&shapes[known], part)?,
+                None if block == self.shape.block => self.pass(&self.shape, part)?,
+                None => match Shape::new::<E>(&self.lane, block) {
+                    Ok(shape) => {
+                        let took = self.pass(&shape, part)?;
+                        shapes.push(shape);
+                        took
+                    }
+                    // Not every size need compile.
+                    Err(_) => f64::INFINITY,
+                },
+            };
+            search.took(block, took / part as f64);
+        };
+        drop(search);
+        self.search = None;
+        if best != self.shape.block {
+            self.shape = match shapes.into_iter().find(|shape| shape.block == best) {
+                Some(shape) => shape,
+                None => Shape::new::<E>(&self.lane, best)?,
+            };
+        }
+        Ok(())
+    }
+}
+
+fn locked(search: &Mutex<BlockSearch>) -> MutexGuard<'_, BlockSearch> {
+    search.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<E: TaskFunction> ChunkExecutor<E> for OnLane<'_, E> {

@@ -50,6 +50,8 @@ pub struct Committer<'a> {
     pub retries: u32,
     /// How often tasks that are run again have failed.
     pub attempts: HashMap<u64, u32>,
+    /// When workers were started.
+    pub begun: Instant,
     /// A task's input in words.
     pub describe: &'a dyn Fn(u64) -> Option<String>,
     /// The tasks that failed for good.
@@ -148,7 +150,10 @@ impl Committer<'_> {
         }
         let again: Vec<_> = failed.iter().map(|(task, _)| (*task, self.charge(*task))).collect();
         let settled = self.master.settle(worker, range.clone(), again.iter().copied())?;
-        self.shares[worker].ran(range.end - range.start, settled, seconds);
+        let share = &mut self.shares[worker];
+        share.ran(range.end - range.start, settled, seconds);
+        (share.ended, share.last_tasks) =
+            (self.begun.elapsed().as_secs_f64(), [range.start, range.end]);
         served.committed += settled;
         for ((task, again), (_, what)) in again.into_iter().zip(failed) {
             if again == Again::No {
@@ -299,6 +304,7 @@ mod tests {
             task_limit: None,
             stop: Stop::default(),
             shares: vec![Share::new(worker)],
+            begun: Instant::now(),
             retries: 0,
             attempts: HashMap::new(),
             describe: &|_| None,

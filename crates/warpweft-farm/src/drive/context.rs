@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::drive::clocks::Clocks;
 use crate::drive::endpoint::{Endpoint, Message};
@@ -16,6 +16,9 @@ use crate::spec::worker::{Grain, Worker};
 use warpweft_core::cpu::panic_text;
 use warpweft_core::error::{Error, Result};
 use warpweft_core::trace::Trace;
+
+/// A wait that is shorter is part of a request, or of handing over.
+const NOTICED: Duration = Duration::from_micros(100);
 
 /// A worker's place in a farm.
 pub struct WorkerContext<'a> {
@@ -70,7 +73,7 @@ impl WorkerContext<'_> {
         let (mut took, mut output) = (None, 0);
         self.begun.get_or_init(Instant::now);
         let _entered = self.clocks.enter(self.number);
-        while let Some(chunk) = self.endpoint.request(self.number, grain, took) {
+        while let Some(chunk) = self.requested(grain, took) {
             let (mut left, mut busy) = (chunk.clone(), 0.0);
             // Outputs of many bytes are handed over before their chunk ends.
             while !left.is_empty() {
@@ -86,9 +89,8 @@ impl WorkerContext<'_> {
                 busy += seconds;
                 let through = outcome.as_ref().map_or(left.end, |c| left.start + c.tasks);
                 let range = left.start..through;
-                if let Some(trace) = &self.trace {
-                    let what = format!("tasks {}..{}", range.start, range.end);
-                    trace.add(self.worker.to_string(), what, from);
+                if self.trace.is_some() {
+                    self.record(format!("tasks {}..{}", range.start, range.end), from);
                 }
                 left = range.end..chunk.end;
                 let lost = outcome.is_err();
@@ -99,7 +101,7 @@ impl WorkerContext<'_> {
                     }
                     Err(why) => Message::Lost { worker: self.number, why },
                 };
-                if !self.endpoint.send(message) || lost {
+                if !self.sent(message) || lost {
                     return;
                 }
                 if self.endpoint.is_over() {
@@ -107,6 +109,37 @@ impl WorkerContext<'_> {
                 }
             }
             took = Some((chunk.end - chunk.start, busy));
+        }
+    }
+
+    /// The next chunk. The time until it is there is idle time of the timeline, unless it is short.
+    fn requested(&self, grain: Grain, took: Option<(u64, f64)>) -> Option<Range<u64>> {
+        let from = Instant::now();
+        let chunk = self.endpoint.request(self.number, grain, took);
+        let name = match from.elapsed() < NOTICED {
+            true => "request",
+            false => "idle: waits for a chunk",
+        };
+        if chunk.is_some() || name != "request" {
+            self.record(name, from);
+        }
+        chunk
+    }
+
+    /// Hands `message` over, which takes long where the committer is behind; whether the farm goes on.
+    fn sent(&self, message: Message) -> bool {
+        let from = Instant::now();
+        let goes_on = self.endpoint.send(message);
+        if from.elapsed() >= NOTICED {
+            self.record("idle: waits for the sink", from);
+        }
+        goes_on
+    }
+
+    /// A span of the timeline from `from` until now.
+    fn record(&self, name: impl Into<String>, from: Instant) {
+        if let Some(trace) = &self.trace {
+            trace.add(self.worker.to_string(), name, from);
         }
     }
 

@@ -9,12 +9,14 @@ use crate::drive::Run;
 use crate::drive::clocks::{Clocks, checked};
 use crate::drive::context::{WorkerContext, no_form};
 use crate::drive::endpoint::Endpoint;
+use crate::drive::settings::Lanes;
+use crate::kernels::{KernelTable, Searches};
 use crate::policy::Policy;
-use crate::spec::lane::Site;
+use crate::spec::lane::{KernelTuning, Site};
 use crate::spec::worker::Worker;
 use warpweft_core::cpu::{self, Pool, WorkerPanic, panic_text};
 use warpweft_core::error::{Error, Result, no_thread};
-use warpweft_core::machine::Machine;
+use warpweft_core::machine::{Gpu, Machine};
 use warpweft_core::run::Devices;
 use warpweft_core::trace::Trace;
 
@@ -24,6 +26,8 @@ pub struct LocalWorkers {
     pool: Option<Pool>,
     /// After them.
     lanes: Vec<Site>,
+    /// Of all lanes.
+    tuning: Option<Arc<KernelTuning>>,
     /// When they began their tasks.
     pub clocks: Arc<Clocks>,
     /// What they are.
@@ -46,15 +50,28 @@ impl LocalWorkers {
         let pool = threads.map(|threads| Pool::over(&machine.cpu.cores, threads)).transpose()?;
         let threads = threads.unwrap_or(0);
         let node = run.others().map_or(0, |net| net.rank());
-        let Policy { lanes, block, .. } = run.policy.unwrap_or_default();
-        let lanes: Vec<_> =
-            gpus.iter().flat_map(|gpu| Site::of(gpu.ordinal, lanes, block)).collect();
+        let (lanes, tuning) = match gpus.is_empty() {
+            true => (Vec::new(), None),
+            false => {
+                let tuning = Arc::new(KernelTuning {
+                    table: KernelTable::of_user()?,
+                    searches: Searches::default(),
+                });
+                (sites(&gpus, run, &tuning)?, Some(tuning))
+            }
+        };
         let workers: Vec<_> =
             Worker::cores(node, threads).chain(lanes.iter().map(|site| site.unit(node))).collect();
         let clocks = Clocks::new(workers.len(), checked(run.settings.task_limit)?);
         let cores = pool.iter().map(|_| machine.cpu.label(threads));
         let devices = cores.chain(gpus.iter().map(|gpu| gpu.label())).collect();
-        Ok(Self { pool, lanes, clocks, table: WorkerTable::own(workers, devices) })
+        Ok(Self { pool, lanes, tuning, clocks, table: WorkerTable::own(workers, devices) })
+    }
+
+    /// Keeps what lanes have found of the blocks of their kernels; a cache that can't be written costs later runs a search.
+    pub fn keep_blocks(&self) -> Option<String> {
+        let kept = self.tuning.as_ref()?.searches.keep();
+        kept.err().map(|error| format!("the block sizes found are not kept: {error}"))
     }
 
     /// Starts the `work` of every worker, each with its own `endpoint`.
@@ -105,6 +122,22 @@ impl LocalWorkers {
     }
 }
 
+/// The lanes of `gpus`, as many and with such blocks as suit each.
+///
+/// # Errors
+/// As [`Policy::check`].
+fn sites(gpus: &[&Gpu], run: &Run<'_>, tuning: &Arc<KernelTuning>) -> Result<Vec<Site>> {
+    let policy = run.policy.unwrap_or_default();
+    let mut sites = Vec::new();
+    for gpu in gpus {
+        let own = run.settings.by_gpu.and_then(|by_gpu| by_gpu(gpu));
+        let Lanes { lanes, block } = own.unwrap_or(Lanes::of(&policy));
+        Policy { lanes, block, ..policy }.check()?;
+        sites.extend(Site::of(gpu, lanes, block, tuning));
+    }
+    Ok(sites)
+}
+
 /// What a thread of workers ends with.
 type Worked = Result<(), WorkerPanic>;
 
@@ -153,5 +186,35 @@ pub fn bug(message: &str) -> Error {
         device: "the cores".into(),
         what: format!("a worker panicked: {message}"),
         hint: "please report this".into(),
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::drive::settings::Settings;
+    use crate::kernels::Family;
+    use crate::kernels::occupancy::tests::{ampere, hopper};
+
+    /// Two families in one process: each with its own lanes and blocks, by one line.
+    #[test]
+    fn gpus_of_two_families_each_get_their_own_lanes_and_blocks() {
+        let table = KernelTable::shipped().unwrap();
+        let tuning = Arc::new(KernelTuning { table, searches: Searches::default() });
+        let by_gpu = |gpu: &Gpu| match Family::of(gpu.capability) {
+            Family::Hopper => Some(Lanes { lanes: 4, block: 128 }),
+            _ => None,
+        };
+        let settings = Settings { by_gpu: Some(&by_gpu), ..Settings::default() };
+        let run = Run { settings, ..Run::default() };
+        let (a100, h200) = (ampere(0), hopper(1));
+        let sites = sites(&[&a100, &h200], &run, &tuning).unwrap();
+        let found: Vec<_> =
+            sites.iter().map(|site| (site.gpu.ordinal, site.lanes, site.block)).collect();
+        assert_eq!(found, [vec![(0, 2, 0); 2], vec![(1, 4, 128); 4]].concat());
+        let none = |_: &Gpu| Some(Lanes { lanes: 4, block: 100 });
+        let settings = Settings { by_gpu: Some(&none), ..Settings::default() };
+        let refused = super::sites(&[&a100], &Run { settings, ..Run::default() }, &tuning);
+        assert!(refused.unwrap_err().to_string().contains("blocks of 100 threads"));
     }
 }

@@ -6,8 +6,8 @@ pub mod committer;
 pub mod context;
 pub mod endpoint;
 pub mod local_workers;
-mod settings;
+pub mod settings;
 pub mod table;
 
 pub use clocks::is_cancelled;
-pub use settings::{AHEAD, FarmPattern, Run, Settings};
+pub use settings::{AHEAD, FarmPattern, Lanes, Run, Settings};

@@ -7,6 +7,7 @@ use crate::policy::Policy;
 use crate::schedule::Scheduler;
 #[cfg(doc)]
 use warpweft_core::run::Target;
+use warpweft_core::machine::Gpu;
 use warpweft_core::run::{Auto, Pattern, Suits};
 
 /// How to run a farm, where the defaults will not do: [`warpweft_core::run::Run`] of farms. Its policy may be that of
@@ -28,6 +29,22 @@ impl Pattern for FarmPattern {
     }
 }
 
+/// How many lanes a GPU has, and how large the blocks of their kernels are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lanes {
+    /// As [`Policy::lanes`].
+    pub lanes: usize,
+    /// As [`Policy::block`].
+    pub block: u32,
+}
+
+impl Lanes {
+    /// Those of a policy.
+    pub fn of(policy: &Policy) -> Self {
+        Self { lanes: policy.lanes, block: policy.block }
+    }
+}
+
 /// What only farms have.
 #[derive(Clone, Default)]
 pub struct Settings<'a> {
@@ -37,6 +54,9 @@ pub struct Settings<'a> {
     /// worker is lost, since nobody can break off a thread. Others do the rest. `run` returns once the task has
     /// returned, which it does soon if it asks [`is_cancelled`](crate::is_cancelled).
     pub task_limit: Option<Duration>,
+    /// Lanes and blocks for each GPU, in place of the policy's: GPUs of several families in one process each get what suits
+    /// them, as [`tuned_on`](crate::tuned_on) knows it.
+    pub by_gpu: Option<&'a (dyn Fn(&Gpu) -> Option<Lanes> + Sync)>,
 }
 
 /// Chunks of outputs that wait for the sink at most, times the workers; each worker runs one more, and the sink takes one.

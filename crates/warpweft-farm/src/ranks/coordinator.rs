@@ -22,6 +22,7 @@ use crate::schedule::dispatcher::Dispatcher;
 use crate::schedule::master::Master;
 use crate::schedule::ranges::Ranges;
 use crate::spec::OnFailure;
+use crate::stragglers::stragglers;
 use crate::spec::chunk::{Sink, Skip};
 use warpweft_core::cluster::Launched;
 use warpweft_core::cpu::panic_text;
@@ -99,6 +100,7 @@ impl<'a> Coordinator<'a> {
             shares,
             retries: self.retries,
             attempts: HashMap::new(),
+            begun: Instant::now(),
             describe,
             failures: Failures::default(),
         };
@@ -122,7 +124,7 @@ impl<'a> Coordinator<'a> {
             return Err(left(ledger.free().count() + ledger.out(), tasks));
         }
         let alone = run.net.is_none().then(Launched::unjoined).flatten();
-        let lost = shares.iter().filter_map(lost);
+        let lost = shares.iter().filter_map(lost).chain(stragglers(&shares, seconds));
         Ok(Ended {
             seconds: [(start - begin).as_secs_f64(), seconds],
             first,

@@ -8,9 +8,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use crate::kernels::{
+    BlockSearch, Characterisation, Family, KernelTable, Needs, Searches, Setting, occupancy,
+};
 use crate::spec::worker::{Place, Worker};
-use warpweft_core::cuda::{Device, Stream, Watchdog};
+use warpweft_core::cuda::{Device, Kernel, Stream, Watchdog};
 use warpweft_core::error::Result;
+use warpweft_core::machine::Gpu;
 
 /// How long a wait of one block for another may take. Executors whose blocks wait give their kernels the watchdog.
 const BLOCKS: Duration = Duration::from_secs(10);
@@ -24,6 +28,17 @@ pub struct GpuLane {
     lanes: usize,
     block: u32,
     shared: Arc<Shared>,
+    gpu: Arc<Gpu>,
+    tuning: Arc<KernelTuning>,
+}
+
+/// What all lanes of a process know of the shapes of launches.
+#[derive(Debug)]
+pub(crate) struct KernelTuning {
+    /// The table that searches begin with.
+    pub table: KernelTable,
+    /// The searches that go on.
+    pub searches: Searches,
 }
 
 /// What the lanes of a device have together, by type.
@@ -35,8 +50,8 @@ pub(crate) struct Shared {
 /// Where a lane will be, before its device is opened.
 #[derive(Clone, Debug)]
 pub(crate) struct Site {
-    /// The device's number.
-    pub gpu: usize,
+    /// The device.
+    pub gpu: Arc<Gpu>,
     /// The lane's among those of the device.
     pub number: usize,
     /// How many lanes the device has.
@@ -45,18 +60,29 @@ pub(crate) struct Site {
     pub block: u32,
     /// Of all of them.
     pub shared: Arc<Shared>,
+    /// Of all lanes of the process.
+    pub tuning: Arc<KernelTuning>,
 }
 
 impl Site {
     /// Those of `lanes` lanes of a device, with blocks of so many threads.
-    pub fn of(gpu: usize, lanes: usize, block: u32) -> impl Iterator<Item = Self> {
-        let shared = Arc::new(Shared::default());
-        (0..lanes).map(move |number| Self { gpu, number, lanes, block, shared: shared.clone() })
+    pub fn of(
+        gpu: &Gpu,
+        lanes: usize,
+        block: u32,
+        tuning: &Arc<KernelTuning>,
+    ) -> impl Iterator<Item = Self> + use<> {
+        let (gpu, shared) = (Arc::new(gpu.clone()), Arc::new(Shared::default()));
+        let tuning = tuning.clone();
+        (0..lanes).map(move |number| {
+            let (gpu, shared, tuning) = (gpu.clone(), shared.clone(), tuning.clone());
+            Self { gpu, number, lanes, block, shared, tuning }
+        })
     }
 
     /// The worker that it is of `node`.
     pub fn unit(&self, node: usize) -> Worker {
-        Worker { node, place: Place::Lane { gpu: self.gpu, lane: self.number } }
+        Worker { node, place: Place::Lane { gpu: self.gpu.ordinal, lane: self.number } }
     }
 
     /// The lane, on its device.
@@ -64,7 +90,7 @@ impl Site {
     /// # Errors
     /// There is no such device, or none that can be used.
     pub fn open(&self) -> Result<GpuLane> {
-        let device = Device::open(self.gpu)?;
+        let device = Device::open(self.gpu.ordinal)?;
         Ok(GpuLane {
             stream: Stream::new(&device)?,
             watchdog: Watchdog::new(&device, BLOCKS)?,
@@ -72,6 +98,8 @@ impl Site {
             lanes: self.lanes,
             block: self.block,
             shared: self.shared.clone(),
+            gpu: self.gpu.clone(),
+            tuning: self.tuning.clone(),
         })
     }
 }
@@ -80,6 +108,36 @@ impl GpuLane {
     /// Its device.
     pub fn device(&self) -> &Device {
         self.stream.device()
+    }
+
+    /// Its device's description.
+    pub fn gpu(&self) -> &Gpu {
+        &self.gpu
+    }
+
+    /// Its device's family: for tasks with kernels of their own for some of them.
+    pub fn family(&self) -> Family {
+        Family::of(self.gpu.capability)
+    }
+
+    /// What the table says of a kernel of these words on such a device.
+    pub fn setting(&self, words: &Characterisation) -> Setting {
+        self.tuning.table.setting(words, self.family()).1
+    }
+
+    /// The search for the block of the kernel called `name`, which goes on while tasks run: one for all GPUs of this kind in
+    /// the process. It begins with the table's block and tries those that fill the device as well.
+    pub fn search(
+        &self,
+        name: &str,
+        kernel: &Kernel,
+        words: &Characterisation,
+    ) -> Arc<Mutex<BlockSearch>> {
+        let attributes = kernel.attributes();
+        let needs = Needs { registers: attributes.registers, shared: attributes.shared_bytes };
+        self.tuning.searches.search(name, &self.gpu.name, || {
+            BlockSearch::new(self.setting(words).block, |block| occupancy(&self.gpu, needs, block))
+        })
     }
 
     /// Its queue.
@@ -142,11 +200,16 @@ impl Shared {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernels::occupancy::tests::{ampere, hopper};
     use warpweft_core::error::Error;
 
     #[test]
     fn lanes_of_a_device_share_one_value_of_a_type_and_devices_none() {
-        let lanes: Vec<_> = Site::of(0, 2, 0).chain(Site::of(1, 1, 64)).collect();
+        let table = KernelTable::shipped().unwrap();
+        let tuning = Arc::new(KernelTuning { table, searches: Searches::default() });
+        let lanes: Vec<_> = Site::of(&ampere(0), 2, 0, &tuning)
+            .chain(Site::of(&hopper(1), 1, 64, &tuning))
+            .collect();
         let of = |lane: usize, number: u32| lanes[lane].shared.get(|| Ok(number));
         assert!(lanes[0].shared.get::<u32>(|| Err(Error::spec("full", "wait"))).is_err());
         assert_eq!(*of(0, 7).unwrap(), 7);

@@ -5,6 +5,7 @@ use quote::quote;
 use syn::visit::Visit;
 use syn::{ItemFn, Signature, Type};
 
+use super::characterisation::characterisation;
 use super::translation::{Translation, declared};
 use crate::check::attributes;
 use crate::check::{Binding, Lower, NoInputs};
@@ -58,7 +59,8 @@ fn alike(ty: &Type, what: &str) -> TokenStream {
     })
 }
 
-pub fn expand(function: ItemFn) -> syn::Result<TokenStream> {
+pub fn expand(attribute: TokenStream, function: ItemFn) -> syn::Result<TokenStream> {
+    let words = characterisation(attribute, "task")?;
     let signature = &function.sig;
     no_lifetimes(&signature.generics)?;
     let shape = shape(&function)?;
@@ -68,7 +70,7 @@ pub fn expand(function: ItemFn) -> syn::Result<TokenStream> {
     })?;
     let translation = translated(&function, &shape)?;
     let element = element(&function, signature, &shape.rest, "task", quote!());
-    let implementation = implementation(signature, &shape, &translation);
+    let implementation = implementation(signature, &shape, &words, &translation);
     Ok(quote!(#element #implementation))
 }
 
@@ -95,7 +97,12 @@ fn translated(function: &ItemFn, shape: &Shape) -> syn::Result<Translation> {
 }
 
 /// The traits of a task.
-fn implementation(signature: &Signature, shape: &Shape, translation: &Translation) -> TokenStream {
+fn implementation(
+    signature: &Signature,
+    shape: &Shape,
+    words: &TokenStream,
+    translation: &Translation,
+) -> TokenStream {
     let Shape { input, rest, output } = shape;
     let name = &signature.ident;
     let name_text = name.to_string();
@@ -132,6 +139,7 @@ fn implementation(signature: &Signature, shape: &Shape, translation: &Translatio
         // input and output.
         unsafe impl #generics ::warpweft::farm::TaskFunction for #name #arguments #clause {
             const NAME: &'static str = #name_text;
+            const WORDS: ::warpweft::farm::Characterisation = #words;
             #cuda
         }
     }

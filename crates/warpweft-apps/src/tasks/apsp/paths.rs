@@ -1,7 +1,9 @@
 //! Shortest paths from one source as a task: how far it reaches, or every distance.
 
 use warpweft::error::Result;
-use warpweft::farm::{ChunkExecutor, ChunkOutputs, Grain, OnGpu};
+use warpweft::farm::{
+    Arithmetic, Characterisation, ChunkExecutor, ChunkOutputs, Grain, Level, Memory, OnGpu,
+};
 use warpweft::prelude::*;
 
 use super::graph::Graph;
@@ -106,6 +108,12 @@ impl<'a> ShortestPaths<'a, (Reach, Vec<u32>)> {
     pub fn distances(graph: &'a Graph) -> Self {
         Self { graph, form: Form::Auto, shape: None, rows: true, make: |reach, row| (reach, row) }
     }
+}
+
+impl<O> ShortestPaths<'_, O> {
+    /// What characterises the kernel that takes most of the time: it relaxes edges (TuCCompi, Table 2).
+    pub const WORDS: Characterisation =
+        Characterisation::new(Memory::Scatter, Arithmetic::Low, Level::High, Level::Low);
 }
 
 impl<O: Packed> ShortestPaths<'_, O> {

@@ -4,4 +4,5 @@ mod align;
 mod apps;
 mod apsp;
 mod channels;
+mod farms;
 mod wavefronts;

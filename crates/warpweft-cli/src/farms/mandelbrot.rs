@@ -1,0 +1,128 @@
+//! `warpweft run mandelbrot`: a picture in tiles, a farm of uneven tasks.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+use warpweft::farm::Inputs;
+use warpweft::grid::io::png;
+use warpweft::prelude::*;
+use warpweft_apps::mandelbrot::Mandelbrot as Spec;
+
+use super::{About, FarmOptions};
+use crate::arguments::{Size, as_size, number, whole};
+use crate::place;
+use crate::run::check::Check;
+use crate::run::files::Format;
+use crate::run::outcome::Outcome;
+
+/// Iterations of the check: about a fifth of a second.
+const CHECKED: u64 = 40_000_000;
+
+/// The Mandelbrot set in tiles of 8 x 8 pixels.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Each tile is a task; one inside the set takes as many iterations as are allowed, one outside a few. \
+Pixels all over the picture are checked against a plain loop over complex numbers, to the count.
+
+Examples:
+  warpweft run mandelbrot --plot
+  warpweft run mandelbrot --size 2160x3840 --limit 20000 --device gpu --plot set.png
+  warpweft run mandelbrot --centre=-0.743644,0.131826 --width 1e-4 --trace tiles.json"
+)]
+pub struct Mandelbrot {
+    /// Rows and columns of pixels.
+    #[arg(long, value_name = "N|HxW", default_value = "540x960")]
+    size: Size,
+    /// The point in the middle: its real and its imaginary part.
+    #[arg(long, value_name = "RE,IM", default_value = "-0.65,0", value_delimiter = ',', num_args = 1..=2,
+          allow_hyphen_values = true, value_parser = number::<f64>)]
+    centre: Vec<f64>,
+    /// How far the picture reaches along the real axis.
+    #[arg(long, value_name = "X", default_value = "3.6", value_parser = number::<f64>)]
+    width: f64,
+    /// Iterations of a pixel at most, 1 to 65535.
+    #[arg(long, value_name = "N", default_value = "2000", value_parser = whole::<u32>)]
+    limit: u32,
+    /// Write the picture [default file: mandelbrot.png].
+    #[arg(long, value_name = "FILE.png", num_args = 0..=1)]
+    plot: Option<Option<PathBuf>>,
+    #[command(flatten)]
+    options: FarmOptions,
+}
+
+impl Mandelbrot {
+    /// Computes, checks and saves.
+    pub fn run(&self) -> Result<Option<Outcome>> {
+        let extents = self.size.extents(2)?.array::<2>();
+        let side = |extent: usize| u32::try_from(extent).unwrap_or(u32::MAX);
+        let [re, im] = self.centre[..] else {
+            let what = format!("--centre of {} numbers", self.centre.len());
+            return Err(Error::spec(what, "give the real and the imaginary part, as in --centre=-0.65,0"));
+        };
+        let spec = Spec {
+            size: [side(extents[1]), side(extents[0])],
+            centre: [re, im],
+            width: self.width,
+            limit: self.limit,
+        };
+        spec.check()?;
+        let plot = self.plot.as_ref().map(|path| path.clone().unwrap_or("mandelbrot.png".into()));
+        if let Some(plot) = plot.as_ref().filter(|_| place::speaks()) {
+            Format::of(plot, &[Format::Png])?;
+        }
+        self.options.check(plot.iter())?;
+        let about = About {
+            app: "mandelbrot",
+            title: format!("{} pixels around {re}, {im}, to {} iterations", as_size(&extents), self.limit),
+            settings: vec![
+                ("size", json!(as_size(&extents))),
+                ("centre", json!([re, im])),
+                ("width", json!(self.width)),
+                ("limit", json!(self.limit)),
+            ],
+            task: "tile",
+            tasks: ["tiles", "tiles/s"],
+        };
+        let inputs = Inputs::from(0..spec.tiles());
+        let farm = Farm::of(spec.task());
+        let Some(mut farmed) = self.options.run(&farm, inputs, &about)? else { return Ok(None) };
+        let tiles: Vec<_> = farmed.outputs.into_iter().flatten().collect();
+        let whole = tiles.len() == spec.tiles() as usize;
+        let (check, inside) = match whole {
+            false => (Check::none("interrupted"), None),
+            true => checked(&spec, &tiles),
+        };
+        if let Some(path) = plot.filter(|_| whole) {
+            let written = spec.picture(&tiles).and_then(|picture| png::write(&path, &picture));
+            farmed.saved.add(&path, written);
+        }
+        let answer = vec![("tiles", json!(tiles.len())), ("inside_fraction", json!(inside))];
+        Ok(Some(self.options.outcome(about, answer, check, farmed.saved, farmed.outcome)))
+    }
+}
+
+/// Whether pixels all over the picture have the counts of a plain loop; and the fraction of all pixels that never left.
+fn checked(spec: &Spec, tiles: &[[u16; 64]]) -> (Check, Option<f64>) {
+    let [columns, rows] = spec.size.map(u64::from);
+    let pixels = columns * rows;
+    let (mut spent, mut worst, mut compared) = (0, 0, 0);
+    while compared < pixels && spent < CHECKED {
+        // By the golden ratio: no pattern of the picture's own.
+        let pixel = compared.wrapping_mul(0x9e37_79b9) % pixels;
+        let (column, row) = ((pixel % columns) as u32, (pixel / columns) as u32);
+        let expect = spec.plain(column, row);
+        worst = worst.max(expect.abs_diff(spec.count(tiles, column, row).into()));
+        spent += u64::from(expect) + 10;
+        compared += 1;
+    }
+    let inside = (0..spec.size[1])
+        .flat_map(|row| (0..spec.size[0]).map(move |column| (column, row)))
+        .filter(|&(column, row)| u32::from(spec.count(tiles, column, row)) == spec.limit)
+        .count();
+    let check = Check::made("plain loop over complex numbers", worst.into(), 0.0);
+    let check = match compared < pixels {
+        true => check.of(format!("{compared} of {pixels} pixels")),
+        false => check,
+    };
+    (check, Some(inside as f64 / pixels as f64))
+}

@@ -1,0 +1,58 @@
+//! The words of a kernel among an attribute's arguments: `memory = scatter, arithmetic = low`.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{format_ident, quote};
+use syn::parse::Parser;
+use syn::punctuated::Punctuated;
+use syn::spanned::Spanned;
+use syn::{Expr, MetaNameValue, Token};
+
+use crate::diag::{reject, reject_at};
+
+/// The places, each with its type and its words.
+const PLACES: [(&str, &str, &[&str]); 4] = [
+    ("memory", "Memory", &["scatter", "medium", "coalesced", "default"]),
+    ("arithmetic", "Arithmetic", &["high", "low", "none", "default"]),
+    ("eviction", "Level", &["high", "medium", "low", "default"]),
+    ("reuse", "Level", &["high", "medium", "low", "default"]),
+];
+
+/// The constant that the arguments of `#[attribute(..)]` say.
+pub fn characterisation(arguments: TokenStream, attribute: &str) -> syn::Result<TokenStream> {
+    let span = arguments.span();
+    let said = Punctuated::<MetaNameValue, Token![,]>::parse_terminated.parse2(arguments);
+    let said = said.map_err(|_| {
+        reject_at(
+            span,
+            format_args!("`#[{attribute}]` takes words that characterise the kernel, and nothing else"),
+            "write `memory = scatter, arithmetic = low, eviction = high, reuse = low`, any of them",
+        )
+    })?;
+    let mut words: [Option<Ident>; 4] = [const { None }; 4];
+    for pair in said {
+        let name = pair.path.get_ident().map(ToString::to_string).unwrap_or_default();
+        let Some(place) = PLACES.iter().position(|(known, ..)| *known == name) else {
+            let hint = "the words are those of `memory`, `arithmetic`, `eviction` and `reuse`";
+            return Err(reject(&pair.path, format_args!("a kernel has no `{name}`"), hint));
+        };
+        let (_, _, known) = PLACES[place];
+        let word = match &pair.value {
+            Expr::Path(path) => path.path.get_ident().map(ToString::to_string),
+            _ => None,
+        };
+        let Some(word) = word.filter(|word| known.contains(&word.as_str())) else {
+            let what = format!("this is no word for the `{name}` of a kernel");
+            return Err(reject(&pair.value, what, format!("write one of: {}", known.join(", "))));
+        };
+        if words[place].is_some() {
+            return Err(reject(&pair.path, format_args!("`{name}` is said twice"), "say it once"));
+        }
+        let capital = word[..1].to_uppercase() + &word[1..];
+        words[place] = Some(format_ident!("{capital}"));
+    }
+    let words = words.into_iter().zip(PLACES).map(|(word, (_, ty, _))| {
+        let (ty, word) = (format_ident!("{ty}"), word.unwrap_or(format_ident!("Default")));
+        quote!(::warpweft::farm::#ty::#word)
+    });
+    Ok(quote!(::warpweft::farm::Characterisation::new(#(#words),*)))
+}
