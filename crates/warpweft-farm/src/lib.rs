@@ -23,7 +23,12 @@ mod spec;
 mod stragglers;
 mod tune;
 
-pub use cuda::{TaskFunction, compile_check, translated};
+#[doc(hidden)]
+pub use cuda::define_threads;
+pub use cuda::{
+    BlockArray, DeviceWords, HostMemory, KernelFunction, KernelLane, TaskFunction, Thread, Words,
+    WordsUse, compile_check, kernel_compile_check, translated,
+};
 pub use drive::{AHEAD, FarmPattern, Lanes, Run, Settings, is_cancelled};
 pub use each::{Calls, Each};
 pub use journal::{Flush, Journal};
@@ -48,4 +53,6 @@ pub use warpweft_core::element::Packed;
 #[doc(no_inline)]
 pub use warpweft_core::run::Target;
 #[doc(inline)]
-pub use warpweft_macros::task;
+pub use warpweft_core::element::{Counter, Shared, Word};
+#[doc(inline)]
+pub use warpweft_macros::{kernel, task};

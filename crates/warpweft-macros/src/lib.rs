@@ -100,6 +100,23 @@ pub fn task(attribute: TokenStream, item: TokenStream) -> TokenStream {
     finish(expand::task::expand(attribute.into(), function))
 }
 
+/// Makes a function a kernel: every thread of a launch runs it, on a lane of a GPU.
+///
+/// Its first parameter is the thread, `at: &Thread`: `at.index()`, `threads()`, `block()`, `in_block()`, `block_size()`, and
+/// `barrier()`, which waits for all threads of the block, which must all reach it. After that come, in any order, buffers of
+/// device memory, `distances: &Shared<u32>`, and arrays of a block, `sums: &BlockArray<u32, 256>`, both with `load(i)`,
+/// `store(i, x)`, the atomic `add(i, x)`, `min`, `max`, `exchange`, `compare_exchange(i, expected, x)`, and `len()`; and
+/// constants by value. `name(buffers, constants)` makes what `KernelLane::launch` takes, and `name::thread(at, ..)` calls the
+/// function itself. Indices are checked: one outside ends the chunk with an error that names the line.
+///
+/// `#[kernel(memory = scatter, arithmetic = low, eviction = high, reuse = low)]` characterises it, with any of these words: its
+/// blocks begin with what the table of `warpweft::farm::KernelTable` says of such kernels.
+#[proc_macro_attribute]
+pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    let function = parse_macro_input!(item as syn::ItemFn);
+    finish(expand::kernel::expand(attribute.into(), function))
+}
+
 /// Makes a function one whose calls may run side by side, as in Cilk.
 ///
 /// In its body `let x = spawn!(f(..));` calls a function with this attribute, which may run beside what

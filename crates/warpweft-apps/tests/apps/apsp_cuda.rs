@@ -123,7 +123,7 @@ fn lanes_find_what_the_reference_does_in_graphs_of_every_kind() {
         for count in [1, 31, 100, 2500] {
             let sources = sources(&graph, count, count as u64);
             let expect = expected(&graph, &sources);
-            for form in [Form::Batched, Form::Planes, Form::Auto] {
+            for form in [Form::Batched, Form::Planes, Form::Auto, Form::Crauser] {
                 let found = found(&machine, &graph, &sources, form, &gpus());
                 let wrong = (0..count).find(|&k| found[k] != expect[k]);
                 if let Some(k) = wrong {

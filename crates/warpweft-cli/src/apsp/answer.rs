@@ -19,6 +19,8 @@ pub fn summary(farmed: &farm::Outcome, found: &Found, failed: Vec<Value>) -> Ans
         ("paths", json!(paths)),
         ("farthest", json!(reaches().map(|reach| reach.farthest).max())),
     ];
+    // Of the sources that were asked for; all vertices' are the graph's.
+    answer.push(("radius", json!(reaches().map(|reach| reach.farthest).min())));
     if paths > 0 {
         answer.push(("mean_distance", json!(total as f64 / paths as f64)));
     }

@@ -20,6 +20,8 @@ pub enum FormChoice {
     Batched,
     /// Many sources at once on GPUs, by planes of bits; weights from 1 to 255.
     Planes,
+    /// One source at a time on GPUs, by the algorithm of Crauser: for comparison.
+    Crauser,
 }
 
 /// The devices and the form.
@@ -46,7 +48,7 @@ impl At {
                     "dial runs on cores: choose another form, or --device cpu",
                 ));
             }
-            FormChoice::Batched | FormChoice::Planes if !on_gpus => {
+            FormChoice::Batched | FormChoice::Planes | FormChoice::Crauser if !on_gpus => {
                 let what = "--form batched or planes without a GPU";
                 return Err(Error::spec(what, "leave --form out, or choose a GPU with --device"));
             }
@@ -54,6 +56,7 @@ impl At {
             FormChoice::Dial => Form::Dial,
             FormChoice::Batched => Form::Batched,
             FormChoice::Planes => Form::Planes,
+            FormChoice::Crauser => Form::Crauser,
         };
         let threads = match of_cores {
             None => 0,

@@ -190,6 +190,18 @@ impl Kernel {
         self.device().check(code, &stage())
     }
 
+    /// Prefers so many percent of an SM's on-chip memory to be shared memory, the rest cache: a hint to the driver.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn prefer_shared(&self, percent: u32) -> Result<()> {
+        let which = Attribute::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
+        self.device().bind()?;
+        // SAFETY: sets one integer of a live function.
+        let code = unsafe { sys::cuFuncSetAttribute(self.raw, which, percent.min(100) as i32) };
+        self.device().check(code, &format!("splitting the memory of an SM for {}", self.name))
+    }
+
     /// How many blocks of `threads` threads and `shared` bytes of dynamic shared memory are
     /// resident on an SM at once; 0 when not even one fits.
     ///

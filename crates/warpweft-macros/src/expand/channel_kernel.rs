@@ -1,6 +1,6 @@
 //! `#[channel_kernel]`: a function that consumes one item and emits others, on cores and on GPUs.
 
-mod ports;
+pub(super) mod ports;
 mod shape;
 
 use proc_macro2::TokenStream;

@@ -7,6 +7,7 @@ mod characterisation;
 pub mod channel_kernel;
 pub mod derive;
 pub mod device;
+pub mod kernel;
 pub mod spawning;
 pub mod stencil;
 pub mod task;

@@ -6,6 +6,7 @@
 //! paper's Crauser is some 30 passes over the graph that leave the device waiting. No paths, no weights below zero.
 
 mod check;
+mod crauser;
 pub mod cuda;
 mod dial;
 mod graph;

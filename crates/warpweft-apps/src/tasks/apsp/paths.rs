@@ -23,6 +23,8 @@ pub enum Form {
     /// On a GPU by planes of bits, 2048 sources at once: weights from 1 to 255, no distances. A plane is passed for
     /// every length up to the longest.
     Planes,
+    /// One source at a time on GPUs: the algorithm of Crauser as kernels, which the paper measured. For comparison.
+    Crauser,
 }
 
 impl Form {

@@ -86,7 +86,8 @@ fn emit(call: &ExprMethodCall, name: &Ident) -> syn::Result<Operation> {
     Ok(Operation { function: "ww::emit".into(), receiver: out_name(name), fault: None })
 }
 
-fn operation(call: &ExprMethodCall, name: &Ident) -> syn::Result<Operation> {
+/// An operation of a buffer.
+pub fn operation(call: &ExprMethodCall, name: &Ident) -> syn::Result<Operation> {
     let method = call.method.to_string();
     let known = OPERATIONS.iter().find(|(known, _)| *known == method);
     let Some((_, values)) = known.filter(|(_, n)| call.args.len() == n.map_or(0, |n| n + 1)) else {

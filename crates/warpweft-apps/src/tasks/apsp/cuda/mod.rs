@@ -3,6 +3,7 @@
 //! most of the time.
 
 mod batched;
+mod crauser;
 mod edges;
 mod planes;
 #[cfg(test)]
@@ -16,6 +17,7 @@ use warpweft::farm::{ChunkExecutor, ChunkOutputs, GpuLane, Grain, OnGpu};
 use warpweft::prelude::*;
 
 use self::batched::Batched;
+use self::crauser::Crauser;
 use self::edges::Edges;
 use self::planes::Planes;
 use super::paths::{Form, Shape, ShortestPaths};
@@ -49,6 +51,10 @@ struct Shared {
 impl<'a, O: Packed> OnGpu<Self> for ShortestPaths<'a, O> {
     fn open(&self, lane: GpuLane) -> Result<Box<dyn ChunkExecutor<Self> + '_>> {
         self.form.check(self.graph, self.rows)?;
+        if self.form == Form::Crauser {
+            let batches = Box::new(Crauser::on(lane, self.graph)?);
+            return Ok(Box::new(OnLane { paths: self, batches }));
+        }
         let shared = lane.shared(|| {
             let edges = Edges::upload(self.graph, &lane)?.into();
             let free = lane.device().memory()?.0 as f64;
@@ -63,7 +69,7 @@ impl<'a, O: Packed> OnGpu<Self> for ShortestPaths<'a, O> {
             (Form::Planes, Some(shape)) => Box::new(Planes::on(lane, edges, shape)?),
             (Form::Planes, None) => return Err(no_planes(&edges, room, &lane)),
             (Form::Auto | Form::Batched, _) => Box::new(Batched::on(lane, edges, self.rows, room)?),
-            (Form::Dial, _) => {
+            (Form::Dial | Form::Crauser, _) => {
                 return Err(Error::spec("one source at a time on a GPU", "take another form"));
             }
         };
@@ -147,5 +153,6 @@ pub fn compile_check(arch: &str) -> Result<Vec<Cubin>> {
     let wide = Shape { words: 4, blocks: 2, reads: 8 };
     let edges = [true, false].into_iter().map(|bytes| edges::compiled(bytes, arch));
     let planes = planes::SHAPES.into_iter().chain([wide]);
-    edges.chain(batched).chain(planes.map(|shape| planes::compiled(shape, arch))).collect()
+    let kernels = crauser::compiled(arch)?.into_iter().map(Ok);
+    kernels.chain(edges).chain(batched).chain(planes.map(|shape| planes::compiled(shape, arch))).collect()
 }

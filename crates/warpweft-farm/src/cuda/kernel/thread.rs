@@ -1,0 +1,210 @@
+//! Kernels on the host: every thread of a block is a thread here, so that barriers are barriers. For tests, not for speed.
+
+use std::any::Any;
+use std::ops::Deref;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::scope;
+
+use super::KernelFunction;
+use super::memory::{Words, foreign};
+use warpweft_core::cpu::panic_text;
+use warpweft_core::element::{Shared, Word};
+use warpweft_core::error::{Error, Result};
+
+/// The thread that runs a kernel.
+#[derive(Debug)]
+pub struct Thread<'a> {
+    number: usize,
+    block: usize,
+    size: usize,
+    blocks: usize,
+    barrier: &'a Barrier,
+}
+
+impl Thread<'_> {
+    /// Its number among all threads of the launch.
+    pub fn index(&self) -> usize {
+        self.block * self.size + self.number
+    }
+
+    /// How many threads the launch has: at least as many as were asked for, in whole blocks.
+    pub fn threads(&self) -> usize {
+        self.blocks * self.size
+    }
+
+    /// The number of its block.
+    pub fn block(&self) -> usize {
+        self.block
+    }
+
+    /// Its number in its block.
+    pub fn in_block(&self) -> usize {
+        self.number
+    }
+
+    /// Threads of a block.
+    pub fn block_size(&self) -> usize {
+        self.size
+    }
+
+    /// Waits until all threads of the block have come here: what they wrote before is there for all of them after it.
+    pub fn barrier(&self) {
+        self.barrier.wait();
+    }
+}
+
+/// Words that the threads of a block share while they run. They hold nothing before something is stored there.
+pub struct BlockArray<T: Word, const N: usize>(Shared<T>);
+
+impl<T: Word, const N: usize> BlockArray<T, N> {
+    #[doc(hidden)]
+    #[expect(clippy::new_without_default, reason = "made by what runs kernels")]
+    pub fn new() -> Self {
+        Self(Shared::new(std::iter::repeat_n(T::default(), N)))
+    }
+}
+
+impl<T: Word, const N: usize> Deref for BlockArray<T, N> {
+    type Target = Shared<T>;
+
+    fn deref(&self) -> &Shared<T> {
+        &self.0
+    }
+}
+
+/// A barrier that breaks where a thread panics.
+#[derive(Debug)]
+struct Barrier {
+    threads: usize,
+    state: Mutex<Waiting>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    count: usize,
+    generation: u64,
+    broken: bool,
+}
+
+impl Barrier {
+    fn new(threads: usize) -> Self {
+        Self { threads, state: Mutex::default(), changed: Condvar::new() }
+    }
+
+    fn wait(&self) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = state.generation;
+        state.count += 1;
+        if state.count == self.threads {
+            (state.count, state.generation) = (0, own + 1);
+            self.changed.notify_all();
+        }
+        while state.generation == own && !state.broken {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        let broken = state.broken && state.generation == own;
+        drop(state);
+        assert!(!broken, "another thread of the block panicked");
+    }
+
+    fn break_up(&self) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).broken = true;
+        self.changed.notify_all();
+    }
+}
+
+/// Buffers on the host, and kernels that run on them.
+///
+/// ```
+/// use warpweft::farm::{HostMemory, Shared, Thread, kernel};
+///
+/// #[kernel(memory = coalesced)]
+/// fn add(at: &Thread, from: &Shared<u32>, sum: &Shared<u32>) {
+///     if at.index() < from.len() {
+///         sum.add(0, from.load(at.index()));
+///     }
+/// }
+///
+/// # fn main() -> warpweft::Result<()> {
+/// let mut memory = HostMemory::new();
+/// let (from, sum) = (memory.words(1..=100u32), memory.words([0u32]));
+/// memory.run(add(from, sum), 100, 32)?;
+/// assert_eq!(memory.read(sum)?, [5050]);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Default)]
+pub struct HostMemory {
+    id: u32,
+    buffers: Vec<Arc<dyn Any + Send + Sync>>,
+}
+
+/// A number for each memory, so that no buffer is taken for one of another. Never 0.
+pub(super) fn memory_id() -> u32 {
+    static LAST: AtomicU32 = AtomicU32::new(0);
+    LAST.fetch_add(1, Ordering::Relaxed).wrapping_add(1)
+}
+
+impl HostMemory {
+    /// No buffers yet.
+    pub fn new() -> Self {
+        Self { id: memory_id(), buffers: Vec::new() }
+    }
+
+    /// A new buffer with these words.
+    pub fn words<T: Word>(&mut self, values: impl IntoIterator<Item = T>) -> Words<T> {
+        self.buffers.push(Arc::new(Shared::new(values)));
+        Words::new(self.id, self.buffers.len() - 1)
+    }
+
+    /// The buffer itself.
+    ///
+    /// # Errors
+    /// It is of other memory.
+    pub fn shared<T: Word>(&self, words: Words<T>) -> Result<Arc<Shared<T>>> {
+        let number = words.number_in(self.id);
+        let buffer = number.and_then(|number| self.buffers.get(number)).cloned();
+        buffer.and_then(|any| any.downcast().ok()).ok_or_else(foreign)
+    }
+
+    /// The words of a buffer.
+    ///
+    /// # Errors
+    /// As [`HostMemory::shared`].
+    pub fn read<T: Word>(&self, words: Words<T>) -> Result<Vec<T>> {
+        Ok(self.shared(words)?.to_vec())
+    }
+
+    /// Runs `kernel` by at least so many threads, in blocks of `size` of them.
+    ///
+    /// # Errors
+    /// A buffer of other memory; a panic of a thread, such as by an index outside of a buffer.
+    pub fn run<K: KernelFunction>(&self, kernel: K, threads: usize, size: usize) -> Result<()> {
+        let buffers = kernel.bind(self)?;
+        let blocks = threads.div_ceil(size.max(1));
+        let each: Vec<_> = (0..blocks).map(|_| (K::arrays(), Barrier::new(size))).collect();
+        let work = |number: usize| {
+            for (block, (arrays, barrier)) in each.iter().enumerate() {
+                let at = Thread { number, block, size, blocks, barrier };
+                let ran = catch_unwind(AssertUnwindSafe(|| kernel.on_host(&at, &buffers, arrays)));
+                if let Err(panic) = ran {
+                    each.iter().for_each(|(_, barrier)| barrier.break_up());
+                    resume_unwind(panic);
+                }
+            }
+        };
+        let panicked = scope(|scope| {
+            let threads: Vec<_> = (0..size).map(|number| scope.spawn(move || work(number))).collect();
+            let ended = threads.into_iter().map(|thread| thread.join().err());
+            let panics: Vec<_> = ended.flatten().map(|panic| panic_text(&*panic).to_owned()).collect();
+            panics.into_iter().min_by_key(|text| text.starts_with("another thread"))
+        });
+        match panicked {
+            None => Ok(()),
+            Some(what) => Err(Error::Element { place: format!("kernel {}", K::NAME), what }),
+        }
+    }
+}
