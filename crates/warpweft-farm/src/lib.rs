@@ -32,11 +32,12 @@ pub use cuda::{
 pub use drive::{AHEAD, FarmPattern, Lanes, Run, Settings, is_cancelled};
 pub use each::{Calls, Each};
 pub use journal::{Flush, Journal};
+pub use kernels::{
+    Arithmetic, BlockSearch, Characterisation, Family, KernelTable, Level, Memory, Searches,
+    Setting,
+};
 pub use model::{Simulated, simulate};
 pub use open::{Handle, Open};
-pub use kernels::{
-    Arithmetic, BlockSearch, Characterisation, Family, KernelTable, Level, Memory, Searches, Setting,
-};
 pub use policy::{ChunkSize, Policy, Schedule};
 pub use reference::reference;
 pub use report::{Failed, LISTED, Outcome, Share, WORDS, overhead};
@@ -50,9 +51,9 @@ pub use tune::{Tuned, Tuning, tuned, tuned_on};
 
 #[doc(inline)]
 pub use warpweft_core::element::Packed;
-#[doc(no_inline)]
-pub use warpweft_core::run::Target;
 #[doc(inline)]
 pub use warpweft_core::element::{Counter, Shared, Word};
+#[doc(no_inline)]
+pub use warpweft_core::run::Target;
 #[doc(inline)]
 pub use warpweft_macros::{kernel, task};

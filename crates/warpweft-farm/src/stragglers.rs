@@ -18,8 +18,10 @@ pub fn stragglers(shares: &[Share], seconds: f64) -> Vec<String> {
 
 /// The worker that all others waited for.
 fn late(shares: &[&Share], seconds: f64) -> Option<String> {
-    let last = shares.iter().max_by(|a, b| a.ended.total_cmp(&b.ended))?;
-    let others = shares.iter().filter(|share| share.worker != last.worker);
+    // One that got nothing to do waited for nobody.
+    let worked = || shares.iter().filter(|share| share.chunks > 0);
+    let last = worked().max_by(|a, b| a.ended.total_cmp(&b.ended))?;
+    let others = worked().filter(|share| share.worker != last.worker);
     let before = others.map(|share| share.ended).max_by(f64::total_cmp)?;
     let gap = last.ended - before;
     (gap > LATE.1 && gap > LATE.0 * seconds).then(|| {
@@ -70,6 +72,7 @@ mod tests {
                 tasks,
                 busy,
                 ended,
+                chunks: 1,
                 last_tasks: [90, 100],
                 ..Share::new(worker)
             })
@@ -84,7 +87,10 @@ mod tests {
         late[1].ended = 13.0;
         let notes = stragglers(&late, 13.0);
         assert_eq!(notes.len(), 1);
-        assert!(notes[0].starts_with("core 1 finished 3.0 s after all other workers, with tasks 90..100"));
+        assert!(
+            notes[0]
+                .starts_with("core 1 finished 3.0 s after all other workers, with tasks 90..100")
+        );
         late[1].lost = Some("gone".into());
         assert_eq!(stragglers(&late, 13.0), [""; 0]);
     }
@@ -93,7 +99,10 @@ mod tests {
     fn a_worker_below_half_the_speed_of_its_kind_is_named() {
         let mixed = shares(&[(100, 10.0, 10.0), (90, 10.0, 10.0), (30, 10.0, 10.0), (3, 0.1, 9.9)]);
         let notes = stragglers(&mixed, 10.0);
-        assert_eq!(notes, ["core 2 is a straggler: 3.000 tasks/s, where the median of the cores is 9.000"]);
+        assert_eq!(
+            notes,
+            ["core 2 is a straggler: 3.000 tasks/s, where the median of the cores is 9.000"]
+        );
         // Two workers have no median.
         assert_eq!(stragglers(&mixed[1..3], 10.0), [""; 0]);
     }

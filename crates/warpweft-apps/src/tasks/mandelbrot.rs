@@ -101,8 +101,12 @@ impl Mandelbrot {
         // A pixel must be more than what a coordinate is rounded by.
         let least = 4.0 * f64::EPSILON * re.abs().max(im.abs()).max(self.width);
         if !(re.is_finite() && im.is_finite()) || self.width / f64::from(columns) < least {
-            let what = format!("pixels {:e} apart around {re}, {im}", self.width / f64::from(columns));
-            return Err(Error::spec(what, "take a greater width: 64-bit floats can't tell them apart"));
+            let what =
+                format!("pixels {:e} apart around {re}, {im}", self.width / f64::from(columns));
+            return Err(Error::spec(
+                what,
+                "take a greater width: 64-bit floats can't tell them apart",
+            ));
         }
         Ok(())
     }

@@ -161,7 +161,8 @@ impl Contract {
         let Self { spot, strike, rate, volatility, years, .. } = *self;
         let above = [spot, strike, volatility, years].iter().all(|x| x.is_finite() && *x > 0.0);
         // Normal numbers of the polar method are below 9.
-        let reach = (rate.abs() + 0.5 * volatility * volatility) * years + 9.0 * volatility * years.sqrt();
+        let reach =
+            (rate.abs() + 0.5 * volatility * volatility) * years + 9.0 * volatility * years.sqrt();
         if !above || !(reach <= 20.0) {
             let what = format!("{self:?} as an option");
             let hint = "give spot, strike, volatility and years above 0, and a growth below e^20";

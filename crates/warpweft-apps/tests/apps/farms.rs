@@ -8,8 +8,7 @@ use warpweft_apps::pricing::{Contract, Price, compared, contract, price};
 
 fn on_cores<T: Task>(task: T, inputs: Inputs<'_, T::Input>) -> Vec<T::Output> {
     let run = Run { target: Target::Cpu, threads: Some(2), ..Run::default() };
-    let (outputs, _) =
-        Farm::of(task).run_with(inputs, &Machine::detect().unwrap(), &run).unwrap();
+    let (outputs, _) = Farm::of(task).run_with(inputs, &Machine::detect().unwrap(), &run).unwrap();
     outputs.into_iter().map(Option::unwrap).collect()
 }
 

@@ -19,9 +19,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 use warpweft::cluster::agree;
-use warpweft::farm::{
-    self, ChunkSize, Flush, Journal, OnFailure, Policy, Run, Schedule, Settings,
-};
+use warpweft::farm::{self, ChunkSize, Flush, Journal, OnFailure, Policy, Run, Schedule, Settings};
 use warpweft::machine::Gpu;
 use warpweft::memory::filled;
 use warpweft::prelude::*;

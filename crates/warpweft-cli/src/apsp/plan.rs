@@ -11,8 +11,8 @@ use warpweft::run::Target;
 use warpweft_apps::apsp::{Graph, Search, ShortestPaths};
 
 use super::answer::written;
-use crate::farms::workers::kinds;
 use super::at::At;
+use crate::farms::workers::kinds;
 use crate::output::{say, time};
 
 /// Number of sources for measuring a lane, if there are as many: two batches.

@@ -72,9 +72,12 @@ impl Tune {
         let all = SourceChoice::Random(SAMPLE.min(graph.vertices().into()));
         let sources = self.sources.as_ref().unwrap_or(&all).of(&graph)?;
         let of = of(&graph, at.form, false);
-        let about = About { app: "apsp", of: &of, unit: "sources/s", words: ShortestPaths::<Reach>::WORDS };
+        let about =
+            About { app: "apsp", of: &of, unit: "sources/s", words: ShortestPaths::<Reach>::WORDS };
         let farm = Farm::of(ShortestPaths::reach(&graph).by(at.form));
         let budget = Duration::from_secs(self.budget);
-        searched(&about, &at.machine, budget, |machine, tuning| farm.tune(&sources, machine, tuning))
+        searched(&about, &at.machine, budget, |machine, tuning| {
+            farm.tune(&sources, machine, tuning)
+        })
     }
 }

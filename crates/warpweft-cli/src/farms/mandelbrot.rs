@@ -57,7 +57,10 @@ impl Mandelbrot {
         let side = |extent: usize| u32::try_from(extent).unwrap_or(u32::MAX);
         let [re, im] = self.centre[..] else {
             let what = format!("--centre of {} numbers", self.centre.len());
-            return Err(Error::spec(what, "give the real and the imaginary part, as in --centre=-0.65,0"));
+            return Err(Error::spec(
+                what,
+                "give the real and the imaginary part, as in --centre=-0.65,0",
+            ));
         };
         let spec = Spec {
             size: [side(extents[1]), side(extents[0])],
@@ -73,7 +76,11 @@ impl Mandelbrot {
         self.options.check(plot.iter())?;
         let about = About {
             app: "mandelbrot",
-            title: format!("{} pixels around {re}, {im}, to {} iterations", as_size(&extents), self.limit),
+            title: format!(
+                "{} pixels around {re}, {im}, to {} iterations",
+                as_size(&extents),
+                self.limit
+            ),
             settings: vec![
                 ("size", json!(as_size(&extents))),
                 ("centre", json!([re, im])),

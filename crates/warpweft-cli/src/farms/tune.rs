@@ -21,14 +21,16 @@ use crate::progress::Progress;
 
 /// Tune the lanes of GPUs and their blocks for a farm of a function.
 #[derive(clap::Args)]
-#[command(after_help = "The words that characterise a kernel choose a row of a table, and the family of the GPU a column: that is the \
+#[command(
+    after_help = "The words that characterise a kernel choose a row of a table, and the family of the GPU a column: that is the \
 prior, where the search begins. The table is a file: print it by --print-table, change it, and name the copy by \
 WARPWEFT_KERNEL_TABLE.
 
 Examples:
   warpweft tune farm options
   warpweft tune farm mandelbrot --device gpu:0 --budget 30
-  warpweft tune farm --print-table > kernels.toml")]
+  warpweft tune farm --print-table > kernels.toml"
+)]
 pub struct Tune {
     /// What is farmed.
     #[arg(value_enum, required_unless_present = "print_table")]
@@ -75,8 +77,7 @@ impl Tune {
             let inputs = || Inputs::by(2_000_000, contract);
             return self.search(("options", "options/s", words(&farm)), &farm, &inputs, &machine);
         }
-        let spec =
-            Mandelbrot { size: [3840, 2160], centre: [-0.65, 0.0], width: 3.6, limit: 2000 };
+        let spec = Mandelbrot { size: [3840, 2160], centre: [-0.65, 0.0], width: 3.6, limit: 2000 };
         let farm: Farm<tile> = Farm::of(spec.task());
         let inputs = || (0..spec.tiles()).into();
         self.search(("mandelbrot", "tiles/s", words(&farm)), &farm, &inputs, &machine)
@@ -204,14 +205,19 @@ impl Found {
         let Tuned { policy, rate, untuned, trials, complete, kept, .. } = &self.tuned;
         let Setting { block, shared, concurrent, evidence } = &self.prior;
         let rated = |rate: f64| format!("{}{}", scaled(rate), self.unit);
-        let mut text = format!("{} on {}, {}\n", self.app, self.gpu.name, Family::of(self.gpu.capability));
+        let mut text =
+            format!("{} on {}, {}\n", self.app, self.gpu.name, Family::of(self.gpu.capability));
         let mut line = |name: &str, value: String| {
             // Writing to a string can't fail.
             let _ = writeln!(text, "  {name:<8} {value}");
         };
         line("words", self.words.to_string());
-        let shared = shared.map_or_else(String::new, |percent| format!(", {percent} % shared memory"));
-        line("table", format!("row {}: {block} threads{shared}, {concurrent} at the same time", self.row));
+        let shared =
+            shared.map_or_else(String::new, |percent| format!(", {percent} % shared memory"));
+        line(
+            "table",
+            format!("row {}: {block} threads{shared}, {concurrent} at the same time", self.row),
+        );
         line("evidence", evidence.clone());
         line("prior", format!("{}: {}", shape(*concurrent, *block), rated(*untuned)));
         let gain = rate / untuned;

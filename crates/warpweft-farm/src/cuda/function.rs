@@ -28,12 +28,8 @@ pub unsafe trait TaskFunction:
     /// The function's name.
     const NAME: &'static str;
     /// What characterises it as a kernel.
-    const WORDS: Characterisation = Characterisation::new(
-        Memory::Default,
-        Arithmetic::Default,
-        Level::Default,
-        Level::Default,
-    );
+    const WORDS: Characterisation =
+        Characterisation::new(Memory::Default, Arithmetic::Default, Level::Default, Level::Default);
 
     /// The C++ name of a struct whose call is one task; it and all it calls are added to `unit` on first use.
     fn cuda(unit: &mut Unit) -> String;

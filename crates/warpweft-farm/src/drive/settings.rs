@@ -5,9 +5,9 @@ use std::time::Duration;
 use crate::journal::Journal;
 use crate::policy::Policy;
 use crate::schedule::Scheduler;
+use warpweft_core::machine::Gpu;
 #[cfg(doc)]
 use warpweft_core::run::Target;
-use warpweft_core::machine::Gpu;
 use warpweft_core::run::{Auto, Pattern, Suits};
 
 /// How to run a farm, where the defaults will not do: [`warpweft_core::run::Run`] of farms. Its policy may be that of

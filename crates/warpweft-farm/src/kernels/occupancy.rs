@@ -21,7 +21,8 @@ pub fn occupancy(gpu: &Gpu, needs: Needs, block: u32) -> f64 {
     let warps = block.div_ceil(32).max(1);
     let by_threads = gpu.threads_per_sm / (32 * warps);
     let of_warp = (32 * needs.registers).next_multiple_of(REGISTERS);
-    let by_registers = gpu.registers_per_sm.checked_div(of_warp).map_or(u32::MAX, |all| all / warps);
+    let by_registers =
+        gpu.registers_per_sm.checked_div(of_warp).map_or(u32::MAX, |all| all / warps);
     let by_shared = match needs.shared {
         0 => u32::MAX,
         bytes if bytes > gpu.shared_per_block => 0,
@@ -37,7 +38,13 @@ pub mod tests {
     use super::*;
 
     /// A description with these limits.
-    pub fn gpu(ordinal: usize, name: &str, capability: (u32, u32), threads: u32, blocks: u32) -> Gpu {
+    pub fn gpu(
+        ordinal: usize,
+        name: &str,
+        capability: (u32, u32),
+        threads: u32,
+        blocks: u32,
+    ) -> Gpu {
         let shared = if capability == (8, 6) { 100 } else { 164 } << 10;
         Gpu {
             ordinal,
@@ -64,7 +71,11 @@ pub mod tests {
 
     /// NVIDIA's H200.
     pub fn hopper(ordinal: usize) -> Gpu {
-        Gpu { shared_per_sm: 228 << 10, shared_per_block: 227 << 10, ..gpu(ordinal, "H200", (9, 0), 2048, 32) }
+        Gpu {
+            shared_per_sm: 228 << 10,
+            shared_per_block: 227 << 10,
+            ..gpu(ordinal, "H200", (9, 0), 2048, 32)
+        }
     }
 
     #[cfg(not(loom))]

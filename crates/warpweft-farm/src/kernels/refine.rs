@@ -155,7 +155,8 @@ impl Searches {
         for (key, search) in all.iter() {
             let search = locked(search);
             let (Some(block), false) = (search.settled, search.known) else { continue };
-            let Some((_, times)) = search.candidates.iter().find(|(known, _)| *known == block) else {
+            let Some((_, times)) = search.candidates.iter().find(|(known, _)| *known == block)
+            else {
                 continue;
             };
             if times.is_empty() {
@@ -212,7 +213,9 @@ mod tests {
         let best = |gpu: &Gpu| if gpu.capability.0 == 8 { 512 } else { 96 };
         let all = Searches::in_folder(folder.path().into());
         let searches = gpus.each_ref().map(|gpu| all.search("relax", &gpu.name, || begin(gpu)));
-        assert!(Arc::ptr_eq(&searches[0], &searches[2]) && !Arc::ptr_eq(&searches[0], &searches[1]));
+        assert!(
+            Arc::ptr_eq(&searches[0], &searches[2]) && !Arc::ptr_eq(&searches[0], &searches[1])
+        );
         for (search, gpu) in searches.iter().zip(&gpus) {
             let time = |block: u32| 1.0 + (f64::from(block) / f64::from(best(gpu))).ln().abs();
             let (found, launches) = settle(search, time);

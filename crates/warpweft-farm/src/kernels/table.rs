@@ -206,7 +206,9 @@ mod tests {
     #[test]
     fn the_shipped_table_has_every_family_with_evidence_for_every_kernel() {
         let table = KernelTable::shipped().unwrap();
-        for family in [Family::Ampere, Family::Ada, Family::Hopper, Family::Blackwell, Family::Other] {
+        for family in
+            [Family::Ampere, Family::Ada, Family::Hopper, Family::Blackwell, Family::Other]
+        {
             for text in ["", "scatter low high low", "coalesced low low medium", "scatter high"] {
                 let (_, setting) = table.setting(&words(text), family);
                 assert!(!setting.evidence.is_empty(), "{family}: {text}");
@@ -243,8 +245,14 @@ mod tests {
         for (text, expect) in [
             ("[[row]]\n\nmemory = 'scattered'\n", "line 3: unknown variant `scattered`"),
             ("[[row]]\nspeed = 3\n", "line 2: unknown field `speed`"),
-            ("[[row]]\nada = { block = 100, concurrent = 1 }", "row 1 (default default default default), Ada: block = 100"),
-            ("[[row]]\nreuse = 'low'\nampere = { block = 2048, concurrent = 1 }", "Ampere: block = 2048"),
+            (
+                "[[row]]\nada = { block = 100, concurrent = 1 }",
+                "row 1 (default default default default), Ada: block = 100",
+            ),
+            (
+                "[[row]]\nreuse = 'low'\nampere = { block = 2048, concurrent = 1 }",
+                "Ampere: block = 2048",
+            ),
             ("[[row]]\nampere = { block = 64, concurrent = 9 }", "concurrent = 9"),
             ("[[row]]\nampere = { block = 64, concurrent = 1, shared = 101 }", "shared = 101"),
             ("[[row]\n", "line 1"),

@@ -89,7 +89,12 @@ const PLACES: [(&str, &str); 4] = [
 
 impl Characterisation {
     /// Of these words, for constants.
-    pub const fn new(memory: Memory, arithmetic: Arithmetic, eviction: Level, reuse: Level) -> Self {
+    pub const fn new(
+        memory: Memory,
+        arithmetic: Arithmetic,
+        eviction: Level,
+        reuse: Level,
+    ) -> Self {
         Self { memory, arithmetic, eviction, reuse }
     }
 

@@ -24,7 +24,9 @@ pub fn characterisation(arguments: TokenStream, attribute: &str) -> syn::Result<
     let said = said.map_err(|_| {
         reject_at(
             span,
-            format_args!("`#[{attribute}]` takes words that characterise the kernel, and nothing else"),
+            format_args!(
+                "`#[{attribute}]` takes words that characterise the kernel, and nothing else"
+            ),
             "write `memory = scatter, arithmetic = low, eviction = high, reuse = low`, any of them",
         )
     })?;

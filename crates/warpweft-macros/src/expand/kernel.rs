@@ -47,7 +47,8 @@ fn translated(function: &ItemFn, shape: &Shape) -> syn::Result<Translation> {
     let mut lets = String::new();
     for (number, Parameter { named, content, .. }) in shape.buffers().enumerate() {
         let ty = lower.hole(quote!(<#content as ::warpweft::element::DeviceType>::cuda(__unit)));
-        let (ty, name, member) = (mark(ty), buffer_name(&named.ident), member_name(&named.ident.to_string()));
+        let (ty, name, member) =
+            (mark(ty), buffer_name(&named.ident), member_name(&named.ident.to_string()));
         // The number is the host's: buffers come in the order of parameters.
         lets.push_str(&format!(
             "    (void){member}; const ww::shared<{ty}> {name} = ww_frame.template buffer<{ty}>({number});\n"

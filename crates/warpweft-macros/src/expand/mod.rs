@@ -3,8 +3,8 @@
 //! The road of a body is the same for all of them, `parse`, `check`, `ir` and `emit`; here is what is around it.
 
 pub mod boundary;
-mod characterisation;
 pub mod channel_kernel;
+mod characterisation;
 pub mod derive;
 pub mod device;
 pub mod kernel;

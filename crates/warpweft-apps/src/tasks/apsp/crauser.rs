@@ -80,7 +80,8 @@ pub fn minimum(
     if v < unsettled.len() && unsettled.load(v) == 1 {
         let distance = distances.load(v);
         if distance != ENDLESS {
-            of_block.min(0, distance.saturating_add(least_out.load(v)));
+            // One that has no edges, or far ones, is settled too in the end.
+            of_block.min(0, distance.saturating_add(least_out.load(v)).min(ENDLESS - 1));
         }
     }
     at.barrier();
@@ -210,7 +211,9 @@ mod tests {
 
     #[test]
     fn kernels_on_the_host_find_what_a_search_does() {
-        for (vertices, degree, weight, size) in [(1, 0, 1, 4), (130, 7, 10, 32), (70, 2, 255, 7), (90, 1, 1, 16)] {
+        for (vertices, degree, weight, size) in
+            [(1, 0, 1, 4), (130, 7, 10, 32), (70, 2, 255, 7), (90, 1, 1, 16)]
+        {
             let graph = random(Random { vertices, degree, weight, seed: 3 }).unwrap();
             for source in [0, vertices / 2] {
                 let mut search = Search::new(&graph).unwrap();
@@ -226,7 +229,8 @@ mod tests {
     #[test]
     fn a_sum_beyond_32_bits_is_noticed() {
         let arc = |from, to, weight| super::super::graph::Arc { from, to, weight };
-        let far = Graph::new(3, &[arc(0, 1, 3_000_000_000), (arc(1, 2, 3_000_000_000))], 0).unwrap();
+        let far =
+            Graph::new(3, &[arc(0, 1, 3_000_000_000), (arc(1, 2, 3_000_000_000))], 0).unwrap();
         assert_eq!(searched(&far, 0, 4).0, None);
         assert!(searched(&far, 1, 4).0.is_some());
     }

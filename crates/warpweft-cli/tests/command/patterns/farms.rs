@@ -13,7 +13,10 @@ fn a_picture_in_tiles_is_checked_and_written_with_its_timeline() {
     );
     let object = warpweft(&line).json();
     assert_eq!((&object["app"], &object["pattern"]), (&"mandelbrot".into(), &"farm".into()));
-    assert_eq!((&object["check"]["passed"], &object["check"]["error"]), (&true.into(), &0.0.into()));
+    assert_eq!(
+        (&object["check"]["passed"], &object["check"]["error"]),
+        (&true.into(), &0.0.into())
+    );
     assert_eq!(object["result"]["tiles"], 13 * 10);
     assert_eq!(object["outputs"].as_array().map(Vec::len), Some(2));
     let picture = std::fs::read(plot).unwrap();

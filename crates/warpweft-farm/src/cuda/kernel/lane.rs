@@ -172,7 +172,8 @@ impl KernelLane {
         let block = if fixed == 0 { next } else { fixed };
         let most = kernel.attributes().max_threads;
         if block > most {
-            let what = format!("blocks of {block} threads of kernel {}, which can have {most}", K::NAME);
+            let what =
+                format!("blocks of {block} threads of kernel {}, which can have {most}", K::NAME);
             return Err(Error::spec(what, "take a smaller block: its threads need many registers"));
         }
         if let Some(percent) = self.lane.setting(&K::WORDS).shared {

@@ -197,9 +197,11 @@ impl HostMemory {
             }
         };
         let panicked = scope(|scope| {
-            let threads: Vec<_> = (0..size).map(|number| scope.spawn(move || work(number))).collect();
+            let threads: Vec<_> =
+                (0..size).map(|number| scope.spawn(move || work(number))).collect();
             let ended = threads.into_iter().map(|thread| thread.join().err());
-            let panics: Vec<_> = ended.flatten().map(|panic| panic_text(&*panic).to_owned()).collect();
+            let panics: Vec<_> =
+                ended.flatten().map(|panic| panic_text(&*panic).to_owned()).collect();
             panics.into_iter().min_by_key(|text| text.starts_with("another thread"))
         });
         match panicked {

@@ -38,7 +38,8 @@ impl Inputs for Names {
         let name = path.path.get_ident()?;
         Some(match *self.0.get(&name.to_string())? {
             true => of_thread(call),
-            false => operation(call, name).map(|found| Operation { receiver: buffer_name(name), ..found }),
+            false => operation(call, name)
+                .map(|found| Operation { receiver: buffer_name(name), ..found }),
         })
     }
 

@@ -90,7 +90,13 @@ fn parameter(parameter: signature::Parameter) -> syn::Result<Parameter> {
     let (kind, content) = match (last_name(&ty).as_deref(), parameter.reference) {
         (Some("Shared"), Some(false)) => match &arguments(&ty)[..] {
             [GenericArgument::Type(word)] => (Kind::Buffer, word.clone()),
-            _ => return Err(reject(&ty, "a buffer names its words", "write `&Shared<T>`, such as `&Shared<u64>`")),
+            _ => {
+                return Err(reject(
+                    &ty,
+                    "a buffer names its words",
+                    "write `&Shared<T>`, such as `&Shared<u64>`",
+                ));
+            }
         },
         (Some("BlockArray"), Some(false)) => array(&ty)?,
         (Some(name @ ("Shared" | "BlockArray" | "Thread")), _) => {

@@ -91,8 +91,7 @@ impl Crauser {
         self.lane.fill(self.reached, 0)?;
         self.lane.fill(self.total, 0)?;
         self.lane.launch(initialize(unsettled, frontier, distances, source), n)?;
-        let relaxes =
-            relax(self.begins, self.to, self.weights, frontier, distances, self.beyond);
+        let relaxes = relax(self.begins, self.to, self.weights, frontier, distances, self.beyond);
         loop {
             self.lane.launch(relaxes, n)?;
             self.lane.fill(settled_to, 0xff)?;

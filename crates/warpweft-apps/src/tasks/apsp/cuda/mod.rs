@@ -154,5 +154,9 @@ pub fn compile_check(arch: &str) -> Result<Vec<Cubin>> {
     let edges = [true, false].into_iter().map(|bytes| edges::compiled(bytes, arch));
     let planes = planes::SHAPES.into_iter().chain([wide]);
     let kernels = crauser::compiled(arch)?.into_iter().map(Ok);
-    kernels.chain(edges).chain(batched).chain(planes.map(|shape| planes::compiled(shape, arch))).collect()
+    kernels
+        .chain(edges)
+        .chain(batched)
+        .chain(planes.map(|shape| planes::compiled(shape, arch)))
+        .collect()
 }
