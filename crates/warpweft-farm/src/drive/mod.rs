@@ -10,4 +10,4 @@ pub mod settings;
 pub mod table;
 
 pub use clocks::is_cancelled;
-pub use settings::{AHEAD, FarmPattern, Lanes, Run, Settings};
+pub use settings::{AHEAD, ByGpu, FarmPattern, Lanes, Run, Settings};

@@ -45,6 +45,9 @@ impl Lanes {
     }
 }
 
+/// What tells the lanes of a GPU; `None` for the policy's.
+pub type ByGpu<'a> = &'a (dyn Fn(&Gpu) -> Option<Lanes> + Sync + 'a);
+
 /// What only farms have.
 #[derive(Clone, Default)]
 pub struct Settings<'a> {
@@ -56,7 +59,7 @@ pub struct Settings<'a> {
     pub task_limit: Option<Duration>,
     /// Lanes and blocks for each GPU, in place of the policy's: GPUs of several families in one process each get what suits
     /// them, as [`tuned_on`](crate::tuned_on) knows it.
-    pub by_gpu: Option<&'a (dyn Fn(&Gpu) -> Option<Lanes> + Sync)>,
+    pub by_gpu: Option<ByGpu<'a>>,
 }
 
 /// Chunks of outputs that wait for the sink at most, times the workers; each worker runs one more, and the sink takes one.

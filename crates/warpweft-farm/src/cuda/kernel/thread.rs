@@ -60,7 +60,6 @@ pub struct BlockArray<T: Word, const N: usize>(Shared<T>);
 
 impl<T: Word, const N: usize> BlockArray<T, N> {
     #[doc(hidden)]
-    #[expect(clippy::new_without_default, reason = "made by what runs kernels")]
     pub fn new() -> Self {
         Self(Shared::new(std::iter::repeat_n(T::default(), N)))
     }
