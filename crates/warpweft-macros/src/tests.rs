@@ -40,7 +40,7 @@ fn expanded(function: &ItemFn) -> Option<TokenStream> {
     } else if is("wavefront") {
         expand::wavefront::expand(TokenStream::new(), plain)
     } else if is("task") {
-        expand::task::expand(plain)
+        expand::task::expand(TokenStream::new(), plain)
     } else if is("spawning") {
         expand::spawning::expand(plain)
     } else if is("device") {
