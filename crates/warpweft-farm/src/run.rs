@@ -153,12 +153,7 @@ impl<T: Task> Farm<T> {
                 if let Some(open) = open {
                     coordinator.open(open);
                 }
-                let ended =
-                    coordinator.run(begin, run, (sink, skipped::<T::Output>, &describe), &work);
-                ended.map(|mut ended| {
-                    ended.notes.extend(local.keep_blocks());
-                    ended
-                })?
+                coordinator.run(begin, run, (sink, skipped::<T::Output>, &describe), &work)?
             }
             Some(net) => {
                 let form = T::Output::form();
@@ -183,7 +178,6 @@ impl<T: Task> Farm<T> {
                     let ended =
                         coordinator.run(begin, run, (sink, skipped::<T::Output>, &describe), &work);
                     ranks::close(net, &ended);
-                    local.keep_blocks();
                     ended?
                 }
             }

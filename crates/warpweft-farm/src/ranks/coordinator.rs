@@ -84,7 +84,6 @@ impl<'a> Coordinator<'a> {
         (sink, skip, describe): (&mut Sink<'_>, Skip, &dyn Fn(u64) -> Option<String>),
         work: &(dyn Fn(&WorkerContext<'_>) + Sync),
     ) -> Result<Ended> {
-        let shares: Vec<_> = self.table.workers.iter().copied().map(Share::new).collect();
         let (tasks, first, mut journal) = (self.tasks, self.first, self.journal.take());
         let mut committer = Committer {
             master: &self.master,
@@ -97,7 +96,7 @@ impl<'a> Coordinator<'a> {
             clocks: &self.local.clocks,
             task_limit: run.settings.task_limit,
             stop: run.stop(),
-            shares,
+            shares: self.table.workers.iter().copied().map(Share::new).collect(),
             retries: self.retries,
             attempts: HashMap::new(),
             begun: Instant::now(),
@@ -116,15 +115,14 @@ impl<'a> Coordinator<'a> {
             return Err(Error::Task { task, worker: worker.to_string(), what });
         }
         let (ledger, fault) = self.master.end();
-        if let Some(fault) = fault {
-            return Err(fault);
-        }
+        fault.map_or(Ok(()), Err)?;
         let interrupted = !ledger.is_settled();
         if interrupted && !served.interrupted {
             return Err(left(ledger.free().count() + ledger.out(), tasks));
         }
         let alone = run.net.is_none().then(Launched::unjoined).flatten();
         let lost = shares.iter().filter_map(lost).chain(stragglers(&shares, seconds));
+        let lost = lost.chain(self.local.keep_blocks());
         Ok(Ended {
             seconds: [(start - begin).as_secs_f64(), seconds],
             first,

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU32, AtomicU64, Ordering};
 
-use super::{DeviceType, Unit};
+use crate::element::{DeviceType, Unit};
 
 /// Adds the C++ of [`Shared`] to a unit: `ww::shared<T>` and its operations.
 pub fn define_shared(unit: &mut Unit) {
