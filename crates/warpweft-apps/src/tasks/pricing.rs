@@ -122,7 +122,7 @@ fn exponential(x: f64) -> f64 {
 fn logarithm(x: f64) -> f64 {
     let mut m = x;
     let mut halvings = 0.0;
-    while m < 0.707_106_781_186_547_6 {
+    while m < std::f64::consts::FRAC_1_SQRT_2 {
         m *= 2.0;
         halvings += 1.0;
     }
@@ -163,7 +163,7 @@ impl Contract {
         // Normal numbers of the polar method are below 9.
         let reach =
             (rate.abs() + 0.5 * volatility * volatility) * years + 9.0 * volatility * years.sqrt();
-        if !above || !(reach <= 20.0) {
+        if !above || reach.is_nan() || reach > 20.0 {
             let what = format!("{self:?} as an option");
             let hint = "give spot, strike, volatility and years above 0, and a growth below e^20";
             return Err(Error::spec(what, hint));
