@@ -1,6 +1,6 @@
 //! `warpweft run options`: call options by Monte Carlo, a farm of short tasks.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use warpweft::farm::Inputs;
@@ -99,7 +99,7 @@ fn checked(found: &Compared) -> Check {
     Check::made(reference, found.difference, ERRORS * found.error)
 }
 
-fn write(path: &PathBuf, prices: impl Iterator<Item = (Contract, Price)>) -> Result<()> {
+fn write(path: &Path, prices: impl Iterator<Item = (Contract, Price)>) -> Result<()> {
     let mut text = String::from("strike,rate,volatility,years,price,error,exact\n");
     for (contract, price) in prices {
         let Contract { strike, rate, volatility, years, .. } = contract;
