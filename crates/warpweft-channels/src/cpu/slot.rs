@@ -21,6 +21,8 @@ const DONE: usize = 1;
 const FAILED: usize = 2;
 /// From here on: stolen by the worker of this number.
 const STOLEN: usize = 3;
+/// With any of these: its owner waits for its end.
+const AWAITED: usize = 1 << (usize::BITS - 1);
 
 // SAFETY: the contents are used by the owner or, from a steal to `finish`, by the thief, which gets them through an
 // acquire of the borders and leaves them with a release. Calls and outputs are `Send`; kinds are shared constants.
@@ -142,30 +144,37 @@ impl<K> Slot<K> {
 
     /// The worker `thief` has stolen it.
     pub fn mark(&self, thief: usize) {
-        self.state.store(STOLEN + thief, Ordering::Relaxed);
+        // Its owner may wait already, which must stay known.
+        self.state.fetch_add(STOLEN + thief, Ordering::Relaxed);
     }
 
     /// Its thief, while it is at work and known.
     pub fn thief(&self) -> Option<usize> {
-        self.state.load(Ordering::Relaxed).checked_sub(STOLEN)
+        (self.state.load(Ordering::Relaxed) & !AWAITED).checked_sub(STOLEN)
     }
 
     /// How it ended, once it has, and then the value is seen.
     pub fn ended(&self) -> Option<Ended> {
-        match self.state.load(Ordering::Acquire) {
+        match self.state.load(Ordering::Acquire) & !AWAITED {
             DONE => Some(Ended::WithValue),
             FAILED => Some(Ended::WithoutValue),
             _ => None,
         }
     }
 
-    /// Its thief is done with it: from now on it is its owner's.
-    pub fn finish(&self, ended: Ended) {
+    /// Its owner is about to wait for its end.
+    pub fn wait_for(&self) {
+        self.state.fetch_or(AWAITED, Ordering::Relaxed);
+    }
+
+    /// Its thief is done with it: from now on it is its owner's. Whether that waits, and is to be woken.
+    #[must_use]
+    pub fn finish(&self, ended: Ended) -> bool {
         let state = match ended {
             Ended::WithValue => DONE,
             Ended::WithoutValue => FAILED,
         };
-        self.state.store(state, Ordering::Release);
+        self.state.swap(state, Ordering::AcqRel) & AWAITED != 0
     }
 }
 
@@ -180,28 +189,37 @@ mod model {
     #[test]
     fn a_stolen_call_comes_back_as_its_value() {
         loom::model(|| {
-            let shared = Arc::new((Borders::new(), Slot::<u8>::empty()));
+            let woken = loom::sync::atomic::AtomicBool::new(false);
+            let shared = Arc::new((Borders::new(), Slot::<u8>::empty(), woken));
             let other = shared.clone();
             let thief = spawn(move || {
-                let (borders, slot) = &*other;
+                let (borders, slot, _) = &*other;
                 let stolen = borders.steal(1).is_some();
                 if stolen {
                     slot.mark(1);
                     // SAFETY: the slot is this thread's until it is finished, and holds a call, which is a number.
                     unsafe { slot.put(slot.take::<u64>() + 1) };
-                    slot.finish(Ended::WithValue);
+                    if slot.finish(Ended::WithValue) {
+                        other.2.store(true, Ordering::Release);
+                    }
                 }
                 stolen
             });
-            let (borders, slot) = &*shared;
+            let (borders, slot, woken) = &*shared;
             let site = Site { number: 0, in_loop: false };
             // SAFETY: nobody has the slot yet.
             unsafe { slot.fill(41u64, Header { kind: &0, frame: 0, level: 1, site }) };
             slot.offer();
             borders.publish(1);
             let own = borders.reclaim(0).is_some();
-            while !own && slot.ended().is_none() {
-                yield_now();
+            if !own {
+                slot.wait_for();
+                // Either it has ended already, or its thief will wake this thread.
+                let ended = slot.ended().is_some();
+                while !ended && !woken.load(Ordering::Acquire) {
+                    yield_now();
+                }
+                assert!(slot.ended().is_some());
             }
             // SAFETY: the slot is this thread's again and holds a number.
             let value = unsafe { slot.take::<u64>() };

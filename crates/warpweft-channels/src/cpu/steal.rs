@@ -32,8 +32,9 @@ impl Drop for Again<'_> {
     fn drop(&mut self) {
         // SAFETY: the owner of this value has stolen the slot, which holds its call still.
         unsafe { (self.slot.header().kind.drop_call)(self.slot) };
-        self.slot.finish(Ended::WithoutValue);
-        wake(&self.run.activity);
+        if self.slot.finish(Ended::WithoutValue) {
+            wake(&self.run.activity);
+        }
     }
 }
 
@@ -71,6 +72,7 @@ impl<'r> Worker<'r> {
         // The slot is needed for the value: what this worker runs meanwhile is pushed above.
         self.top.set(at + 1);
         let run = self.run;
+        slot.wait_for();
         let ended = loop {
             let helps = self.has_stack();
             let found = until(&run.activity, || match slot.ended() {
@@ -183,8 +185,10 @@ impl<'r> Worker<'r> {
                 Ended::WithoutValue
             }
         };
-        slot.finish(ended);
-        wake(&self.run.activity);
+        // Not every call that ends: all who sleep would wake.
+        if slot.finish(ended) {
+            wake(&self.run.activity);
+        }
     }
 
     /// Runs the newest call, or waits for its thief; its value goes nowhere.
@@ -230,6 +234,7 @@ impl<'r> Worker<'r> {
 
     /// Waits for the end of a stolen call.
     fn ended(&self, slot: &Slot<Kind>) -> Ended {
+        slot.wait_for();
         until(&self.run.activity, || slot.ended())
     }
 }
