@@ -8,6 +8,9 @@ use crate::expand;
 
 /// The most tokens that a function of the README may leave for each that was written.
 const MOST_EACH: usize = 25;
+/// The same of a spawning function, which is there four times: for the cores as plain calls and as spawns, for GPUs as
+/// pieces that wait and as a sum.
+const MOST_SPAWNING: usize = 35;
 
 /// Tokens, groups as their two ends and what is in them.
 fn count(tokens: TokenStream) -> usize {
@@ -60,7 +63,9 @@ fn the_programs_of_the_readme_stay_small() {
                 let Some(tokens) = expanded(function) else { continue };
                 let (written, left) = (count(function.to_token_stream()), count(tokens));
                 println!("{}: {written} tokens become {left}", function.sig.ident);
-                assert!(left <= MOST_EACH * written, "{}", function.sig.ident);
+                let spawning = has(&function.attrs, "spawning");
+                let most = if spawning { MOST_SPAWNING } else { MOST_EACH };
+                assert!(left <= most * written, "{}", function.sig.ident);
                 functions += 1;
             }
             Item::Struct(cell) if has(&cell.attrs, "derive") => {

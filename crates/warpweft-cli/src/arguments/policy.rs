@@ -30,7 +30,7 @@ pub struct RanksPolicy {
 }
 
 /// Measured values in reports, in addition to [`RanksPolicy`].
-const MEASURED: [&str; 8] = [
+const MEASURED: [&str; 9] = [
     "searched",
     "halo_exchanges",
     "overlapped_exchanges",
@@ -39,6 +39,7 @@ const MEASURED: [&str; 8] = [
     "halos_by",
     "waiting",
     "tuned",
+    "fused_from",
 ];
 
 /// Former names of keys. They are refused, and the error gives the present name.
