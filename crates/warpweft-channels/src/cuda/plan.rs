@@ -186,7 +186,8 @@ mod tests {
 
     #[test]
     fn stacks_rings_and_frames_have_room_for_a_path_down() {
-        let policy = StacksPolicy::default();
+        // As the executor fills in what is left open.
+        let policy = StacksPolicy { warps: 16, ..StacksPolicy::default() };
         let fib = Sizes::of([16, 48, 2, 5, 2, 0], 32);
         let plan = Plan::new(fib, 64, &policy, SHARED).unwrap();
         let expect =
