@@ -436,7 +436,7 @@ fn the_check_of_a_resumed_run_says_what_it_compared() {
         json["check"]["part"].as_str().unwrap_or_default().to_string()
     };
     assert_eq!(life("--steps 100"), "the first 76 of 100 steps, as many as time allows");
-    let anew = "the first 76 of 120 steps, as many as time allows, made anew (the resumed state is not compared)";
+    let anew = "the first 76 of 120 steps, as many as time allows, computed again from the start (the resumed state is not compared)";
     assert_eq!(life("--steps 120 --resume"), anew);
     // Short enough to be compared as a whole, the steps before it too.
     std::fs::remove_dir_all(here.path().join("saved")).unwrap();
