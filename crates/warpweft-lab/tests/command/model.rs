@@ -159,7 +159,7 @@ fn what_cannot_be_modelled_is_refused_with_a_hint() {
         ("model stencil --nodes 0", "0 nodes of 4 GPUs each; use 1 to 16384 of them"),
         ("model stencil --nodes 60000", "use 1 to 16384 of them: at most 65536 GPUs"),
         ("model stencil --nodes 65536 --gpus 8", "use 1 to 8192 of them: at most 65536 GPUs"),
-        ("model stencil --gpus 0", "0 GPUs a node; use 1 to 65536"),
+        ("model stencil --gpus 0", "0 GPUs per node; use 1 to 65536"),
         ("model stencil --order 3", "choose 2, 4, 6 or 8"),
         ("model stencil --app haet", "heat"),
         ("model stencil --nodes 2 --size 32 --depth 99", "the largest feasible R is 32"),

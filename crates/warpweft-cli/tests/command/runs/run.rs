@@ -10,6 +10,7 @@ fn the_json_object_has_what_is_promised() {
         "app",
         "check",
         "devices",
+        "kernels",
         "notes",
         "outputs",
         "pattern",

@@ -51,14 +51,14 @@ fn a_result_that_grew_beyond_its_type_is_no_success() {
         &high.map(|(at, x)| (at, x * 5e269)),
     );
     for (line, kind) in [
-        ("run heat --input single.npy --rate 0.25 --steps 1", "more than f32 holds"),
-        ("run heat --input double.npy --rate 0.25 --steps 1", "more than f64 holds"),
+        ("run heat --input single.npy --rate 0.25 --steps 1", "larger than f32 holds"),
+        ("run heat --input double.npy --rate 0.25 --steps 1", "larger than f64 holds"),
         (
             "run heat --input single.npy --rate 0.25 --steps 2",
             "after a start with 3.00e38 at [3, 4]",
         ),
-        ("run edge --input single.npy --steps 1", "more than f32 holds"),
-        ("sat double.npy", "more than f64 holds"),
+        ("run edge --input single.npy --steps 1", "larger than f32 holds"),
+        ("sat double.npy", "larger than f64 holds"),
     ] {
         let ran = warpweft_in(folder.path(), &format!("{line} --device cpu"));
         ran.fails(1, &["in the result", kind, "give smaller values"]);
