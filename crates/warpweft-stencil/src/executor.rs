@@ -155,6 +155,12 @@ pub trait SweepExecutor {
         None
     }
 
+    /// Whether a faster kernel is still being compiled. Steps that are queued now will not be taken by it.
+    #[doc(hidden)]
+    fn awaits_kernels(&self) -> bool {
+        false
+    }
+
     /// Which kernels took which steps, where they change while a run goes on.
     #[doc(hidden)]
     fn history(&self) -> Option<&History> {

@@ -2,6 +2,7 @@
 //! `sweeps`), or how halos are packed (`halo`).
 
 use super::fused::Fused;
+use super::fused::arrivals::Arrivals;
 use super::halo::Halos;
 use super::memory::arrays::{STEP, store_unused};
 use super::peers::Peers;
@@ -60,6 +61,10 @@ impl SweepExecutor for CudaSweeps {
 
     fn steps_per_pass(&self) -> Option<u64> {
         Some(self.fused_now().map_or(1, Fused::depth))
+    }
+
+    fn awaits_kernels(&self) -> bool {
+        self.arrivals.as_ref().is_some_and(Arrivals::awaits)
     }
 
     fn history(&self) -> Option<&History> {

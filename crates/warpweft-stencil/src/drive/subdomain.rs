@@ -194,6 +194,10 @@ impl LocalSubdomain {
         {
             self.sweep(depth - split.steps as usize, split.steps, false)?;
             self.sweep_split(&split, ahead, net)?;
+            if self.executor.awaits_kernels() {
+                // Else the host would queue hundreds of single steps before the fused kernel is there.
+                self.executor.finish()?;
+            }
             return Ok(Advanced { change: None, sent: split.steps, measuring: 0.0 });
         }
         self.sweep(depth, 0, false)?;

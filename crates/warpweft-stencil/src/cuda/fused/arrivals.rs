@@ -62,6 +62,11 @@ impl Arrivals {
         Self { arrived, waiting, threads, left }
     }
 
+    /// Whether any has not arrived yet.
+    pub fn awaits(&self) -> bool {
+        self.left > 0
+    }
+
     /// A kernel that has arrived.
     pub fn next(&mut self) -> Option<Arrival> {
         let next = self.arrived.try_recv().ok()?;
