@@ -1,7 +1,15 @@
 //! Boxes of a volume's cells as bytes, copied row by row. Ranks exchange them and files store them.
 
-use super::{Axes, RawVolume};
+use super::{Axes, RawVolume, in_parts};
 use crate::error::{Error, Result};
+
+/// Bytes that are worth a thread: some hundred microseconds of copying.
+const SHARE: usize = 1 << 21;
+
+/// A share of whole `units` of bytes.
+fn share(unit: usize) -> usize {
+    unit * SHARE.div_ceil(unit)
+}
 
 /// Element index and length of each row of the box from `low` to `high`, slowest axis first.
 pub fn rows(
@@ -65,13 +73,23 @@ impl RawVolume {
                 "this is a fault of Warpweft: report it",
             ));
         }
-        let all = self.field_bytes_mut(field);
-        let mut rest = bytes;
-        for (start, length) in rows(extents, low, high) {
-            let (row, after) = rest.split_at(length * size);
-            all[start * size..(start + length) * size].copy_from_slice(row);
-            rest = after;
-        }
+        // Bytes between two cells of the slowest axis, here and in the box.
+        let stride = extents.iter().skip(1).product::<usize>() * size;
+        let each = bytes.len() / (high[0] - low[0]).max(1);
+        let all = &mut self.field_bytes_mut(field)[low[0] * stride..high[0] * stride];
+        in_parts(all, share(stride), |first, part| {
+            let planes = first / stride..(first + part.len()) / stride;
+            let (mut from, mut to) = (low, high);
+            (from[0], to[0]) = (low[0] + planes.start, low[0] + planes.end);
+            let before = from[0] * stride;
+            let rows = rows(extents, from, to).map(|(start, length)| (start * size, length * size));
+            let mut rest = &bytes[planes.start * each..planes.end * each];
+            for (start, length) in rows {
+                let (row, after) = rest.split_at(length);
+                part[start - before..][..length].copy_from_slice(row);
+                rest = after;
+            }
+        });
         Ok(())
     }
 
@@ -85,29 +103,44 @@ impl RawVolume {
         let whole = self.extents();
         for field in 0..self.cell_type().fields().len() {
             let size = self.cell_type().size(field);
-            let (from, to) = (self.field_bytes(field), cut.field_bytes_mut(field));
-            for (start, length) in rows(extents, Axes::filled(dims, 0), extents) {
-                let mut at = Axes::filled(dims, 0);
-                let mut rest = start;
-                for d in (0..dims).rev() {
-                    let index = (rest % extents[d]) as isize + low[d];
-                    at[d] = index.rem_euclid(whole[d] as isize) as usize;
-                    rest /= extents[d];
+            let row = extents[dims - 1] * size;
+            let from = self.field_bytes(field);
+            let to = &mut cut.field_bytes_mut(field)[..extents.iter().product::<usize>() * size];
+            in_parts(to, share(row), |first, part| {
+                for (n, to) in part.chunks_exact_mut(row).enumerate() {
+                    let at = beyond((first + n * row) / row, extents, low, whole);
+                    copy_row(from, to, (at, whole), size);
                 }
-                let line =
-                    (0..dims - 1).fold(0, |index, d| index * whole[d] + at[d]) * whole[dims - 1];
-                // A row is one run of cells, or several if it crosses a face.
-                let mut done = 0;
-                while done < length {
-                    let run = (whole[dims - 1] - at[dims - 1]).min(length - done);
-                    let (a, b) = ((line + at[dims - 1]) * size, (start + done) * size);
-                    to[b..b + run * size].copy_from_slice(&from[a..a + run * size]);
-                    done += run;
-                    at[dims - 1] = 0;
-                }
-            }
+            });
         }
         Ok(cut)
+    }
+}
+
+/// The cell of a volume of `whole` extents with which row `row` of a box of `extents` at `low` begins.
+fn beyond(row: usize, extents: Axes<usize>, low: Axes<isize>, whole: Axes<usize>) -> Axes<usize> {
+    let dims = extents.rank();
+    let repeated = |index: isize, d: usize| index.rem_euclid(whole[d] as isize) as usize;
+    let mut at = Axes::filled(dims, 0);
+    at[dims - 1] = repeated(low[dims - 1], dims - 1);
+    let mut rest = row;
+    for d in (0..dims - 1).rev() {
+        at[d] = repeated((rest % extents[d]) as isize + low[d], d);
+        rest /= extents[d];
+    }
+    at
+}
+
+/// Copies the row that begins at cell `at`: one run of cells, or several where it crosses a face.
+fn copy_row(from: &[u8], to: &mut [u8], (at, whole): (Axes<usize>, Axes<usize>), size: usize) {
+    let dims = whole.rank();
+    let line = (0..dims - 1).fold(0, |index, d| index * whole[d] + at[d]) * whole[dims - 1];
+    let (mut x, mut done) = (at[dims - 1], 0);
+    while done < to.len() {
+        let run = ((whole[dims - 1] - x) * size).min(to.len() - done);
+        to[done..done + run].copy_from_slice(&from[(line + x) * size..][..run]);
+        done += run;
+        x = 0;
     }
 }
 
@@ -121,6 +154,27 @@ mod tests {
         let cut = volume.cut_out([-1, -2].into(), [3, 7].into()).unwrap();
         assert_eq!(cut.field::<i32>(0).unwrap()[..7], [22, 23, 20, 21, 22, 23, 20]);
         assert_eq!(cut.field::<i32>(0).unwrap()[14..], [12, 13, 10, 11, 12, 13, 10]);
+    }
+
+    #[test]
+    fn what_takes_several_threads_is_copied_whole() {
+        let volume =
+            Volume::from_fn([70, 40, 1031], |[z, y, x]| (z * 64 + y) as u32 * 2048 + x as u32);
+        let cut = volume.cut_out([-3, 2, -5].into(), [75, 39, 1040].into()).unwrap();
+        let cells = cut.field::<u32>(0).unwrap();
+        let expect =
+            |z: usize, y: usize, x: usize| volume[[(z + 67) % 70, (y + 2) % 40, (x + 1026) % 1031]];
+        for (n, &cell) in cells.iter().enumerate() {
+            let (z, y, x) = (n / 1040 / 39, n / 1040 % 39, n % 1040);
+            assert!(cell == expect(z, y, x), "{z} {y} {x}");
+        }
+        let (low, high) = ([1, 3, 7].into(), [68, 40, 1000].into());
+        let mut other = Volume::<u32, 3>::zeroed([70, 40, 1031]).unwrap();
+        other.raw_mut().set_box(0, low, high, &volume.box_bytes(0, low, high)).unwrap();
+        let inside =
+            |[z, y, x]: [usize; 3]| (1..68).contains(&z) && y >= 3 && (7..1000).contains(&x);
+        let expect = Volume::from_fn([70, 40, 1031], |at| if inside(at) { volume[at] } else { 0 });
+        assert!(other.as_slice() == expect.as_slice());
     }
 
     #[test]
