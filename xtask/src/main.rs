@@ -20,7 +20,7 @@ const USAGE: &str = "usage: cargo xtask <command>
   gpu-test             the tests and the conformance suite on this machine's GPUs
   gpu-test --pack DIR  put them into DIR to run with DIR/run on a GPU machine without a toolchain
   tidy                 the architecture's invariants
-  torture [--seconds N] [--seed S]
+  torture [--seconds N] [--seed S] [--only WORD]
                        ranks that disagree, signals, kills, damaged files: campaigns against the command
   bench [ARGS]         `warpweft bench stencil` in a release build";
 

@@ -42,7 +42,7 @@ pub fn states(campaign: &mut Campaign<'_>) -> Count {
             Err(_) if ran.status == Some(0) => {
                 Err(format!("{what} in {}: nothing", file.display()))
             }
-            _ => Ok(()),
+            _ => Ok(line.split_whitespace().next().unwrap_or_default().into()),
         }
     })
 }
@@ -74,7 +74,9 @@ pub fn inputs(campaign: &mut Campaign<'_>) -> Count {
         std::fs::write(&path, bytes).map_err(|error| error.to_string())?;
         let what = damage(&path, &mut campaign.random);
         let ran = Program::of(campaign.command, campaign.folder, &line).run(30);
-        ran.ended(SOON).map_err(|error| format!("{name}, {what}: {error}"))
+        ran.ended(SOON).map_err(|error| format!("{name}, {what}: {error}"))?;
+        ran.within(64 << 10).map_err(|error| format!("{name}, {what}: {error}"))?;
+        Ok(name.into())
     })
 }
 

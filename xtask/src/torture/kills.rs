@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::program::{Launcher, Program, launchers, rank_process, send};
+use super::launcher::{Launcher, launchers};
+use super::program::{Program, rank_process, send};
 use super::{Campaign, Count};
 
 /// Every command that can be resumed: its arguments, those for a state, and what it saves.
@@ -58,20 +59,22 @@ fn killed(
     launchers: &[Launcher],
     which: usize,
     expect: &[u8],
-) -> Result<(), String> {
+) -> Result<String, String> {
     let (line, state, saves, spreads) = RESUMABLE[which];
     let mut story = Vec::new();
+    let mut most = 1;
     for _ in 0..1 + campaign.random.below(3) {
         let resume = if campaign.folder.join("kept").exists() { "--resume" } else { "" };
         let line = format!("{line} {state} {resume}");
         let ranks = if spreads { campaign.random.below(4) as usize } else { 0 };
+        most = most.max(ranks);
         let pause = Duration::from_millis(20 + campaign.random.below(900));
         let mut running = match launchers {
             [] => Program::of(campaign.command, campaign.folder, &line).start()?,
             some if ranks > 1 => {
-                let launcher = *campaign.random.of(some);
+                let launcher = campaign.random.of(some).clone();
                 let lines = vec![line.clone(); ranks];
-                Program::ranks(launcher, campaign.command, campaign.folder, &lines).start()?
+                Program::ranks((&launcher, 1), campaign.command, campaign.folder, &lines).start()?
             }
             _ => Program::of(campaign.command, campaign.folder, &line).start()?,
         };
@@ -100,8 +103,12 @@ fn killed(
     // Killed before its first state, there is nothing to resume.
     let none = ran.err.contains("holds no") && ran.status != Some(0);
     match std::fs::read(campaign.folder.join(saves)) {
-        Ok(bytes) if bytes == expect => Ok(()),
-        Err(_) if none => Ok(()),
+        Ok(bytes) if bytes == expect => Ok(format!(
+            "{}, {} kills or ends, up to {most} ranks",
+            line.split_whitespace().next().unwrap_or_default(),
+            story.len()
+        )),
+        Err(_) if none => Ok("killed before the first state".into()),
         found => {
             Err(format!("{line}, {story:?}: {} bytes, {ran:?}", found.map_or(0, |it| it.len())))
         }

@@ -1,15 +1,18 @@
-//! `cargo xtask torture [--seconds N] [--seed S]`: campaigns of ranks that disagree, signals, kills, damaged files,
+//! `cargo xtask torture [--seconds N] [--seed S] [--only WORD]`: campaigns of ranks that disagree, signals, kills, damaged files,
 //! planted links and full disks against the built command. Each campaign prints what it did and what went wrong.
 //!
 //! A seed fixes what is done; the machine decides how much of it in the time there is, and when a signal arrives.
+//! `WARPWEFT_COMMAND` names another build of the command, `WARPWEFT_LAUNCHERS` the launchers of ranks (`launcher`).
 
 mod damage;
 mod kills;
+mod launcher;
 mod places;
 mod program;
 mod ranks;
 mod signals;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -20,6 +23,8 @@ use crate::cargo::{cargo, check};
 pub struct Count {
     /// Cases that were run.
     pub cases: u64,
+    /// How many were of which kind.
+    pub kinds: BTreeMap<String, u64>,
     /// Those that went wrong, in words.
     pub wrong: Vec<String>,
     /// Why nothing was done, if nothing could be.
@@ -32,10 +37,26 @@ impl Count {
         Self { skipped: Some(why.into()), ..Self::default() }
     }
 
-    /// Adds a case.
-    pub fn add(&mut self, outcome: Result<(), String>) {
+    /// Adds a case, with its kind or with what went wrong.
+    fn add(&mut self, outcome: Result<String, String>) {
         self.cases += 1;
-        self.wrong.extend(outcome.err());
+        match outcome {
+            Ok(kind) => *self.kinds.entry(kind).or_default() += 1,
+            Err(wrong) => self.wrong.push(wrong),
+        }
+    }
+
+    /// Prints it; whether nothing went wrong.
+    fn print(&self, name: &str, seconds: f64) -> bool {
+        let Self { cases, kinds, wrong, skipped } = self;
+        if let Some(why) = skipped {
+            println!("{name}: skipped: {why}");
+            return true;
+        }
+        println!("{name}: {cases} cases, {} wrong, {seconds:.1} s", wrong.len());
+        kinds.iter().for_each(|(kind, count)| println!("  {count:>6} {kind}"));
+        wrong.iter().for_each(|what| println!("  WRONG: {what}"));
+        wrong.is_empty()
     }
 }
 
@@ -52,8 +73,11 @@ pub struct Campaign<'a> {
 }
 
 impl Campaign<'_> {
-    /// Runs cases until the time is over, at least one.
-    pub fn until_end(&mut self, mut case: impl FnMut(&mut Self) -> Result<(), String>) -> Count {
+    /// Runs cases until the time is over, at least one. A case that went well tells its kind.
+    pub fn until_end(
+        &mut self,
+        mut case: impl FnMut(&mut Self) -> Result<String, String>,
+    ) -> Count {
         let mut count = Count::default();
         loop {
             let emptied = std::fs::remove_dir_all(self.folder);
@@ -100,14 +124,16 @@ const CAMPAIGNS: [(&str, u32, Runs); 6] = [
 
 /// Builds the command and runs all campaigns; whether nothing went wrong.
 pub fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
-    let number = |name: &str, default: u64| match arguments.iter().position(|word| *word == name) {
+    let word = |name: &str| {
+        let at = arguments.iter().position(|word| *word == name)?;
+        Some(arguments.get(at + 1).copied().unwrap_or_default())
+    };
+    let number = |name: &str, default: u64| match word(name) {
         None => Ok(default),
-        Some(at) => arguments
-            .get(at + 1)
-            .and_then(|word| word.parse().ok())
-            .ok_or_else(|| format!("{name} needs a whole number")),
+        Some(word) => word.parse().map_err(|_| format!("{name} needs a whole number")),
     };
     let (seconds, seed) = (number("--seconds", 60)?, number("--seed", 1)?);
+    let only = word("--only").unwrap_or_default();
     let command = match std::env::var_os("WARPWEFT_COMMAND") {
         Some(named) => PathBuf::from(named),
         None => {
@@ -124,10 +150,12 @@ pub fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
     let folder = folder.canonicalize().map_err(|error| error.to_string())?;
     // Measures the machine, which no case should wait for.
     program::Program::of(&command, &folder, "run heat --size 8 --steps 1").run(60);
-    let shares: u32 = CAMPAIGNS.iter().map(|(_, share, _)| share).sum();
-    let mut fine = true;
+    let asked = |(_, (name, ..)): &(usize, (&str, u32, Runs))| name.contains(only);
+    let campaigns: Vec<_> = CAMPAIGNS.into_iter().enumerate().filter(asked).collect();
+    let shares: u32 = campaigns.iter().map(|(_, (_, share, _))| share).sum();
+    let mut fine = !campaigns.is_empty();
     println!("== torture: {seconds} s, seed {seed}");
-    for (number, (name, share, runs)) in CAMPAIGNS.into_iter().enumerate() {
+    for (number, (name, share, runs)) in campaigns {
         let begin = Instant::now();
         let time = Duration::from_secs(seconds) * share / shares;
         let inner = folder.join("case");
@@ -135,14 +163,8 @@ pub fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
         let random = Random(seed ^ (number as u64) << 32);
         let mut campaign =
             Campaign { command: &command, folder: &inner, random, end: begin + time };
-        let Count { cases, wrong, skipped } = runs(&mut campaign);
-        let took = begin.elapsed().as_secs_f64();
-        match skipped {
-            Some(why) => println!("{name}: skipped: {why}"),
-            None => println!("{name}: {cases} cases, {} wrong, {took:.1} s", wrong.len()),
-        }
-        wrong.iter().for_each(|what| println!("  WRONG: {what}"));
-        fine &= wrong.is_empty();
+        let count = runs(&mut campaign);
+        fine &= count.print(name, begin.elapsed().as_secs_f64());
     }
     std::fs::remove_dir_all(&folder).map_err(|error| error.to_string())?;
     Ok(fine)

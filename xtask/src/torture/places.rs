@@ -11,12 +11,13 @@ pub fn all(campaign: &mut Campaign<'_>) -> Count {
     let mut next = 0;
     campaign.until_end(|campaign| {
         next += 1;
-        match next % 4 {
-            1 => planted(campaign),
-            2 => full(campaign),
-            3 => same_number(campaign),
-            _ => limited(campaign),
-        }
+        let (kind, outcome) = match next % 4 {
+            1 => ("planted links", planted(campaign)),
+            2 => ("full disks", full(campaign)),
+            3 => ("pairs with the same process number", same_number(campaign)),
+            _ => ("little memory, few files", limited(campaign)),
+        };
+        outcome.map(|()| kind.into())
     })
 }
 
@@ -56,11 +57,13 @@ fn full(campaign: &mut Campaign<'_>) -> Result<(), String> {
 /// Two processes that are number 1 of namespaces of their own, at the same time in one folder.
 fn same_number(campaign: &mut Campaign<'_>) -> Result<(), String> {
     let script = format!(
-        "unshare --pid --fork true 2>/dev/null || exit 0; \
+        "unshare --pid --fork true 2>/dev/null || exit 77; \
          for k in 1 2; do unshare --pid --fork \"$W\" {HEAT} --output a.npy --plot b.png --trace c.json & done; \
          wait %1 || exit 9; wait %2 || exit 8"
     );
-    failed("same process numbers", &run(campaign, &script))
+    let ran = run(campaign, &script);
+    // Namespaces need a right that not every machine gives.
+    if ran.status == Some(77) { Ok(()) } else { failed("same process numbers", &ran) }
 }
 
 /// Little memory and few files: an error, no crash.

@@ -1,11 +1,17 @@
-//! Running the command, alone or under a launcher, with a limit of time and memory.
+//! Running the command, alone or under a launcher, with a limit of time and memory. Nothing that it started
+//! outlives it.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use super::launcher::Launcher;
+
 /// Kilobytes of address space that a run may take.
 const MEMORY: u64 = 3 << 20;
+
+/// Kilobytes of memory of the program itself.
+const OWN: u64 = 48 << 10;
 
 /// What came of a run.
 #[derive(Debug)]
@@ -14,9 +20,19 @@ pub struct Ran {
     pub out: String,
     pub err: String,
     pub seconds: f64,
+    /// The most memory that was seen, in kilobytes.
+    pub peak: u64,
 }
 
 impl Ran {
+    /// Whether it took at most `kilobytes` of memory, and what every run takes.
+    pub fn within(&self, kilobytes: u64) -> Result<(), String> {
+        match self.peak > OWN + kilobytes {
+            true => Err(format!("{} kB of memory: {:?}, {}", self.peak, self.status, self.err)),
+            false => Ok(()),
+        }
+    }
+
     /// Whether it ended in the ways that users know: within the limit, without a panic.
     pub fn ended(&self, within: f64) -> Result<(), String> {
         let failed =
@@ -54,15 +70,18 @@ impl Program {
         Self::from(command, folder)
     }
 
-    /// `lines`, one a process, by `launcher`; each process leaves its exit status in `status.RANK`.
-    pub fn ranks(launcher: Launcher, program: &Path, folder: &Path, lines: &[String]) -> Self {
-        let mut command = Command::new(launcher.program);
-        if launcher.open {
-            command.arg("--oversubscribe");
-            command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
-            // So long after a signal it kills; this machine may be busy.
-            command.env("OMPI_MCA_odls_base_sigkill_timeout", "8");
-        }
+    /// `lines`, one a process, by `launcher`, which waits `patience` seconds between the signals by which it ends
+    /// other processes after the first failed; each process leaves its exit status in `status.RANK`.
+    pub fn ranks(
+        (launcher, patience): (&Launcher, u32),
+        program: &Path,
+        folder: &Path,
+        lines: &[String],
+    ) -> Self {
+        let mut command = launcher.command();
+        // Twice this: before it asks, and before it kills.
+        command.env("OMPI_MCA_odls_base_sigkill_timeout", patience.to_string());
+        command.env("PRTE_MCA_odls_base_sigkill_timeout", patience.to_string());
         // The shell outlives the signals of a launcher, to note the status.
         let shell = "trap '' TERM INT; \"$0\" \"$@\"; s=$?; \
                      echo $s > status.${OMPI_COMM_WORLD_RANK:-$PMI_RANK}; exit $s";
@@ -96,7 +115,7 @@ impl Program {
     pub fn run(self, seconds: u64) -> Ran {
         match self.start() {
             Ok(running) => running.wait(seconds),
-            Err(err) => Ran { status: None, out: String::new(), err, seconds: 0.0 },
+            Err(err) => Ran { status: None, out: String::new(), err, seconds: 0.0, peak: 0 },
         }
     }
 }
@@ -122,39 +141,21 @@ impl Running {
     /// Waits for its end, for `seconds` more; then it is killed.
     pub fn wait(mut self, seconds: u64) -> Ran {
         let end = Instant::now() + Duration::from_secs(seconds);
+        let mut peak = 0;
         while self.runs() && Instant::now() < end {
+            peak = peak.max(memory(self.id()).unwrap_or(0));
             std::thread::sleep(Duration::from_millis(2));
         }
         let took = self.begin.elapsed().as_secs_f64();
         let _ = self.child.kill();
         let status = self.child.wait().ok().and_then(|status| status.code());
+        end_all(&self.folder);
         let read = |name: &str| {
             let bytes = std::fs::read(self.folder.join(name)).unwrap_or_default();
             String::from_utf8_lossy(&bytes).into_owned()
         };
-        Ran { status, out: read("out.txt"), err: read("err.txt"), seconds: took }
+        Ran { status, out: read("out.txt"), err: read("err.txt"), seconds: took, peak }
     }
-}
-
-/// An `mpirun`.
-#[derive(Clone, Copy)]
-pub struct Launcher {
-    pub program: &'static str,
-    pub open: bool,
-}
-
-/// Those of this machine, each kind once.
-pub fn launchers() -> Vec<Launcher> {
-    let mut found: Vec<Launcher> = Vec::new();
-    for program in ["mpirun.openmpi", "mpirun.mpich", "mpirun", "mpiexec.hydra"] {
-        let Ok(told) = Command::new(program).arg("--version").output() else { continue };
-        let told = String::from_utf8_lossy(&told.stdout).into_owned();
-        let open = told.contains("Open");
-        if (open || told.contains("HYDRA")) && found.iter().all(|other| other.open != open) {
-            found.push(Launcher { program, open });
-        }
-    }
-    found
 }
 
 /// Sends `signal` to `process`.
@@ -164,18 +165,50 @@ pub fn send(signal: &str, process: u32) -> bool {
     kill.status().is_ok_and(|status| status.success())
 }
 
+/// The most memory that `process` had so far, in kilobytes.
+fn memory(process: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+/// Ends the processes that work in `folder`: ranks whose launcher was killed would compute on, and take the time of
+/// later cases.
+fn end_all(folder: &Path) {
+    for _ in 0..100 {
+        let left: Vec<_> = processes().filter(|process| works_in(process, folder)).collect();
+        if left.is_empty() {
+            return;
+        }
+        for process in left {
+            let number = process.file_name().and_then(|name| name.to_string_lossy().parse().ok());
+            if let Some(number) = number {
+                send("-KILL", number);
+            }
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn processes() -> impl Iterator<Item = PathBuf> {
+    std::fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.path())
+}
+
+fn works_in(process: &Path, folder: &Path) -> bool {
+    std::fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd.starts_with(folder))
+}
+
 /// The process of `rank` that runs the command in `folder`, not the shell around it.
 pub fn rank_process(folder: &Path, rank: usize) -> Option<u32> {
     let variables = [format!("OMPI_COMM_WORLD_RANK={rank}"), format!("PMI_RANK={rank}")];
     let is_rank = |process: &Path| {
         let environment = std::fs::read(process.join("environ")).unwrap_or_default();
         let mut lines = environment.split(|&byte| byte == 0);
-        let here = std::fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd == folder);
         let name = std::fs::read_to_string(process.join("comm")).unwrap_or_default();
-        here && name.trim() == "warpweft"
+        works_in(process, folder)
+            && name.trim().starts_with("warpweft")
             && lines.any(|line| variables.iter().any(|known| known.as_bytes() == line))
     };
-    let processes = std::fs::read_dir("/proc").ok()?.flatten();
-    let found = processes.map(|entry| entry.path()).find(|process| is_rank(process))?;
+    let found = processes().find(|process| is_rank(process))?;
     found.file_name()?.to_string_lossy().parse().ok()
 }

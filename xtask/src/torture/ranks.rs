@@ -1,6 +1,7 @@
 //! Ranks that were asked to do different things: all end with an error that names what differs.
 
-use super::program::{Launcher, Program, launchers};
+use super::launcher::{Launcher, launchers};
+use super::program::Program;
 use super::{Campaign, Count, Random};
 
 /// Pairs of ranks whose arguments, commands or inputs differ.
@@ -10,20 +11,20 @@ pub fn disagree(campaign: &mut Campaign<'_>) -> Count {
         return Count::skipped("no mpirun of Open MPI or MPICH");
     }
     campaign.until_end(|campaign| {
-        let launcher = *campaign.random.of(&launchers);
-        pair(campaign, launcher)
+        let launcher = campaign.random.of(&launchers).clone();
+        pair(campaign, &launcher)
     })
 }
 
-fn pair(campaign: &mut Campaign<'_>, launcher: Launcher) -> Result<(), String> {
+fn pair(campaign: &mut Campaign<'_>, launcher: &Launcher) -> Result<String, String> {
     write_inputs(campaign).map_err(|error| error.to_string())?;
     let (one, other) = two(&mut campaign.random);
     let mut lines = vec![one.clone(); 1 + campaign.random.below(2) as usize];
     let at = campaign.random.below(lines.len() as u64 + 1) as usize;
     lines.insert(at, other);
-    let ran = Program::ranks(launcher, campaign.command, campaign.folder, &lines).run(30);
+    let ran = Program::ranks((launcher, 1), campaign.command, campaign.folder, &lines).run(30);
     let failed =
-        |what: &str| Err(format!("{what}: {} by {}: {ran:?}", lines.join(" | "), launcher.program));
+        |what: &str| Err(format!("{what}: {} by {}: {ran:?}", lines.join(" | "), launcher.name()));
     if ran.seconds > 10.0 {
         return failed("hung");
     }
@@ -34,7 +35,7 @@ fn pair(campaign: &mut Campaign<'_>, launcher: Launcher) -> Result<(), String> {
         return failed("silent");
     }
     match ran.err.contains("error: ") {
-        true => Ok(()),
+        true => Ok(launcher.name()),
         false => failed("no error"),
     }
 }

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::program::{Launcher, Program, launchers, rank_process, send};
+use super::launcher::{Launcher, launchers};
+use super::program::{Program, rank_process, send};
 use super::{Campaign, Count};
 
 /// Long runs of one to three ranks.
@@ -12,7 +13,7 @@ pub fn signal(campaign: &mut Campaign<'_>) -> Count {
         0 => alone(campaign),
         some => match campaign.random.below(some as u64 + 1) as usize {
             0 => alone(campaign),
-            n => spread(campaign, launchers[n - 1]),
+            n => spread(campaign, &launchers[n - 1]),
         },
     })
 }
@@ -39,7 +40,7 @@ fn begun(campaign: &Campaign<'_>, mut runs: impl FnMut() -> bool) -> Result<(), 
     Err("it did not begin".into())
 }
 
-fn alone(campaign: &mut Campaign<'_>) -> Result<(), String> {
+fn alone(campaign: &mut Campaign<'_>) -> Result<String, String> {
     let mut running = Program::of(campaign.command, campaign.folder, LINE).start()?;
     begun(campaign, || running.runs())?;
     std::thread::sleep(pause(campaign));
@@ -47,15 +48,16 @@ fn alone(campaign: &mut Campaign<'_>) -> Result<(), String> {
     send(signal, running.id());
     let ran = running.wait(20);
     match ran.status == Some(130) && saved(campaign) {
-        true => Ok(()),
+        true => Ok("one process".into()),
         false => Err(format!("{signal} to one process: {ran:?}")),
     }
 }
 
-fn spread(campaign: &mut Campaign<'_>, launcher: Launcher) -> Result<(), String> {
+fn spread(campaign: &mut Campaign<'_>, launcher: &Launcher) -> Result<String, String> {
     let ranks = 2 + campaign.random.below(2) as usize;
     let lines = vec![LINE.to_string(); ranks];
-    let program = Program::ranks(launcher, campaign.command, campaign.folder, &lines);
+    // This machine may be busy, and a rank that is killed can't save.
+    let program = Program::ranks((launcher, 2), campaign.command, campaign.folder, &lines);
     let mut running = program.start()?;
     begun(campaign, || running.runs())?;
     std::thread::sleep(pause(campaign));
@@ -71,10 +73,10 @@ fn spread(campaign: &mut Campaign<'_>, launcher: Launcher) -> Result<(), String>
         .map(|read| read.map_or("none".into(), |text| text.trim().to_string()))
         .collect();
     match statuses.iter().all(|status| status == "130") && saved(campaign) {
-        true => Ok(()),
+        true => Ok(format!("{ranks} ranks by {}", launcher.name())),
         false => Err(format!(
             "{signal} to rank {rank} of {ranks} by {}: {statuses:?}, {ran:?}",
-            launcher.program
+            launcher.name()
         )),
     }
 }
