@@ -1,6 +1,7 @@
 //! `cargo xtask gpu-test`: what only a machine with a GPU can show.
 
 mod pack;
+mod sanitize;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,7 +25,7 @@ const OUT: &str = "WARPWEFT_RANDOM_OUT";
 const FUNCTIONS: (&str, &str) = ("WARPWEFT_RANDOM_FUNCTIONS", "10000");
 const SHARDS: (&str, &str) = ("WARPWEFT_RANDOM_SHARDS", "40");
 
-/// Runs every test program, ignored tests included, and `warpweft verify`.
+/// Runs every test program, ignored tests included, `warpweft verify`, and small runs under compute-sanitizer.
 pub fn run(root: &Path) -> Result<bool, String> {
     nvrtc::provide(root);
     let programs = build(root)?;
@@ -40,6 +41,7 @@ pub fn run(root: &Path) -> Result<bool, String> {
         total += tests(&program.name, &mut command)?;
     }
     total += verify(&programs.commands[0], root)?;
+    total += sanitize::run(&programs.commands[0], &root.join("target/gpu-test"))?;
     println!("{total}");
     Ok(total.failed == 0)
 }

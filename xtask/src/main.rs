@@ -1,8 +1,9 @@
-//! Project chores: `cargo xtask test|gpu-test|tidy|torture|bench`. Not shipped with the library.
+//! Project chores: `cargo xtask test|gpu-test|tidy|torture|hot-loops|bench`. Not shipped with the library.
 
 mod bench;
 mod cargo;
 mod gpu_test;
+mod hot_loops;
 mod nvrtc;
 mod programs;
 mod tally;
@@ -22,6 +23,7 @@ const USAGE: &str = "usage: cargo xtask <command>
   tidy                 the architecture's invariants
   torture [--seconds N] [--seed S] [--only WORD]
                        ranks that disagree, signals, kills, damaged files: campaigns against the command
+  hot-loops            whether the release program computes every recurrence in vectors
   bench [ARGS]         `warpweft bench stencil` in a release build";
 
 fn main() -> ExitCode {
@@ -33,6 +35,7 @@ fn main() -> ExitCode {
         ["gpu-test"] => gpu_test::run(&root),
         ["gpu-test", "--pack", to] => gpu_test::pack(&root, to.as_ref()),
         ["tidy"] => tidy::run(&root),
+        ["hot-loops"] => hot_loops::run(&root),
         ["torture", more @ ..] => torture::run(&root, more),
         ["bench", more @ ..] => bench::run(&root, more),
         _ => {

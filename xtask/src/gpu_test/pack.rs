@@ -7,14 +7,14 @@ use std::process::Command;
 
 use super::{FUNCTIONS, OUT, RUNNER, build, generate, random_folder, setting_or_default};
 
-/// The archive beside the script.
+/// The archive next to the script.
 const ARCHIVE: &str = "pack.tar.gz";
 
 /// What the script does before and after the programs. A program that hangs fails after ten
 /// minutes; what libtest counted is added up at the end.
 const HEAD: &str = r#"#!/usr/bin/env bash
 # Runs the packed tests on this machine's GPUs; made by `cargo xtask gpu-test --pack`.
-# usage: run [NAME]...  only the programs whose names begin so; `verify` is one of them
+# usage: run [NAME]...  only the programs whose names begin so; `verify` and `sanitize` are two of them
 here=$(cd "$(dirname "$0")" && pwd) || exit 1
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -70,6 +70,8 @@ pub fn pack(root: &Path, to: &Path) -> Result<bool, String> {
         fs::copy(command, stage.join(name)).map_err(failed)?;
     }
     script.push_str("program verify ./warpweft verify --all\n");
+    super::sanitize::put(&stage).map_err(failed)?;
+    script.push_str("program sanitize bash ./sanitize.sh ./warpweft ./known.txt\n");
     script.push_str(TAIL);
     let archive = to.join(ARCHIVE);
     let tar = Command::new("tar").arg("-czf").arg(&archive).arg("-C").arg(&stage).arg(".").status();

@@ -20,6 +20,11 @@ impl Launcher {
         format!("{} {}", if self.open { "Open MPI" } else { "MPICH" }, self.version)
     }
 
+    /// Whether it kills the other processes at once when the first has ended with an error.
+    pub fn kills(&self) -> bool {
+        self.open && !self.version.starts_with('4')
+    }
+
     /// The launcher without processes.
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.program);

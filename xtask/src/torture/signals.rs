@@ -72,7 +72,10 @@ fn spread(campaign: &mut Campaign<'_>, launcher: &Launcher) -> Result<String, St
         .map(|rank| std::fs::read_to_string(campaign.folder.join(format!("status.{rank}"))))
         .map(|read| read.map_or("none".into(), |text| text.trim().to_string()))
         .collect();
-    match statuses.iter().all(|status| status == "130") && saved(campaign) {
+    // Open MPI 5 kills the other shells as soon as the first process has ended; its own status tells the rest.
+    let heard = |status: &String| status == "130" || launcher.kills() && status == "none";
+    let all = statuses.iter().all(heard) && (!launcher.kills() || ran.status == Some(130));
+    match all && saved(campaign) {
         true => Ok(format!("{ranks} ranks by {}", launcher.name())),
         false => Err(format!(
             "{signal} to rank {rank} of {ranks} by {}: {statuses:?}, {ran:?}",
