@@ -88,22 +88,23 @@ fn launch<T: Scalar, const D: usize>(
         "namespace ww::stencil {{ alignas(128) char shared_memory[1 << 20]; }}
 int main(int, char** names) {{
   const auto number = [&](int n) {{ return atol(names[7 + n]); }};
-  std::vector<uint4> a({len} * {size} / 16 + 2), b(a.size());
-  std::vector<char> element({parameters} + 1);
+  const size_t room = ({len} * {size} / 16 + 2) * 16;
+  char *const a = (char*)malloc(room), *const b = (char*)malloc(room);
+  char element[{parameters} + 1];
   FILE* file = fopen(names[1], \"rb\");
-  if (!file || fread(a.data(), {size}, {len}, file) != {len}) return 1;
-  b = a;
-  if (fread(element.data(), 1, {parameters}, file) != {parameters}) return 2;
-  auto* in = reinterpret_cast<{scalar}*>(a.data()) + number(-4);
-  auto* out = reinterpret_cast<{scalar}*>(b.data()) + number(-4);
+  if (!file || fread(a, {size}, {len}, file) != {len}) return 1;
+  memcpy(b, a, room);
+  if (fread(element, 1, {parameters}, file) != {parameters}) return 2;
+  auto* in = reinterpret_cast<{scalar}*>(a) + number(-4);
+  auto* out = reinterpret_cast<{scalar}*>(b) + number(-4);
   {setup}
   fclose(file);
   {map}
   {functor} f;
-  memcpy(&f, element.data(), sizeof f);
+  memcpy(&f, element, sizeof f);
   run_grid({{unsigned(number(-3)), unsigned(number(-2)), unsigned(number(-1))}}, {{32, {warps}, 1}}, {waits}, [&] {{ {kernel}({args}, f); }});
   file = fopen(names[2], \"wb\");
-  return !file || fwrite(b.data(), {size}, {len}, file) != {len} || fclose(file);
+  return !file || fwrite(b, {size}, {len}, file) != {len} || fclose(file);
 }}
 ",
         len = layout.len,
@@ -123,7 +124,7 @@ int main(int, char** names) {{
         std::fs::write(&cpp, source).unwrap();
         let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
         let compiled = Command::new(compiler)
-            .args(["-std=c++17", "-O0", "-ffp-contract=off", "-w", "-pthread", "-o"])
+            .args(["-std=c++17", "-O0", "-ffp-contract=off", "-w", "-o"])
             .args([&program, &cpp])
             .output();
         let Ok(compiled) = compiled else { return None };
@@ -166,7 +167,7 @@ fn host_map(layout: &Layout, size: usize, [width, rows]: [usize; 2]) -> String {
     let padded = |d: usize| extents[d] + ghosts[d][0] + ghosts[d][1];
     let first = origin - west - (0..3).map(|d| ghosts[d][0] * strides[d]).sum::<usize>();
     format!(
-        "const host_map engine{{reinterpret_cast<char*>(a.data()) + {}, {size}, {{{}, {}, {}}}, \
+        "const host_map engine{{a + {}, {size}, {{{}, {}, {}}}, \
          {{{}, {}, {}, {}}}, {width}, {rows}}};
   ww::stencil::TensorMap map;
   memcpy(&map, &engine, sizeof engine);

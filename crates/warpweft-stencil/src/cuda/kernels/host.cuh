@@ -1,14 +1,14 @@
-// Just enough of CUDA for the host's compiler to run the skeletons: a thread of the device is a thread
-// of the host, blocks run one after another. For tests of indexing; says nothing about speed.
-#include <pthread.h>
+// Just enough of CUDA for the host's compiler to run the skeletons. Blocks run one after another. A thread of the
+// device is a fiber: it runs until it waits, then the next does, in an order that is new for each block. So a read
+// that no barrier separates from its write sees the wrong value in some block, the same in every run. For tests of
+// indexing; says nothing about speed.
+#include <setjmp.h>
+#include <ucontext.h>
 
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
-#include <thread>
-#include <vector>
 
 #define __device__
 #define __global__
@@ -31,17 +31,76 @@ struct int4 {
 struct dim3 {
   unsigned x, y, z;
 };
-static thread_local dim3 threadIdx;
-static dim3 blockIdx, blockDim, gridDim;
-static pthread_barrier_t block_barrier;
-static std::vector<pthread_barrier_t> warp_barrier;
-static std::vector<double> exchanged;
+static dim3 threadIdx, blockIdx, blockDim, gridDim;
+static double exchanged[1024];
+
+// How often all that are to meet here have met, and how many wait now.
+struct host_barrier {
+  unsigned of, waiting, meetings;
+};
+static host_barrier block_barrier;
+static host_barrier warp_barrier[32];
+
+// A thread of the device: where it goes on, and the meeting that it waits for.
+struct fiber {
+  static constexpr size_t STACK = 256 << 10;
+  dim3 index;
+  jmp_buf at;
+  char* stack;
+  const host_barrier* barrier;
+  unsigned meetings;
+  bool begun, ended;
+};
+static fiber* current;
+static jmp_buf scheduler;
+static ucontext_t scheduler_stack;
+static void (*call)(const void*);
+static const void* running;
+// Rounds of all fibers since something was last done that others may wait for.
+static unsigned idle_rounds;
+
+// Lets the others run.
+static void yield_fiber() {
+  if (_setjmp(current->at) == 0) _longjmp(scheduler, 1);
+}
+static void wait_at(host_barrier& barrier) {
+  if (++barrier.waiting == barrier.of) {
+    barrier.waiting = idle_rounds = 0;
+    barrier.meetings++;
+    return;
+  }
+  current->barrier = &barrier;
+  current->meetings = barrier.meetings;
+  yield_fiber();
+  current->barrier = nullptr;
+}
+static void fiber_body() {
+  call(running);
+  current->ended = true;
+  idle_rounds = 0;
+  _longjmp(scheduler, 1);
+}
+// Runs `one` until it waits.
+static void resume(fiber& one) {
+  current = &one;
+  threadIdx = one.index;
+  if (_setjmp(scheduler) != 0) return;
+  if (one.begun) _longjmp(one.at, 1);
+  one.begun = true;
+  ucontext_t context;
+  getcontext(&context);
+  context.uc_stack.ss_sp = one.stack;
+  context.uc_stack.ss_size = fiber::STACK;
+  context.uc_link = nullptr;
+  makecontext(&context, fiber_body, 0);
+  swapcontext(&scheduler_stack, &context);
+}
 
 template <class T>
 T __ldg(const T* from) {
   return *from;
 }
-inline void __syncthreads() { pthread_barrier_wait(&block_barrier); }
+inline void __syncthreads() { wait_at(block_barrier); }
 inline size_t __cvta_generic_to_shared(const void* at) { return reinterpret_cast<size_t>(at); }
 
 // Every value a kernel exchanges fits a double exactly.
@@ -49,9 +108,9 @@ template <class T>
 T exchange(T value, int from) {
   const unsigned warp = threadIdx.y;
   exchanged[warp * 32 + threadIdx.x] = value;
-  pthread_barrier_wait(&warp_barrier[warp]);
+  wait_at(warp_barrier[warp]);
   const double taken = exchanged[warp * 32 + from];
-  pthread_barrier_wait(&warp_barrier[warp]);
+  wait_at(warp_barrier[warp]);
   return T(taken);
 }
 template <class T>
@@ -74,13 +133,10 @@ struct host_map {
 // A barrier: the phases that were completed, above the bytes that the present one waits for.
 inline void host_barrier_init(size_t barrier) { *reinterpret_cast<size_t*>(barrier) = 0; }
 inline void host_barrier_expect(size_t barrier, unsigned bytes) {
-  __atomic_fetch_add(reinterpret_cast<size_t*>(barrier), bytes, __ATOMIC_SEQ_CST);
+  *reinterpret_cast<size_t*>(barrier) += bytes;
 }
 inline void host_barrier_wait(size_t barrier, unsigned parity) {
-  const auto phases = [&] {
-    return __atomic_load_n(reinterpret_cast<size_t*>(barrier), __ATOMIC_SEQ_CST) >> 32;
-  };
-  while (phases() % 2 == parity) std::this_thread::yield();
+  while ((*reinterpret_cast<volatile size_t*>(barrier) >> 32) % 2 == parity) yield_fiber();
 }
 inline void host_copy_plane(size_t to, const void* encoded, int x, int y, int z, int w, size_t barrier) {
   host_map map;
@@ -100,40 +156,66 @@ inline void host_copy_plane(size_t to, const void* encoded, int x, int y, int z,
     }
   }
   const size_t bytes = map.size * map.width * map.rows;
-  const auto word = reinterpret_cast<size_t*>(barrier);
-  if (unsigned(__atomic_sub_fetch(word, bytes, __ATOMIC_SEQ_CST)) == 0) {
-    __atomic_fetch_add(word, size_t(1) << 32, __ATOMIC_SEQ_CST);
+  size_t& word = *reinterpret_cast<size_t*>(barrier);
+  word -= bytes;
+  idle_rounds = 0;
+  if (unsigned(word) == 0) word += size_t(1) << 32;
+}
+
+// Runs the fibers of a block to their ends.
+static void run_block(fiber* block, unsigned count) {
+  static fiber* left[1024];
+  static unsigned random = 17;
+  for (unsigned n = 0; n < count; n++) {
+    block[n].barrier = nullptr;
+    block[n].begun = block[n].ended = false;
+    random = random * 1664525 + 1013904223;
+    const unsigned other = (random >> 8) % (n + 1);
+    left[n] = left[other];
+    left[other] = &block[n];
+  }
+  for (idle_rounds = 0; count > 0;) {
+    if (idle_rounds++ == 2) {
+      fprintf(stderr, "all threads of a block wait\n");
+      exit(4);
+    }
+    unsigned kept = 0;
+    for (unsigned n = 0; n < count; n++) {
+      fiber& one = *left[n];
+      if (!one.barrier || one.barrier->meetings != one.meetings) resume(one);
+      if (!one.ended) left[kept++] = &one;
+    }
+    count = kept;
   }
 }
 
-// Runs `kernel` in every thread of a grid. Threads that do not wait for one another take turns.
-static void run_grid(dim3 grid, dim3 block, bool waits, const std::function<void()>& kernel) {
+// Runs `kernel` in every thread of a grid. Threads that do not wait for one another need no stacks of their own.
+template <class Kernel>
+static void run_grid(dim3 grid, dim3 block, bool waits, const Kernel& kernel) {
+  static fiber fibers[1024];
+  const unsigned count = block.x * block.y;
+  if (count > 1024) exit(5);
   gridDim = grid;
   blockDim = block;
-  exchanged.resize(block.y * 32);
+  running = &kernel;
+  call = [](const void* kernel) { (*static_cast<const Kernel*>(kernel))(); };
+  for (unsigned n = 0; n < count; n++) {
+    fibers[n].index = {n % block.x, n / block.x, 0};
+    if (waits && !fibers[n].stack) fibers[n].stack = static_cast<char*>(malloc(fiber::STACK));
+  }
   for (blockIdx.z = 0; blockIdx.z < grid.z; blockIdx.z++) {
     for (blockIdx.y = 0; blockIdx.y < grid.y; blockIdx.y++) {
       for (blockIdx.x = 0; blockIdx.x < grid.x; blockIdx.x++) {
+        block_barrier = {count, 0, 0};
+        for (auto& barrier : warp_barrier) barrier = {32, 0, 0};
         if (waits) {
-          pthread_barrier_init(&block_barrier, nullptr, block.x * block.y);
-          warp_barrier.resize(block.y);
-          for (auto& barrier : warp_barrier) pthread_barrier_init(&barrier, nullptr, 32);
+          run_block(fibers, count);
+          continue;
         }
-        std::vector<std::thread> threads;
-        for (unsigned y = 0; y < block.y; y++) {
-          for (unsigned x = 0; x < block.x; x++) {
-            const auto body = [x, y, &kernel] {
-              threadIdx = {x, y, 0};
-              kernel();
-            };
-            if (waits) {
-              threads.emplace_back(body);
-            } else {
-              body();
-            }
-          }
+        for (unsigned n = 0; n < count; n++) {
+          threadIdx = fibers[n].index;
+          kernel();
         }
-        for (auto& thread : threads) thread.join();
       }
     }
   }
