@@ -1,6 +1,7 @@
 // Just enough of CUDA for the host's compiler to run kernels whose warps talk: a thread of the device is a
 // context of one thread of the host, which goes on to the next where it would wait. Blocks run one after another.
 // For tests of what kernels compute; a warp or block of which some never arrive ends the program.
+#include <setjmp.h>
 #include <ucontext.h>
 
 #include <cstdio>
@@ -27,9 +28,9 @@ struct dim3 {
 static dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 struct fiber {
-    ucontext_t context;
+    jmp_buf at;
     std::vector<char> stack;
-    bool done;
+    bool begun, done;
 };
 // Who meets whom: values of one meeting are read until the next but one.
 struct meeting {
@@ -39,7 +40,8 @@ struct meeting {
 static std::vector<fiber> fibers;
 static std::vector<meeting> warps;
 static meeting block_meeting;
-static ucontext_t scheduler;
+static jmp_buf scheduler;
+static ucontext_t scheduler_stack;
 static unsigned idle;  // fibers in turn that only waited
 static const std::function<void()>* body;
 
@@ -49,7 +51,7 @@ inline void wait_turn() {
         fprintf(stderr, "thread %u of block %u waits for threads that never come\n", me, blockIdx.x);
         exit(3);
     }
-    swapcontext(&fibers[me].context, &scheduler);
+    if (_setjmp(fibers[me].at) == 0) _longjmp(scheduler, 1);
     threadIdx.x = me;
 }
 
@@ -96,7 +98,22 @@ static void run_fiber(unsigned me) {
     (*body)();
     fibers[me].done = true;
     idle = 0;
-    setcontext(&scheduler);
+    _longjmp(scheduler, 1);
+}
+
+// Runs a fiber until it waits. Its first turn needs its own stack, later ones only a jump: no call of the system.
+static void resume(unsigned t) {
+    threadIdx.x = t;
+    if (_setjmp(scheduler) != 0) return;
+    if (fibers[t].begun) _longjmp(fibers[t].at, 1);
+    fibers[t].begun = true;
+    ucontext_t context;
+    getcontext(&context);
+    context.uc_stack.ss_sp = fibers[t].stack.data();
+    context.uc_stack.ss_size = fibers[t].stack.size();
+    context.uc_link = nullptr;
+    makecontext(&context, reinterpret_cast<void (*)()>(run_fiber), 1, t);
+    swapcontext(&scheduler_stack, &context);
 }
 
 // Runs `kernel` in every thread of `blocks` blocks of `threads`.
@@ -111,21 +128,15 @@ static void launch(unsigned blocks, unsigned threads, const std::function<void()
         block_meeting.given.resize(threads);
         fibers.resize(threads);
         for (unsigned t = 0; t < threads; t++) {
-            fibers[t].done = false;
+            fibers[t].begun = fibers[t].done = false;
             fibers[t].stack.resize(64 << 10);
-            getcontext(&fibers[t].context);
-            fibers[t].context.uc_stack.ss_sp = fibers[t].stack.data();
-            fibers[t].context.uc_stack.ss_size = fibers[t].stack.size();
-            fibers[t].context.uc_link = nullptr;
-            makecontext(&fibers[t].context, reinterpret_cast<void (*)()>(run_fiber), 1, t);
         }
         for (bool some = true; some;) {
             some = false;
             for (unsigned t = 0; t < threads; t++) {
                 if (fibers[t].done) continue;
                 some = true;
-                threadIdx.x = t;
-                swapcontext(&scheduler, &fibers[t].context);
+                resume(t);
             }
         }
     }
