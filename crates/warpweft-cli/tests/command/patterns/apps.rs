@@ -154,7 +154,7 @@ fn a_blast_s_wave_is_where_it_should_be() {
 #[test]
 fn a_blast_s_wave_is_told_only_while_it_is_whole_and_alone() {
     let folder = tempfile::tempdir().expect("a temporary directory");
-    let still = Volume::<f32, 3>::zeroed([64; 3]).expect("a small volume");
+    let still = Volume::<f32, 3>::zeroed([40; 3]).expect("a small volume");
     npy::write(&folder.path().join("still.npy"), &still, 0).expect("a small file");
     let shows_wave = |line: &str| {
         let line = format!("run seismic {line} --device cpu --json");
@@ -163,16 +163,16 @@ fn a_blast_s_wave_is_told_only_while_it_is_whole_and_alone() {
         ["p_wave_expected_at_metres", "p_wave_found_at_metres"]
             .map(|name| !json["result"][name].is_null())
     };
-    assert_eq!(shows_wave("--size 64 --steps 60"), [true, true]);
+    assert_eq!(shows_wave("--size 40 --steps 32"), [true, true]);
     for line in [
         // Not yet out of where it came from; partly or wholly gone; met by what came back from a near face.
-        "--size 64 --steps 3",
-        "--size 64 --steps 80",
-        "--size 24 --steps 60",
-        "--size 24 --steps 60 --boundary periodic",
-        "--size 20x64x64 --steps 40",
+        "--size 40 --steps 3",
+        "--size 40 --steps 50",
+        "--size 16 --steps 32",
+        "--size 16 --steps 32 --boundary periodic",
+        "--size 16x40x40 --steps 28",
         // Another start.
-        "--input still.npy --steps 60",
+        "--input still.npy --steps 32",
     ] {
         assert_eq!(shows_wave(line), [false, false], "{line}");
     }
