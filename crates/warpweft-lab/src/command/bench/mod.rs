@@ -36,8 +36,8 @@ enum Pattern {
     /// Stencils of every kind on the first GPU: the untuned rate, the tuned rate, and the best rate of each
     /// kernel.
     #[command(after_help = "Examples:
-  warpweft-lab bench kernels --save
-  warpweft-lab bench kernels --only star5-f32,life --budget 20")]
+  warpweft bench kernels --save
+  warpweft bench kernels --only star5-f32,life --budget 20")]
     Kernels(kernels::Kernels),
     /// Alignment and time warping at sizes that others publish, and PeerWave's five methods on its six
     /// applications.

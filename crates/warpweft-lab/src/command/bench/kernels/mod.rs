@@ -98,7 +98,7 @@ impl Kernels {
     }
 
     fn command(&self) -> String {
-        let mut command = String::from("warpweft-lab bench kernels");
+        let mut command = String::from("warpweft bench kernels");
         if self.budget != BUDGET {
             command.push_str(&format!(" --budget {}", self.budget));
         }
