@@ -33,7 +33,7 @@ fn advance(now: Near<Vectors, 3>, next: &mut Vectors, alpha: f64) {
 
 /// `p = r + beta p`.
 #[stencil]
-fn turn(now: Near<Vectors, 3>, next: &mut Vectors, beta: f64) {
+fn update_direction(now: Near<Vectors, 3>, next: &mut Vectors, beta: f64) {
     next.p = now.r[[0, 0, 0]] + beta * now.p[[0, 0, 0]];
 }
 
@@ -66,21 +66,21 @@ fn main() -> Result<()> {
         Vectors { x: 0.0, r: b, p: b, q: 0.0 }
     });
     let stencil = Stencil::of(multiply()).boundary(Boundary::Dirichlet(0.0));
-    let mut on = stencil.on(&mut vectors, &machine)?;
+    let mut session = stencil.on(&mut vectors, &machine)?;
     let begun = std::time::Instant::now();
-    let first = on.dot("r", "r")?;
+    let first = session.dot("r", "r")?;
     let (mut rr, mut iterations) = (first, 0);
     while rr > 1e-20 * first {
-        on.run(Steps(1))?;
-        let alpha = rr / on.dot("p", "q")?;
-        on.apply(advance(alpha))?;
-        let next = on.dot("r", "r")?;
-        on.apply(turn(next / rr))?;
+        session.run(Steps(1))?;
+        let alpha = rr / session.dot("p", "q")?;
+        session.apply(advance(alpha))?;
+        let next = session.dot("r", "r")?;
+        session.apply(update_direction(next / rr))?;
         rr = next;
         iterations += 1;
     }
     let each = begun.elapsed().as_secs_f64() / f64::from(iterations);
-    on.finish()?;
+    session.finish()?;
     let mut worst = 0.0f64;
     for z in 0..N {
         for y in 0..N {
