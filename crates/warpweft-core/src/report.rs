@@ -84,12 +84,12 @@ impl fmt::Display for Report {
         };
         let Self { pattern, done, seconds, setup_seconds, rate, .. } = self;
         write!(f, "{pattern}: {done} {units} on {}", self.device_list())?;
-        write!(f, " in {seconds:.3e} s and {setup_seconds:.3e} s of set-up")?;
+        write!(f, ": {seconds:.3e} s, set-up {setup_seconds:.3e} s")?;
         if self.own() > 0 {
             write!(f, ", {:.3e} {}", rate.value, rate.unit)?;
         }
         if let (Some(roofline), true) = (&self.roofline, self.own() > 0) {
-            write!(f, " of a roofline of {:.3e} {}", roofline.value, roofline.unit)?;
+            write!(f, " (roofline {:.3e} {})", roofline.value, roofline.unit)?;
         }
         if let (Some(residual), Some(tolerance)) = (self.residual, self.tolerance) {
             write!(f, ", residual {residual:.3e} of at most {tolerance:e}: ")?;

@@ -209,25 +209,19 @@ fn shown(value: Option<f64>) -> String {
 /// steps may exceed it; the line then gives their number.
 fn roofline_line(report: &Report) -> Option<String> {
     let (roofline, fraction) = (report.roofline.as_ref()?, report.roofline_fraction?);
-    let reached = if fraction < 1.0 {
-        match 100.0 * fraction {
-            ..0.1 => "less than 0.1 %".into(),
-            percent => format!("{percent:.*} %", usize::from(percent < 10.0)),
-        }
-    } else {
-        format!("{fraction:.2} times")
+    let reached = match 100.0 * fraction {
+        ..0.1 => "less than 0.1 %".into(),
+        percent => format!("{percent:.*} %", usize::from(percent < 10.0)),
     };
     // To a tenth, because halo exchanges, checks and checkpoints shorten passes.
     let depth = (10.0 * report.temporal_depth.unwrap_or(1.0)).round() / 10.0;
-    let how =
-        if depth > 1.0 { format!(", with {depth} fused steps per pass") } else { String::new() };
-    let busy = report.notes.iter().any(|what| what.ends_with(DISTURBED));
-    Some(format!(
-        "{reached} of {}{}, which memory bandwidth allows at one step per pass, measured{}{how}",
-        scaled(roofline.value),
-        roofline.unit,
-        if busy { " while the cores were busy with other work, so too low" } else { "" }
-    ))
+    let how = if depth > 1.0 { format!("; this run fuses {depth}") } else { String::new() };
+    let busy = match report.notes.iter().any(|what| what.ends_with(DISTURBED)) {
+        true => "; bandwidth measured on busy cores, so the roofline is too low",
+        false => "",
+    };
+    let (value, unit) = (scaled(roofline.value), roofline.unit);
+    Some(format!("{reached} of {value}{unit} (memory bandwidth at one step per pass{how}{busy})"))
 }
 
 #[cfg(test)]
@@ -270,16 +264,15 @@ mod tests {
             notes: Vec::new(),
         };
         let said = |fraction, depth| roofline_line(&report(fraction, depth)).unwrap();
-        let roofline =
-            "of 1.00 Gcells/s, which memory bandwidth allows at one step per pass, measured";
-        assert_eq!(said(0.6, 1.0), format!("60 % {roofline}"));
+        let roofline = "of 1.00 Gcells/s (memory bandwidth at one step per pass";
+        assert_eq!(said(0.6, 1.0), format!("60 % {roofline})"));
         let deep = said(3.1, 20.0);
-        assert_eq!(deep, format!("3.10 times {roofline}, with 20 fused steps per pass"));
+        assert_eq!(deep, format!("310 % {roofline}; this run fuses 20)"));
         // 100 steps in 13 passes, e.g. with 8 steps between two halo exchanges.
         let cut = said(0.9, 100.0 / 13.0);
-        assert_eq!(cut, format!("90 % {roofline}, with 7.7 fused steps per pass"));
+        assert_eq!(cut, format!("90 % {roofline}; this run fuses 7.7)"));
         let mut busy = report(0.9, 1.0);
         busy.notes.push(DISTURBED.into());
-        assert!(roofline_line(&busy).unwrap().ends_with("busy with other work, so too low"));
+        assert!(roofline_line(&busy).unwrap().ends_with("so the roofline is too low)"));
     }
 }
