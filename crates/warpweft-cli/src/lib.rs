@@ -22,7 +22,7 @@ use warpweft::cluster::Launched;
 use warpweft_terminal::{Program, first_only};
 use warpweft_terminal::{interrupt, limits, output, place, progress, shell, world};
 
-/// One Rust function for one element, run on every core and GPU.
+/// Run, check and tune stencils, alignments, shortest paths and fork-join tasks on CPU cores, NVIDIA GPUs and MPI ranks.
 #[derive(Parser)]
 #[command(name = "warpweft", version, subcommand_required = true, arg_required_else_help = true)]
 #[command(after_help = "Examples:
@@ -36,14 +36,16 @@ Exit status:
   2    the request is impossible: an option, its value, or a combination
   130  ended by Ctrl-C, SIGTERM or SIGHUP
 
-After Ctrl-C, SIGTERM or SIGHUP, `run` finishes its sweep and `apsp` its
-chunks. Both write the requested files and end with 130. A second signal
-ends them at once. All other commands end at the first signal.
+After Ctrl-C, SIGTERM or SIGHUP, `run` finishes the steps that it has begun and
+`apsp` its chunks. Both write the requested files and end with 130. A second
+signal ends them at once. All other commands end at the first signal.
 
 Environment:
-  WARPWEFT_CACHE  folder of compiled kernels, limits and tuned policies [~/.cache/warpweft]
-  WARPWEFT_NVRTC  the NVRTC library or its folder, if it isn't found automatically
-  WARPWEFT_MPI    path of the MPI library, if it isn't found automatically")]
+  WARPWEFT_CACHE         folder of compiled kernels, limits and tuned policies [~/.cache/warpweft]
+  WARPWEFT_NVRTC         the NVRTC library or its folder, if it isn't found automatically
+  WARPWEFT_MPI           path of the MPI library, if it isn't found automatically
+  WARPWEFT_HALOS         route of halos between GPUs: ipc, cuda-aware or staged
+  WARPWEFT_KERNEL_TABLE  file with rows of the table of kernel settings, see `tune farm`")]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -56,11 +58,11 @@ enum Command {
     Run(Box<run::Run>),
     /// Align DNA sequences: the best alignment, its score, ends and path.
     Align(align::Align),
-    /// Sum an image over all rectangles from its corner: the summed area table.
+    /// Summed area table (integral image) of an image.
     Sat(recurrences::Sat),
     /// Compare two series when time may stretch: the dynamic time warping distance.
     Dtw(recurrences::Dtw),
-    /// Shortest paths from many sources of a graph: how far each reaches.
+    /// Shortest paths from many sources of a graph: for each the vertices reached, the largest distance and the sum.
     Apsp(apsp::Apsp),
     /// Run fork-join tasks, as in Cilk.
     Channels(channels::Channels),
@@ -68,7 +70,7 @@ enum Command {
     Info(info::Info),
     /// Check every executor against the reference, bit for bit, on the devices present.
     Verify(lab::Arguments),
-    /// Find the fastest policy of a problem and keep it for later runs.
+    /// Search for a fast policy of a problem and keep it for later runs.
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Tune(Box<tune::Tune>),
     /// Measure rates, next to those of other systems that are installed.

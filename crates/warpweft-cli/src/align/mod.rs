@@ -96,10 +96,10 @@ pub struct Align {
     /// Score of each letter of a gap; 1 and -1 mean the same.
     #[arg(long, value_name = "N", default_value_t = -1, allow_negative_numbers = true, conflicts_with = "gap_open")]
     gap: i32,
-    /// Score of the first letter of a gap [default: that of --gap].
+    /// Score of the first letter of a gap; needs --gap-extend [default: that of --gap].
     #[arg(long, value_name = "N", allow_negative_numbers = true, requires = "gap_extend")]
     gap_open: Option<i32>,
-    /// Score of each further letter of a gap [default: that of --gap].
+    /// Score of each further letter of a gap; needs --gap-open [default: that of --gap].
     #[arg(long, value_name = "N", allow_negative_numbers = true, requires = "gap_open")]
     gap_extend: Option<i32>,
     /// Align any part of the query with any part of the target [default].
@@ -116,7 +116,7 @@ pub struct Align {
     #[arg(long, conflicts_with_all = ["eqx", "output", "plot", "checkpoint"])]
     score_only: bool,
     /// The method that finds the path; the report names the one that was used.
-    #[arg(long, value_name = "WAY", value_enum, default_value_t, conflicts_with = "score_only")]
+    #[arg(long, value_name = "METHOD", value_enum, default_value_t, conflicts_with = "score_only")]
     traceback: Traceback,
     /// Write equal (=) and different letters (X) in CIGARs, instead of M for both.
     #[arg(long)]

@@ -64,7 +64,7 @@ pub struct FarmOptions {
     /// Number of chunks that each GPU works on at the same time, 1 to 8 [default: 2].
     #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     lanes: Option<usize>,
-    /// Threads on the CPU [default: one a core].
+    /// Threads on the CPU [default: one per core].
     #[arg(long, value_name = "N", value_parser = threads)]
     threads: Option<NonZero<usize>>,
     /// Save a timeline of chunks, requests and idle time that Perfetto (ui.perfetto.dev) opens.

@@ -56,7 +56,7 @@ enum App {
     Laplace(crate::recurrences::Laplace),
     /// A picture by a path tracer, with a channel for each material.
     Paths(paths::Paths),
-    /// The Mandelbrot set, a farm of tiles: tasks that take unlike times.
+    /// The Mandelbrot set, a farm of tiles: tasks of very different length.
     Mandelbrot(crate::farms::mandelbrot::Mandelbrot),
     /// Call options priced by Monte Carlo, a farm of tasks of 100 us.
     #[command(name = "options")]

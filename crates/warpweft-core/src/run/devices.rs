@@ -73,7 +73,7 @@ impl<P: Pattern> Run<'_, P> {
     /// 0 threads; a GPU that does not exist; a policy for other devices than the target.
     pub fn devices<'m>(&self, machine: &'m Machine) -> Result<Devices<'m>> {
         if self.threads == Some(0) {
-            let help = "use at least 1, or leave them out for one a core";
+            let help = "use at least 1, or leave them out for one per core";
             return Err(Error::spec("0 threads", help));
         }
         let all = || machine.gpus.iter().collect::<Vec<_>>();

@@ -61,7 +61,7 @@ pub(crate) fn of_cores(machine: &Machine) -> (Option<f64>, Option<String>) {
 pub(crate) fn check_threads(run: &Run<'_>) -> Result<()> {
     match run.threads {
         Some(0) => {
-            Err(Error::spec("0 threads", "use at least 1, or leave them out for one a core"))
+            Err(Error::spec("0 threads", "use at least 1, or leave them out for one per core"))
         }
         _ => Ok(()),
     }

@@ -88,7 +88,7 @@ impl Spec {
         if ranks.count > MOST {
             return Err(Error::spec(
                 format!("{} ranks in one process", ranks.count),
-                format!("use {MOST} or fewer: one a core is best"),
+                format!("use {MOST} or fewer: one per core is best"),
             ));
         }
         if matches!(run.target, Target::AnyGpu | Target::Gpu(_) | Target::Gpus(_) | Target::AllGpus)
@@ -312,7 +312,7 @@ impl Spec {
         if threads > CpuPolicy::MOST_THREADS {
             return Err(Error::spec(
                 format!("{threads} threads"),
-                format!("use {} or fewer: one a core is best", CpuPolicy::MOST_THREADS),
+                format!("use {} or fewer: one per core is best", CpuPolicy::MOST_THREADS),
             ));
         }
         let each = (threads / partition.parts()).max(1);
