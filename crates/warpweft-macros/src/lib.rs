@@ -20,8 +20,7 @@ use self::parse::signature::no_arguments;
 
 /// Makes a function callable from element functions, on the GPU too.
 ///
-/// The function stays as it is. Beside it a hidden type of the same name carries the translation,
-/// so that `use` brings both wherever the function is imported.
+/// The function stays as it is. A hidden type of the same name carries the translation, so one `use` imports both.
 #[proc_macro_attribute]
 pub fn device(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let original = proc_macro2::TokenStream::from(item.clone());
@@ -49,10 +48,11 @@ pub fn stencil(attribute: TokenStream, item: TokenStream) -> TokenStream {
     )
 }
 
-/// Makes a function what cells beyond a face hold: a function of their position and of time.
+/// Makes a function a boundary condition: it returns the value of a cell outside a face from the cell's position and
+/// the step.
 ///
-/// Its first parameters are the indices of a cell outside the volume and the number of steps after
-/// which it holds what the function returns, `at: [i64; 2], step: u64`. `name(parameters)` makes what
+/// Its first parameters are the indices of that cell, which lie outside the volume, and the number of steps done,
+/// `at: [i64; 2], step: u64`. `name(parameters)` makes what
 /// `Stencil::face_by` takes, and `name::cell(at, step, parameters)` calls the function itself.
 #[proc_macro_attribute]
 pub fn boundary(attribute: TokenStream, item: TokenStream) -> TokenStream {
@@ -76,9 +76,8 @@ pub fn boundary(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// arguments says that the function is `h.n + h.w - h.nw` and a term of the inputs, which GPUs then
 /// compute by scans, floats rounded in another order.
 ///
-/// `#[wavefront(choice)]` makes a function what tells a path from cell to cell
-/// (`wavefront::traceback::Choice`): its `#[cell]` is the finished cell, and it returns, as a `u8`, what
-/// that cell was made from.
+/// `#[wavefront(choice)]` marks the function that a traceback uses (`wavefront::traceback::Choice`). Its `#[cell]`
+/// parameter is the finished cell; it returns as `u8` which of the dependences that cell was computed from.
 #[proc_macro_attribute]
 pub fn wavefront(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let function = parse_macro_input!(item as syn::ItemFn);
@@ -89,8 +88,8 @@ pub fn wavefront(attribute: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// Its first parameter is the input of one task, the others are the same for all: `name(others)` makes what
 /// `Farm::of` takes, and `name::task(input, others)` calls the function itself. Inputs, outputs and parameters are numbers,
-/// arrays and structs with `#[derive(Device)]`; an output is `Packed` too. A panic of a task, by a division or an
-/// index, is that task's failure on whichever unit it runs.
+/// arrays and structs with `#[derive(Device)]`; an output is `Packed` too. Where the body would panic (division by
+/// zero, an index out of bounds), that task fails, on cores and GPUs alike.
 ///
 /// `#[task(memory = coalesced, arithmetic = high, eviction = low, reuse = low)]` characterises the kernel, with any of these
 /// words: blocks on GPUs then begin with what the table of `warpweft::farm::KernelTable` says of such kernels.
@@ -117,11 +116,11 @@ pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
     finish(expand::kernel::expand(attribute.into(), function))
 }
 
-/// Makes a function one whose calls may run side by side, as in Cilk.
+/// Makes a function whose calls may run concurrently, as in Cilk.
 ///
-/// In its body `let x = spawn!(f(..));` calls a function with this attribute, which may run beside what
-/// follows; `x = spawn!(..);`, `x += spawn!(..);`, `|=` and `^=` are the same for a variable that there is.
-/// `sync!();` waits for all of them. Read plainly, both words do nothing, and the function stays as it is;
+/// In its body `let x = spawn!(f(..));` calls a function with this attribute, which may run concurrently with what
+/// follows, up to the next `sync!();`, which waits for all of them. `x = spawn!(..);`, `x += spawn!(..);`, `|=` and `^=`
+/// do the same for an existing variable. Called directly, the function is an ordinary serial Rust function;
 /// `name::call(arguments)` makes the call for `Channels::of`.
 ///
 /// `#[spawning(cores)]` makes it one for the cores only: its body may be any Rust, and it may borrow, `keys: &mut [T]`.

@@ -1,14 +1,15 @@
-//! One Rust function for one element, run on every core, GPU and node.
+//! Stencils, dynamic programming, task farms and fork-join tasks on CPU cores, NVIDIA GPUs and MPI ranks, from one Rust
+//! function per element.
 //!
 //! A user writes the function that computes *one element*: a grid cell, a table cell, a task or a recursive call.
 //! Warpweft runs it over the whole problem in one of four patterns and chooses tile sizes and kernels.
 //!
-//! | pattern | attribute | what runs it | for |
+//! | pattern | attribute | type | for |
 //! |---|---|---|---|
 //! | [`stencil`] | `#[stencil]` | [`Stencil`](stencil::Stencil) over a [`Volume`](grid::Volume) | a cell's new value from its neighbourhood, step after step |
-//! | [`wavefront`] | `#[wavefront]` | [`Wavefront`](wavefront::Wavefront) | cells of a table that depend on cells to the north and west |
-//! | [`farm`] | `#[task]` | [`Farm`](farm::Farm) | independent tasks, each of a microsecond or more |
-//! | [`channels`] | `#[spawning]` | [`Channels`](channels::Channels) | a tree of calls that nobody knows before it runs |
+//! | [`wavefront`] | `#[wavefront]` | [`Wavefront`](wavefront::Wavefront) | tables whose cells depend on earlier rows and on cells to the left |
+//! | [`farm`] | `#[task]` | [`Farm`](farm::Farm) | independent tasks, each of 100 µs or more |
+//! | [`channels`] | `#[spawning]` | [`Channels`](channels::Channels) | recursive fork-join tasks, as in Cilk |
 //!
 //! Each has the same three steps: describe what to compute, find the machine, run. A function with an attribute keeps
 //! working as a Rust function, so a unit test can call it.
@@ -35,7 +36,7 @@
 //! - [`run`]: where and how to run, the same for all patterns: devices, threads, ranks, progress, interrupts, deadlines.
 //! - [`machine`]: the cores and GPUs of this computer, found and measured.
 //! - [`grid`]: volumes in memory, and files: NPY, PNG, VTI.
-//! - [`report`], [`error`]: what a run did, and what stopped it. Bad input is an [`Error`] with a hint, never a panic.
+//! - [`report`], [`error`]: what a run did, and what stopped it. Bad input to a run is an [`Error`] with a hint, never a panic.
 //! - [`tune`]: searches for the fastest policy, and the cache of results. [`cluster`]: ranks, as threads or as processes of
 //!   MPI (feature `mpi`).
 //! - [`element`], [`cpu`], [`cuda`], [`memory`], [`trace`]: the mechanisms below, for those who extend Warpweft.
@@ -44,7 +45,7 @@
 //!
 //! Extents and offsets are in cells, the axis that changes slowest in memory first: `[z, y, x]`. Times are seconds, sizes
 //! bytes. Results have the bits of a sequential loop whatever the threads, devices and ranks, apart from fused
-//! multiply-adds and functions such as `sin` on GPUs.
+//! multiply-adds, functions such as `sin`, and scans of floats on GPUs.
 //!
 //! # Features
 //!
@@ -83,9 +84,11 @@ pub use warpweft_wavefront as wavefront;
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
-/// Those of the guide too.
+/// The examples of the guide, as doc tests.
 #[cfg(doctest)]
 mod guide {
+    #[doc = include_str!("../../../docs/guide/start.md")]
+    struct Start;
     #[doc = include_str!("../../../docs/guide/elements.md")]
     struct Elements;
     #[doc = include_str!("../../../docs/guide/stencil.md")]
