@@ -3,8 +3,6 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::ValueEnum;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use warpweft::prelude::{Error, Farm, Result};
 use warpweft::run::Target;
 use warpweft_apps::apsp::{Form, Graph, Reach, ShortestPaths};
@@ -30,8 +28,8 @@ pub struct Tune {
     /// Which GPUs: gpu, gpu:N, gpu:N,M,.. or gpus.
     #[arg(long, value_name = "DEVICE", default_value = "gpu")]
     device: Target,
-    /// The algorithm of the search from a source.
-    #[arg(long, value_name = "FORM", default_value = "auto", value_parser = on_gpus())]
+    /// The algorithm of the search from a source; dial runs on cores and is refused here.
+    #[arg(long, value_name = "FORM", value_enum, default_value = "auto")]
     form: FormChoice,
     /// Approximate seconds for the search.
     #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = seconds)]
@@ -39,12 +37,6 @@ pub struct Tune {
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
-}
-
-/// The algorithms of GPUs, by name.
-fn on_gpus() -> impl TypedValueParser<Value = FormChoice> {
-    let names = PossibleValuesParser::new(["auto", "batched", "planes", "crauser"]);
-    names.try_map(|name| FormChoice::from_str(&name, false))
 }
 
 /// A text that identifies graphs with similar run times: form, and sizes rounded up to a power of two.
