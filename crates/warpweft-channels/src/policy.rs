@@ -6,8 +6,6 @@ use warpweft_core::error::{Error, Result};
 
 /// The most levels of calls that a spec may allow: a slot of a deque has two bytes for a call's.
 pub(super) const MOST_LEVELS: u32 = 60_000;
-/// The same on a GPU.
-pub(super) const MOST_LEVELS_OF_GPUS: u32 = 4000;
 
 /// How calls run, for one kind of device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,17 +70,13 @@ pub struct StacksPolicy {
     pub warps: u32,
     /// Blocks of 4 warps at most, on the whole device.
     pub blocks: u32,
-    /// Calls to run that a lane's stack holds.
-    pub items: u32,
-    /// Calls that wait that a lane's stack holds, a power of two from 2.
+    /// Calls that the window of a lane's stack holds, a power of two from 8; older ones are in GPU memory.
     pub depth: u32,
-    /// Whether lanes' stacks lie in shared memory where they fit.
+    /// Whether windows lie in shared memory where they fit.
     pub shared: bool,
-    /// Calls that wait in global memory, for each warp: at least 33 more than there are levels.
-    pub frames: u32,
-    /// Calls to run that a warp holds in global memory, a power of two: at least what a path down to the last level
-    /// spawns, and 32.
-    pub ring: u32,
+    /// Calls of each warp that other lanes may hold values for, a multiple of 32 from 128: they are waited for in GPU memory.
+    /// A warp that has used them up gives no calls away.
+    pub records: u32,
     /// Steps of a warp at most between two rounds of work sharing.
     pub every: u32,
     /// Idle lanes of a warp from which on its busy lanes share calls with them; below, the warp shares calls with other
@@ -95,11 +89,9 @@ impl Default for StacksPolicy {
         Self {
             warps: 0,
             blocks: 0,
-            items: 0,
             depth: 0,
             shared: true,
-            frames: 0,
-            ring: 0,
+            records: 0,
             every: 0,
             idle: 0,
         }
@@ -112,7 +104,19 @@ impl StacksPolicy {
     /// # Errors
     /// Numbers out of range.
     pub fn check(&self) -> Result<()> {
-        let Self { warps, every, idle, .. } = *self;
+        let Self { warps, every, idle, depth, records, .. } = *self;
+        if depth != 0 && (!depth.is_power_of_two() || !(8..=1 << 16).contains(&depth)) {
+            return Err(Error::spec(
+                format!("windows of {depth} calls"),
+                "take a power of two from 8 to 65536, or 0",
+            ));
+        }
+        if records != 0 && (records % 32 != 0 || !(128..=1 << 16).contains(&records)) {
+            return Err(Error::spec(
+                format!("{records} records a warp"),
+                "take a multiple of 32 from 128 to 65536, or 0",
+            ));
+        }
         if warps % 4 != 0 || warps > 64 {
             return Err(Error::spec(
                 format!("{warps} warps of an SM"),

@@ -1,6 +1,6 @@
 //! What is to be computed: calls, and how deep they may spawn.
 
-use super::policy::{MOST_LEVELS, MOST_LEVELS_OF_GPUS};
+use super::policy::MOST_LEVELS;
 use super::spawning::Call;
 use warpweft_core::error::{Error, Result};
 
@@ -46,14 +46,13 @@ impl<C: Call> Channels<C> {
     }
 
     /// How many levels there may be: 1 for calls that spawn nothing, one more than the deepest call spawned
-    /// has callers; 64 unless said. Executors take memory for so many, and no more.
+    /// has callers; 64 unless said. Cores run no deeper; a GPU asks its memory only.
     pub fn levels(mut self, levels: u32) -> Self {
         self.levels = levels;
         self
     }
 
-    /// How many calls the loops of one call may spawn before it waits; 32 unless said. GPUs take room for so
-    /// many a level, and no more; cores don't ask.
+    /// How many calls the loops of one call may spawn before it waits; 32 unless said. No executor asks for it any more.
     pub fn children(mut self, children: u32) -> Self {
         self.children = children;
         self
@@ -62,7 +61,7 @@ impl<C: Call> Channels<C> {
     /// Whether it can be run.
     ///
     /// # Errors
-    /// No calls; no levels, or more than 60000 (4000 on a GPU); no children, or more than 4096.
+    /// No calls; no levels, or more than 60000; no children, or more than 4096.
     pub fn check(&self) -> Result<()> {
         if self.roots.is_empty() {
             return Err(Error::spec("no calls", "give at least one"));
@@ -74,16 +73,6 @@ impl<C: Call> Channels<C> {
         if !(1..=4096).contains(&self.children) {
             let what = format!("loops that spawn {} calls", self.children);
             return Err(Error::spec(what, "take 1 to 4096"));
-        }
-        Ok(())
-    }
-    /// Whether a GPU can run it.
-    pub(super) fn check_for_gpus(&self) -> Result<()> {
-        self.check()?;
-        if self.levels > MOST_LEVELS_OF_GPUS {
-            let what = format!("{} levels of calls on a GPU", self.levels);
-            let help = format!("take 1 to {MOST_LEVELS_OF_GPUS}, or run on the cores");
-            return Err(Error::spec(what, help));
         }
         Ok(())
     }

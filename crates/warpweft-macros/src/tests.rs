@@ -9,7 +9,7 @@ use crate::expand;
 /// The most tokens that a function of the README may leave for each that was written.
 const MOST_EACH: usize = 25;
 /// The same of a spawning function, which is there four times: for the cores as plain calls and as spawns, for GPUs as
-/// pieces that wait and as a sum.
+/// routines that wait and as a sum.
 const MOST_SPAWNING: usize = 35;
 
 /// Tokens, groups as their two ends and what is in them.

@@ -1,10 +1,8 @@
-//! Fork-join tasks on one GPU, in one persistent kernel, which `stacks.cuh` describes.
+//! Fork-join tasks on one GPU, in one persistent kernel, which `tasks.cuh` describes.
 
 mod executor;
-mod launch;
-mod plan;
 mod proof;
-mod sums;
+mod tasks;
 mod text;
 
 pub use executor::CudaExecutor;

@@ -1,71 +1,95 @@
 //! The translation unit of one function and of all that it spawns.
 
+use super::proof::Proof;
+use super::tasks::is_uniform;
 use crate::spawning::Spawning;
 use warpweft_core::cuda::{Cubin, Options, compile};
 use warpweft_core::element::Unit;
 use warpweft_core::error::{Error, Result};
 
-/// Functions that an item can tell apart.
-const FUNCTIONS: usize = 16;
+/// Functions that spawn one another: more make kernels that are hard to compile.
+const FUNCTIONS: usize = 64;
 /// Warps of a block.
 pub(super) const WARPS: u32 = 4;
 
-/// The kernel's struct of arguments, as `ww_arguments` in `call.cuh`.
+/// Text of functions beyond which steps are not unrolled.
+const LONG: usize = 6000;
+
+/// The kernel's struct of arguments, as `ww_arguments` in `tasks.cuh`.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(super) struct Arguments {
     pub roots: u64,
     pub results: u64,
-    pub frames: u64,
-    pub free_frames: u64,
-    pub returned: u64,
-    pub rings: u64,
+    pub ring: u64,
+    pub inbox: u64,
+    pub inbox_counts: u64,
     pub stacks: u64,
-    pub more: u64,
-    pub slots: u64,
+    pub pool: u64,
+    pub records: u64,
+    pub free_records: u64,
+    pub returned: u64,
     pub counters: u64,
     pub counts: u64,
     pub roots_count: u32,
     pub roots_bytes: u32,
-    pub levels: u32,
-    pub quota: u32,
-    pub frames_each: u32,
-    pub ring: u32,
-    pub slots_count: u32,
+    pub ring_size: u32,
+    pub window: u32,
+    pub chunks: u32,
     pub every: u32,
     pub idle: u32,
-    pub stack_items: u32,
-    pub stack_frames: u32,
-    pub channels: u32,
+    pub ramp: u32,
+    pub age: u32,
+    pub warps: u32,
+    pub records_each: u32,
+    pub _padding: u32,
 }
 
-/// CUDA C++ of the kernel for calls of `C`, with lanes' stacks in shared memory or not, and where it may fault.
+/// CUDA C++ of the kernel for calls of `root`, with `proof` if they are one sum, and with lanes' windows in shared memory or
+/// not.
 ///
 /// # Errors
 /// Too many functions that spawn one another.
-pub(super) fn source<C: Spawning>(shared: bool) -> Result<(String, Unit)> {
-    let mut unit = Unit::new();
-    let root = C::cuda(&mut unit);
-    let functions = unit.numbered();
-    if functions.len() > FUNCTIONS {
-        let what = format!("`{}` spawns {} functions in all", C::NAME, functions.len());
+pub(super) fn source(
+    unit: &Unit,
+    root: &str,
+    proof: Option<Proof>,
+    uniform: bool,
+    shared: bool,
+) -> Result<String> {
+    let count = unit.numbered().len();
+    if count > FUNCTIONS {
+        let what = format!("`{}` spawns {count} functions in all", root.trim_end_matches("_ww"));
         return Err(Error::spec(what, format!("spawn {FUNCTIONS} at most")));
     }
-    let text = format!(
-        "{}
+    let unroll = unroll(unit);
+    Ok(format!(
+        "#define WW_UNIFORM {}
+#define WW_JOINS {}
+{}
 #define WW_FUNCTIONS(F) {}
 #define WW_ROOT {root}
 #define WW_WARPS {WARPS}
 #define WW_SHARED {}
+#define WW_OPERATION {}
+#define WW_UNROLL {unroll}
 #define WW_ARGUMENTS_BYTES {}
-#include \"stacks.cuh\"
+#include \"tasks.cuh\"
 ",
+        u32::from(uniform),
+        u32::from(proof.is_none()),
         unit.source(),
-        numbered(&unit),
+        numbered(unit),
         u32::from(shared),
+        proof.map_or(0, |proof| proof.operation),
         size_of::<Arguments>(),
-    );
-    Ok((text, unit))
+    ))
+}
+
+/// Steps in a row without a test: 1 where functions are long.
+pub(super) fn unroll(unit: &Unit) -> u32 {
+    let prelude = Unit::new().source().len();
+    if unit.source().len() - prelude > LONG { 1 } else { 4 }
 }
 
 /// The functions of `unit` as the arguments of a macro.
@@ -88,20 +112,23 @@ pub(super) fn bytes_of_mut<T: Copy>(values: &mut [T]) -> &mut [u8] {
 /// What the skeleton may include.
 pub(super) fn options() -> Options {
     Options::including(&[
-        ("stacks.cuh", include_str!("stacks.cuh")),
-        ("lane.cuh", include_str!("lane.cuh")),
-        ("call.cuh", include_str!("call.cuh")),
+        ("tasks.cuh", include_str!("tasks.cuh")),
+        ("tasks_frames.cuh", include_str!("tasks_frames.cuh")),
+        ("tasks_sums.cuh", include_str!("tasks_sums.cuh")),
+        ("tasks_joins.cuh", include_str!("tasks_joins.cuh")),
+        ("tasks_sharing.cuh", include_str!("tasks_sharing.cuh")),
         ("words.cuh", include_str!("words.cuh")),
     ])
 }
 
-/// Compiles the kernels for calls of `C` for `arch` without a device.
+/// Compiles the kernel for one call of `C` for `arch` without a device.
 ///
 /// # Errors
 /// Too many functions; the compiler's.
 pub fn compile_check<C: Spawning>(arch: &str) -> Result<Cubin> {
-    match super::sums::compile_check::<C>(arch)? {
-        Some(cubin) => Ok(cubin),
-        None => compile(&source::<C>(true)?.0, C::NAME, arch, &options()),
-    }
+    let mut unit = Unit::new();
+    let root = C::cuda(&mut unit);
+    let uniform = is_uniform::<C>(&unit, 1);
+    let text = source(&unit, &root, Proof::of(&unit), uniform, true)?;
+    compile(&text, C::NAME, arch, &options())
 }

@@ -32,3 +32,6 @@ __device__ __forceinline__ ww_word ww_compare_acq_rel(ww_word* word, ww_word fro
                  : "=r"(before) : "l"(word), "r"(from), "r"(to) : "memory");
     return before;
 }
+__device__ __forceinline__ void ww_or_release(ww_word* word, ww_word bits) {
+    asm volatile("red.release.gpu.global.or.b32 [%0], %1;" :: "l"(word), "r"(bits) : "memory");
+}

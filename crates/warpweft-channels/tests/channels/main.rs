@@ -5,9 +5,9 @@ mod by_hand;
 mod cores;
 mod cuda;
 mod flow;
-mod pieces;
 mod run_with;
-mod sums;
+#[path = "../../../warpweft/tests/rustc/mod.rs"]
+mod rustc;
+mod tasks;
 #[path = "../../../warpweft/tests/translation_support/mod.rs"]
 mod translation_support;
-mod warps;

@@ -134,6 +134,7 @@ static ww_word ww_swap_acquire(ww_word* word, ww_word value) {
     *word = value;
     return before;
 }
+static void ww_or_release(ww_word* word, ww_word bits) { atomicOr(word, bits); }
 static ww_word ww_compare_relaxed(ww_word* word, ww_word from, ww_word to) {
     host_maybe_yield();
     const ww_word before = *word;

@@ -5,13 +5,31 @@
 //! nothing else is decided in between. What lives across a stop are members of a frame, all else is local.
 
 mod branches;
+mod joins;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::cuda::{Cuda, Returns, Sink};
 use super::liveness::{Flow, has_word};
 use super::{IF_FAULTS, mark};
-use crate::ir::{Block, Expr, Input, Name, Pattern, Statement};
+use crate::ir::{Block, Expr, How, Input, Name, Pattern, Statement};
+
+/// What becomes of the values of calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Values {
+    /// They are combined where they arise: waits are no stops.
+    Given,
+    /// They go to variables of the frame, and the body stops at a wait while a call runs. `early`: it may return before.
+    Arrive { early: bool },
+}
+
+/// A variable that values of calls go to, how they go there, and the labels of these calls.
+#[derive(Clone, Debug)]
+pub struct Target {
+    pub name: Name,
+    pub how: How,
+    pub sites: Vec<u32>,
+}
 
 /// A variable and the C++ text of its type.
 #[derive(Clone, Debug)]
@@ -30,6 +48,10 @@ pub struct Routine {
     pub sites: u32,
     /// The labels of stops that come after others.
     pub later: BTreeSet<u32>,
+    /// Where values of calls go.
+    pub targets: Vec<Target>,
+    /// The label of the last wait, if there is one.
+    pub last_wait: u32,
 }
 
 /// A loop around, with the chunks at which it goes on and ends.
@@ -53,6 +75,10 @@ pub struct Coroutine<'a> {
     loops: Vec<Around>,
     /// The label of the next stop.
     site: u32,
+    values: Values,
+    /// Waits so far.
+    waits: u32,
+    targets: Vec<Target>,
 }
 
 /// Statements that are still to be put before or behind a stop: their text, and what they declare.
@@ -67,13 +93,17 @@ impl<'a> Coroutine<'a> {
     pub fn new(
         types: &'a BTreeMap<Name, String>,
         fixed: &'a BTreeSet<Name>,
-        returns: Returns,
+        values: Values,
     ) -> Self {
         let mut flow = Flow::default();
         let now = flow.chunk([]);
+        let returns = match values {
+            Values::Arrive { early: true } => Returns::Give("finish<GOES_ON>(lane, f, at, "),
+            _ => Returns::Give("lane.give("),
+        };
         let cuda = Cuda::new(returns, 2);
-        let (own, out, loops) = Default::default();
-        Self { cuda, types, fixed, own, flow, out, now, loops, site: 1 }
+        let (own, out, loops, waits, targets) = Default::default();
+        Self { cuda, types, fixed, own, flow, out, now, loops, site: 1, values, waits, targets }
     }
 
     /// The routine of a body in `parts`; `given` are the parameters, of which those in `uniform` are the same in all calls.
@@ -84,21 +114,30 @@ impl<'a> Coroutine<'a> {
         given: &[Typed],
         uniform: &[Name],
     ) -> Option<Routine> {
-        for part in parts {
+        for (number, part) in parts.iter().enumerate() {
+            if number > 0 && self.values != Values::Given {
+                self.wait();
+            }
             self.block(part, &Sink::Return);
         }
         self.glue("return;");
+        if self.values == (Values::Arrive { early: true }) {
+            self.finish_label();
+        }
         self.finish(given, uniform)
     }
 
     fn finish(self, given: &[Typed], uniform: &[Name]) -> Option<Routine> {
-        let Self { cuda, types, own, flow, out, site, .. } = self;
+        let Self { cuda, types, own, flow, out, site, waits, targets, .. } = self;
         let type_of = |name: &Name| types.get(name).or_else(|| own.get(name)).cloned();
         let declared = flow.0.iter().flat_map(|chunk| &chunk.declares);
         let apart = |name: &&Name| own.contains_key(*name) || flow.leaves_its_chunk(name);
-        let hoisted: BTreeSet<_> = declared.filter(apart).cloned().collect();
+        let mut hoisted: BTreeSet<_> = declared.filter(apart).cloned().collect();
+        hoisted.extend(targets.iter().map(|target| target.name.clone()));
         let parameters = given.iter().map(|it| &it.name);
-        let kept = flow.kept(hoisted.iter().chain(parameters));
+        let mut kept = flow.kept(hoisted.iter().chain(parameters));
+        // Values arrive there while the body does not run.
+        kept.extend(targets.iter().map(|target| target.name.clone()));
         let mut members = vec![];
         let mut head = String::new();
         if cuda.watches {
@@ -132,7 +171,7 @@ impl<'a> Coroutine<'a> {
         head.push_str(
             "  const ww::u32 from = at;\n  at = 0u;\n  if constexpr (GOES_ON) switch (from) {\n",
         );
-        for label in 1..site {
+        for label in (1..site).chain(joins::WAIT..joins::WAIT + waits) {
             head.push_str(&format!("    case {label}u: goto stop_{label};\n"));
         }
         head.push_str("    default: return;\n  }\n");
@@ -140,7 +179,8 @@ impl<'a> Coroutine<'a> {
         for (_, part) in out {
             text.push_str(&assigned(&part, &hoisted));
         }
-        Some(Routine { text, members, sites: site - 1, later: flow.reached_from_stops() })
+        let (sites, last_wait) = (site - 1, joins::WAIT + waits.saturating_sub(1));
+        Some(Routine { text, members, sites, later: flow.reached_from_stops(), targets, last_wait })
     }
 
     /// Text of the present chunk.
@@ -207,15 +247,18 @@ impl<'a> Coroutine<'a> {
 
     /// Spawns a call: a stop, then what was pending and the call.
     fn spawn(&mut self, pending: Pending, input: &Input) {
-        let Input::Spawn { callee, arguments, .. } = input else { return };
+        let Input::Spawn { callee, arguments, how, target } = input else { return };
         let label = self.site;
         self.site += 1;
         self.stop(label);
         let callee = mark(*callee);
+        let (kinds, place) = self.aim(label, *how, target.as_ref());
         let call = self.text(|cuda| {
             let arguments: Vec<_> = arguments.iter().collect();
             let values = cuda.values(&arguments).join(", ");
-            cuda.line(format!("lane.template spawn<{callee}>({label}u, {callee}{{{values}}});"));
+            cuda.line(format!(
+                "lane.template spawn<{callee}{kinds}>({label}u{place}, {callee}{{{values}}});"
+            ));
         });
         self.flow.0[self.now].declares.extend(pending.declares);
         self.glue("if constexpr (GOES_ON) {");

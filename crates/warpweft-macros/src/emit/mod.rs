@@ -11,10 +11,9 @@ mod value;
 use proc_macro2::TokenStream;
 use quote::quote;
 
-pub use coroutine::{Coroutine, Routine, Typed, spawns};
+pub use coroutine::{Coroutine, Routine, Target, Typed, Values, spawns};
 pub use cuda::{Cuda, Returns};
-pub use liveness::has_word;
-pub use value::place;
+pub use value::how_number;
 
 /// An identifier with nothing in it that C++ would mind.
 pub fn clean(name: &str) -> String {

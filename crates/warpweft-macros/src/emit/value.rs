@@ -161,11 +161,9 @@ impl Cuda {
             }
             Input::Earlier { vector } => format!("h.template at<{}>()", list(vector)),
             Input::Old { vector } => format!("h.template old<{}>()", list(vector)),
-            Input::Spawn { callee, how, target, arguments } => {
-                let values = self.each(arguments).join(", ");
-                let (callee, how) = (mark(*callee), how_number(*how));
-                let at = target.as_deref().map_or("0".into(), place);
-                format!("lane.template spawn<{callee}, {how}>({at}, {callee}{{{values}}})")
+            // Routines write it: where one stands, its function is no `#[spawning]`.
+            Input::Spawn { callee, arguments, .. } => {
+                format!("{}{{{}}}", mark(*callee), self.each(arguments).join(", "))
             }
             Input::Next { field } => format!("next.template ref<{}>()", mark(*field)),
         }
@@ -200,13 +198,8 @@ impl Cuda {
     }
 }
 
-/// Where a function keeps the variable `name` while it waits.
-pub fn place(name: &str) -> String {
-    format!("WW_OFFSET(Live, {name})")
-}
-
 /// As the scheduler of the device has it.
-fn how_number(how: How) -> u32 {
+pub fn how_number(how: How) -> u32 {
     match how {
         How::Store => 0,
         How::Add => 1,

@@ -1,9 +1,10 @@
-//! `#[spawning]`: the function as it is, a copy for the cores, and pieces between its waits for GPUs.
+//! `#[spawning]`: the function as it is, a copy for the cores, and routines that stop before calls and at waits for GPUs.
 
 mod cores;
 pub mod cores_only;
 mod forked;
 mod inputs;
+mod joins;
 mod outstanding;
 mod pieces;
 mod region;
@@ -19,14 +20,14 @@ use syn::{FnArg, ItemFn, Type};
 use self::cores::on_cores;
 use self::inputs::Spawns;
 use self::outstanding::Walk;
-use self::pieces::{Pieces, Quota};
+use self::pieces::Pieces;
 use self::region::{MOST, at_most};
 use self::routines::Routines;
 use super::translation::declared;
 use crate::check::Lower;
 use crate::check::attributes;
 use crate::diag::reject;
-use crate::emit::{clean, mark, member_name, weave_used};
+use crate::emit::{clean, mark, weave_used};
 use crate::parse::parameters::{Members, Named, members};
 use crate::parse::signature::{no_lifetimes, output, parameters, phantom, returns_value};
 
@@ -75,29 +76,15 @@ impl Form {
         let name = mark(lower.hole(quote!(__name.to_string())));
         let number = mark(lower.hole(quote!(__unit.number(__name).to_string())));
         let Members { data, checks, copies } = members(&mut lower, &name, parameters);
-        let copied = parameters.iter().filter(|named| named.mutable);
-        let copies = copied.map(|named| named.ident.clone()).zip(copies).collect();
-        let kept = parameters.iter().filter(|named| !named.mutable);
-        let kept: Vec<_> = kept.map(|named| member_name(&named.ident.to_string())).collect();
         let output = output(signature);
         let output =
             mark(lower.hole(quote!(<#output as ::warpweft::element::DeviceType>::cuda(__unit))));
         let wanted = returns_value(&signature.output);
-        let pieces = Pieces::of(&mut lower, &function.block, wanted, early, copies, &kept)?;
-        let routines = Routines::of(&mut lower, &pieces.blocks, parameters, &signature.output);
-        let text =
-            declaration(&pieces, &routines, [&name, &number, &output, &data, &checks], early);
+        let pieces = Pieces::of(&mut lower, &function.block, wanted, copies)?;
+        let routines = Routines::of(&mut lower, &pieces.blocks, parameters, signature, early)?;
+        let text = declaration(&routines, [&name, &number, &output, &data, &checks]);
         let text = weave_used(&text, &lower.holes);
-        let body = format!(
-            "template<class Lane> WW_FN void {name}::run(Lane& lane, ww::u32 at, Live& s) const {{
-  switch (at) {{
-{}  }}
-}}
-{}",
-            pieces.cases,
-            routines.definitions(&name),
-        );
-        let body = weave_used(&body, &lower.holes);
+        let body = weave_used(&routines.definitions(&name), &lower.holes);
         let note = routines.note(&output);
         let note = weave_used(&note, &lower.holes);
         Ok(Self { slots: lower.slots, shadow: pieces.shadow, text, body, note })
@@ -105,36 +92,12 @@ impl Form {
 }
 
 /// The C++ struct of the calls, without its function.
-fn declaration(
-    pieces: &Pieces,
-    routines: &Routines,
-    [name, number, output, data, checks]: [&str; 5],
-    early: bool,
-) -> String {
-    let Pieces { live, count, keeps, quota: Quota { spawns, loops, pieces }, .. } = pieces;
-    let (count, result, finish) = match early {
-        false => (*count, "", String::new()),
-        true => (
-            count + 1,
-            "    Output result;\n",
-            format!(
-                "  template<class Lane> static WW_FN void finish(Lane& lane, Live& s, const Output& value) {{
-    s.result = value;
-    if (!lane.wait({count}u)) lane.give(value);
-  }}
-"
-            ),
-        ),
-    };
+fn declaration(routines: &Routines, [name, number, output, data, checks]: [&str; 5]) -> String {
     format!(
         "struct {name} {{
 {data}  using Output = {output};
-  struct Live {{
-{live}{result}  }};
-  static constexpr ww::u32 NUMBER = {number}, PIECES = {count}, SPAWNS = {spawns}, SPAWNING = {pieces}u;
-  static constexpr bool LOOPS = {loops}, KEEPS = {keeps};
-{finish}{}  template<class Lane> WW_FN void run(Lane& lane, ww::u32 at, Live& s) const;
-}};
+  static constexpr ww::u32 NUMBER = {number};
+{}}};
 {checks}",
         routines.declarations(name),
     )

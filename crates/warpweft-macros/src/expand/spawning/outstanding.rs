@@ -71,8 +71,10 @@ impl Walk {
 
     fn expr(&mut self, expr: &Expr) -> syn::Result<()> {
         match expr {
-            // It becomes a `match`, in which nothing is spawned.
-            Expr::If(e) if matches!(*e.cond, Expr::Let(_)) => self.plain(expr),
+            // They become a `match`, in which nothing is spawned.
+            Expr::If(e) if tests_a_pattern(&e.cond) => self.by_pattern(expr, "an `if let`"),
+            Expr::While(e) if tests_a_pattern(&e.cond) => self.by_pattern(expr, "a `while let`"),
+            Expr::Match(_) => self.by_pattern(expr, "a `match`"),
             Expr::If(e) => {
                 self.plain(&e.cond)?;
                 let before = (self.waiting.clone(), self.others);
@@ -91,6 +93,16 @@ impl Walk {
             Expr::Loop(e) => self.twice(&TokenStream::new(), &e.body),
             other => self.plain(other),
         }
+    }
+
+    /// An expression that takes values apart.
+    fn by_pattern(&mut self, expr: &Expr, what: &str) -> syn::Result<()> {
+        if let Some(found) = invoked(expr.to_token_stream(), "spawn") {
+            let what = format!("`spawn!` inside of {what}");
+            let instead = "let a `match` give what the pattern binds, `let x = match .. { .. };`, and spawn in a plain `if`";
+            return Err(reject(&found, what, instead));
+        }
+        self.plain(expr)
     }
 
     /// A block in which `names` are declared beforehand.
@@ -214,6 +226,11 @@ impl Walk {
         }
         None
     }
+}
+
+/// Whether a condition binds what a pattern matches.
+fn tests_a_pattern(condition: &Expr) -> bool {
+    crate::parse::unroll::mentions(condition.to_token_stream(), &|name| name == "let")
 }
 
 /// The error of a variable that a block declares.

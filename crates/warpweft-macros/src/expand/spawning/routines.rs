@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use quote::quote;
 
+use super::joins::frame;
 use super::sum::{Operation, Sum};
 use crate::check::Lower;
-use crate::emit::{Coroutine, Returns, Routine, Typed, mark, member_name};
+use crate::diag::reject;
+use crate::emit::{Coroutine, Routine, Typed, Values, mark, member_name};
 use crate::ir::{Block, Expr, Input, Name, Pattern, Statement};
 use crate::parse::parameters::Named;
 
@@ -14,6 +16,10 @@ use crate::parse::parameters::Named;
 pub struct Routines {
     /// Of one whose value is a sum, with the operation.
     sum: Option<(Operation, Routine)>,
+    /// Of any function: its calls wait for those that they spawn.
+    joins: Routine,
+    /// Whether its value may be known while calls run.
+    early: bool,
     /// Parameters that each call of the function passes on as they are.
     uniform: Vec<Name>,
 }
@@ -24,8 +30,9 @@ impl Routines {
         lower: &mut Lower<'_>,
         blocks: &[Block],
         parameters: &[Named],
-        output: &syn::ReturnType,
-    ) -> Self {
+        signature: &syn::Signature,
+        early: bool,
+    ) -> syn::Result<Self> {
         let given: Vec<_> = parameters
             .iter()
             .map(|Named { ident, ty, .. }| {
@@ -35,7 +42,15 @@ impl Routines {
             })
             .collect();
         let noted = lower.noted.take().unwrap_or_default();
-        let types: BTreeMap<_, _> = noted.into_iter().map(|(name, ty)| (name, mark(ty))).collect();
+        let mut types: BTreeMap<_, _> =
+            noted.into_iter().map(|(name, ty)| (name, mark(ty))).collect();
+        // The body begins with copies of those that change.
+        let copied = parameters.iter().zip(&given).filter(|(named, _)| named.mutable);
+        for ((_, it), statement) in copied.zip(blocks.iter().flat_map(|block| &block.statements)) {
+            if let Statement::Let(Pattern::Bind { name, .. }, _) = statement {
+                types.insert(name.clone(), it.ty.clone());
+            }
+        }
         let mut calls = vec![];
         let mut fixed = BTreeSet::new();
         for block in blocks {
@@ -49,34 +64,37 @@ impl Routines {
         };
         let uniform: Vec<_> =
             kept.filter(|(_, it)| same(it)).map(|(_, it)| it.name.clone()).collect();
-        let sum = Sum::of(lower, blocks, output).and_then(|Sum { operation, parts }| {
-            let routine = Coroutine::new(&types, &fixed, Returns::Give("lane.give("));
+        let sum = Sum::of(lower, blocks, &signature.output).and_then(|Sum { operation, parts }| {
+            let routine = Coroutine::new(&types, &fixed, Values::Given);
             Some((operation, routine.routine(&parts, &given, &uniform)?))
         });
-        Self { sum, uniform }
+        let joins = Coroutine::new(&types, &fixed, Values::Arrive { early });
+        let Some(joins) = joins.routine(blocks, &given, &uniform) else {
+            let what = "a variable lives across a spawn, and its type is not known";
+            return Err(reject(&signature.ident, what, "bind it by a `let` with a plain name"));
+        };
+        Ok(Self { sum, joins, early, uniform })
     }
 
     /// Members of the C++ struct `name`.
     pub fn declarations(&self, name: &str) -> String {
-        let Some((operation, routine)) = &self.sum else {
-            return format!(
-                "  static constexpr ww::u32 SUM = 0u, SUM_SITES = 0u, SUM_LATER = 0u;
-  struct Sum {{ }};
-  template<bool GOES_ON, class Lane> static WW_FN void sum(Lane&, Sum&, ww::u32&, const {name}&) {{ }}
-"
-            );
-        };
-        format!(
-            "  static constexpr ww::u32 SUM = {}u, SUM_SITES = {}u, SUM_LATER = {}u;
+        let is_uniform = |member: &Typed| self.uniform.contains(&member.name);
+        let frame = frame(name, &self.joins, self.early, is_uniform);
+        let sum = match &self.sum {
+            None => String::new(),
+            Some((operation, routine)) => format!(
+                "  static constexpr ww::u32 SUM = {}u, SUM_SITES = {}u, SUM_LATER = {}u;
   struct Sum {{
 {}  }};
   template<bool GOES_ON, class Lane> static WW_FN void sum(Lane& lane, Sum& f, ww::u32& at, const {name}& given);
 ",
-            *operation as u32,
-            routine.sites,
-            only(&routine.later),
-            self.members(&routine.members),
-        )
+                *operation as u32,
+                routine.sites,
+                only(&routine.later),
+                self.members(&routine.members),
+            ),
+        };
+        format!("#if WW_JOINS\n{frame}#else\n{sum}#endif\n")
     }
 
     /// What a host needs to know: `sum`, the number of the operation and the type `output`, or `joins`.
@@ -101,13 +119,17 @@ impl Routines {
 
     /// The routines' bodies.
     pub fn definitions(&self, name: &str) -> String {
-        let Some((_, routine)) = &self.sum else { return String::new() };
-        format!(
-            "template<bool GOES_ON, class Lane> WW_FN void {name}::sum(Lane& lane, Sum& f, ww::u32& at, const {name}& given) {{
+        let of = |kind: &str, frame: &str, routine: &Routine| {
+            format!(
+                "template<bool GOES_ON, class Lane> WW_FN void {name}::{kind}(Lane& lane, {frame}& f, ww::u32& at, const {name}& given) {{
 {}}}
 ",
-            routine.text
-        )
+                routine.text
+            )
+        };
+        let sum = self.sum.as_ref().map(|(_, routine)| of("sum", "Sum", routine));
+        let joins = of("joins", "Joins", &self.joins);
+        format!("#if WW_JOINS\n{joins}#else\n{}#endif\n", sum.unwrap_or_default())
     }
 }
 

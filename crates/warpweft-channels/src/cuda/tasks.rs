@@ -1,22 +1,22 @@
-//! Functions that are one sum over all calls, on one GPU: the kernel of `sums.cuh`, kept between runs.
+//! The kernel of `tasks.cuh` on one GPU with its memory, kept between runs.
 
 use std::any::TypeId;
 use std::collections::HashMap;
 use std::sync::Mutex;
 
 use super::proof::Proof;
-use super::text::{WARPS, bytes_of, bytes_of_mut, numbered};
+use super::text::{Arguments, WARPS, bytes_of, bytes_of_mut, options, source, unroll};
 use crate::policy::StacksPolicy;
 use crate::spawning::Spawning;
 use crate::spec::Channels;
 use warpweft_core::cuda::{
-    Args, Buffer, Cubin, Device, Kernel, Launch, Module, Options, Stream, Watchdog, compile,
+    Args, Buffer, Device, Kernel, Launch, Module, Stream, Watchdog, compile,
 };
 use warpweft_core::element::Unit;
 use warpweft_core::error::{Error, Result};
 use warpweft_core::memory::filled;
 
-/// Words of counters, of counts of 64 bits, and which of them are set: as in `sums.cuh`.
+/// Words of counters, of counts of 64 bits, and which of them are set: as in `tasks.cuh`.
 const COUNTERS: usize = 256;
 const COUNTS: usize = 8;
 const STATUS: usize = 96;
@@ -25,39 +25,14 @@ const LIVE: usize = 160;
 const POOL: usize = 128 << 20;
 /// Frames of a chunk.
 const CHUNK: usize = 4;
-/// Text of functions beyond which steps are not unrolled.
-const LONG: usize = 6000;
-
-/// The kernel's struct of arguments, as `ww_arguments` in `sums.cuh`.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-struct Arguments {
-    roots: u64,
-    results: u64,
-    ring: u64,
-    inbox: u64,
-    inbox_counts: u64,
-    stacks: u64,
-    pool: u64,
-    counters: u64,
-    counts: u64,
-    roots_count: u32,
-    roots_bytes: u32,
-    ring_size: u32,
-    window: u32,
-    chunks: u32,
-    every: u32,
-    idle: u32,
-    ramp: u32,
-    age: u32,
-    warps: u32,
-}
+/// Records of a warp, where the policy says none.
+const RECORDS: u32 = 512;
 
 /// What tells compiled kernels apart: the device, the type of the calls, whether there is one root, and the policy.
 type Key = (String, TypeId, bool, StacksPolicy);
 
 /// Kernels that no run uses now.
-static KEPT: Mutex<Option<HashMap<Key, Vec<Sums>>>> = Mutex::new(None);
+static KEPT: Mutex<Option<HashMap<Key, Vec<Tasks>>>> = Mutex::new(None);
 
 /// What the kernel counted.
 #[derive(Clone, Copy, Debug, Default)]
@@ -70,12 +45,13 @@ pub(super) struct Counted {
 }
 
 /// A kernel for calls of one type, with its memory.
-pub(super) struct Sums {
+pub(super) struct Tasks {
     key: Key,
     pub module: Module,
     kernel: Kernel,
     pub unit: Unit,
-    proof: Proof,
+    /// None: calls wait for the values of their calls.
+    pub proof: Option<Proof>,
     /// With every number filled in.
     pub policy: StacksPolicy,
     warps: u32,
@@ -86,65 +62,20 @@ pub(super) struct Sums {
     stacks: Buffer,
     pool: Buffer,
     chunks: u32,
+    records: Buffer,
+    free_records: Buffer,
+    returned: Buffer,
     roots: Buffer,
     results: Buffer,
 }
 
-/// CUDA C++ of the kernel for calls of `C`.
-fn source(unit: &Unit, root: &str, proof: Proof, uniform: bool, shared: bool) -> String {
-    let (functions, unroll) = (unit.source(), unroll(unit));
-    format!(
-        "#define WW_UNIFORM {}\n{functions}
-#define WW_FUNCTIONS(F) {}
-#define WW_ROOT {root}
-#define WW_WARPS {WARPS}
-#define WW_SHARED {}
-#define WW_OPERATION {}
-#define WW_UNROLL {unroll}
-#define WW_ARGUMENTS_BYTES {}
-#include \"sums.cuh\"
-",
-        u32::from(uniform),
-        numbered(unit),
-        u32::from(shared),
-        proof.operation,
-        size_of::<Arguments>(),
-    )
-}
-
-/// Steps in a row without a test: 1 where functions are long.
-fn unroll(unit: &Unit) -> u32 {
-    let prelude = Unit::new().source().len();
-    if unit.source().len() - prelude > LONG { 1 } else { 4 }
-}
-
-fn options() -> Options {
-    Options::including(&[
-        ("sums.cuh", include_str!("sums.cuh")),
-        ("sums_warp.cuh", include_str!("sums_warp.cuh")),
-        ("words.cuh", include_str!("words.cuh")),
-    ])
-}
-
 /// Whether all roots may be taken for one in what each call passes on.
-fn is_uniform<C: Spawning>(unit: &Unit, roots: usize) -> bool {
+pub(super) fn is_uniform<C: Spawning>(unit: &Unit, roots: usize) -> bool {
     roots == 1 && unit.numbered().len() == 1 && size_of::<C>() > 0
 }
 
-/// Compiles the kernel for one call of `C`, if its functions are one sum.
-///
-/// # Errors
-/// The compiler's.
-pub(super) fn compile_check<C: Spawning>(arch: &str) -> Result<Option<Cubin>> {
-    let mut unit = Unit::new();
-    let root = C::cuda(&mut unit);
-    let Some(proof) = Proof::of(&unit) else { return Ok(None) };
-    let text = source(&unit, &root, proof, is_uniform::<C>(&unit, 1), true);
-    compile(&text, C::NAME, arch, &options()).map(Some)
-}
-
-impl Sums {
-    /// For `channels`: a kernel that is kept, or a new one; none if the functions are no sum.
+impl Tasks {
+    /// For `channels`: a kernel that is kept, or a new one.
     ///
     /// # Errors
     /// The compiler's; too little memory; the driver's.
@@ -153,21 +84,20 @@ impl Sums {
         stream: &Stream,
         policy: StacksPolicy,
         channels: &Channels<C>,
-    ) -> Result<Option<Self>> {
+    ) -> Result<Self> {
         let roots = channels.roots.len();
         let key = |uniform| (device.label().to_string(), TypeId::of::<C>(), uniform, policy);
         for uniform in [roots == 1, false] {
             let mut kept = KEPT.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             let found = kept.get_or_insert_default().get_mut(&key(uniform)).and_then(Vec::pop);
             if let Some(found) = found {
-                return Ok(Some(found));
+                return Ok(found);
             }
         }
         let mut unit = Unit::new();
         let root = C::cuda(&mut unit);
-        let Some(proof) = Proof::of(&unit) else { return Ok(None) };
         let uniform = is_uniform::<C>(&unit, roots);
-        Self::new::<C>(device, stream, key(uniform), (unit, root), proof).map(Some)
+        Self::new::<C>(device, stream, key(uniform), (unit, root))
     }
 
     fn new<C: Spawning>(
@@ -175,21 +105,19 @@ impl Sums {
         stream: &Stream,
         key: Key,
         (unit, root): (Unit, String),
-        proof: Proof,
     ) -> Result<Self> {
-        let (uniform, policy) = (key.2, key.3);
-        let load = |shared| {
-            let text = source(&unit, &root, proof, uniform, shared);
-            let cubin = compile(&text, C::NAME, &device.arch()?, &options())?;
-            Module::load(device, &cubin)
+        let (arch, policy, proof) = (device.arch()?, key.3, Proof::of(&unit));
+        let load = |shared: bool| {
+            let text = source(&unit, &root, proof, key.2, shared)?;
+            Module::load(device, &compile(&text, C::NAME, &arch, &options())?)
         };
         let mut module = load(policy.shared)?;
-        let [record]: [u32; 1] = module.global("ww_sizes")?.read(stream)?;
-        let (window, inside) = window(record, &policy);
+        let [record, record_words]: [u32; 2] = module.global("ww_sizes")?.read(stream)?;
+        let (window, inside) = window(record, proof.is_some(), &policy);
         if policy.shared && !inside {
             module = load(false)?;
         }
-        let kernel = module.kernel("channels_sums")?;
+        let kernel = module.kernel("channels_tasks")?;
         let shared = if inside { WARPS * window * 128 * record } else { 0 };
         kernel.allow_shared(shared)?;
         let blocks = blocks(device, &kernel, &policy, shared)?;
@@ -199,6 +127,12 @@ impl Sums {
         let (every, unroll) = (if policy.every == 0 { 16 } else { policy.every }, unroll(&unit));
         let chunk = 4 * (2 + CHUNK * record as usize);
         let chunks = (POOL / chunk).max(warps as usize) as u32;
+        let records_each = match (proof, policy.records) {
+            (Some(_), _) => 0,
+            (None, 0) => RECORDS,
+            (None, records) => records.next_multiple_of(32),
+        };
+        let all_records = (warps * records_each) as usize;
         let outside = if inside { 16 } else { (warps * window * 128 * record) as usize };
         Ok(Self {
             module,
@@ -211,6 +145,7 @@ impl Sums {
                 depth: window,
                 shared: inside,
                 every: every.min(window / 2).max(unroll),
+                records: records_each,
                 idle: if policy.idle == 0 { 8 } else { policy.idle },
                 ..policy
             },
@@ -222,6 +157,9 @@ impl Sums {
             stacks: Buffer::new(device, outside)?,
             pool: Buffer::new(device, chunks as usize * chunk)?,
             chunks,
+            records: Buffer::new(device, (4 * all_records * record_words as usize).max(16))?,
+            free_records: Buffer::new(device, (4 * all_records).max(16))?,
+            returned: Buffer::new(device, (all_records / 8).max(16))?,
             roots: Buffer::new(device, size_of::<C>().max(16))?,
             results: Buffer::new(device, 16)?,
             key,
@@ -246,7 +184,8 @@ impl Sums {
         let device = *stream.device();
         for (buffer, bytes) in [
             (&mut self.roots, count * size_of::<C>()),
-            (&mut self.results, count * self.proof.bytes),
+            // Values of nothing take a byte on the device.
+            (&mut self.results, count * size_of::<C::Output>().max(1)),
         ] {
             if buffer.bytes() < bytes {
                 *buffer = Buffer::new(&device, bytes)?;
@@ -255,8 +194,11 @@ impl Sums {
         if size_of::<C>() > 0 {
             stream.upload(&self.roots, 0, bytes_of(&channels.roots))?;
         }
-        let neutrals = filled(self.proof.neutrals(count), "run fewer calls at once")?;
-        stream.upload(&self.results, 0, &neutrals)?;
+        if let Some(proof) = self.proof {
+            let neutrals = filled(proof.neutrals(count), "run fewer calls at once")?;
+            stream.upload(&self.results, 0, &neutrals)?;
+        }
+        stream.fill(&self.returned, 0)?;
         stream.fill(&self.control, 0)?;
         stream.upload(&self.control, 4 * LIVE, &[self.warps])?;
         let arguments = self.arguments(roots_count, size_of::<C>() as u32);
@@ -268,7 +210,7 @@ impl Sums {
         }
         watchdog.reset();
         let launch = Launch::line(self.warps / WARPS, 32 * WARPS).shared(self.shared);
-        // SAFETY: the arguments are those of `channels_sums` in order and layout; every buffer is as large as the
+        // SAFETY: the arguments are those of `channels_tasks` in order and layout; every buffer is as large as the
         // kernel's comments say, and `self` keeps them past the executor's wait.
         unsafe { stream.launch_cooperative(&self.kernel, launch, &args) }
     }
@@ -285,6 +227,9 @@ impl Sums {
             inbox_counts: ring + 4 * u64::from(self.ring_size),
             stacks: self.stacks.address(),
             pool: self.pool.address(),
+            records: self.records.address(),
+            free_records: self.free_records.address(),
+            returned: self.returned.address(),
             counters: control,
             counts,
             roots_count,
@@ -297,6 +242,8 @@ impl Sums {
             ramp: (self.warps / 2).max(1),
             age: 16,
             warps: self.warps,
+            records_each: self.policy.records,
+            _padding: 0,
         }
     }
 
@@ -364,11 +311,13 @@ fn blocks(device: &Device, kernel: &Kernel, policy: &StacksPolicy, shared: u32) 
 }
 
 /// Frames of a lane's window, a power of two, and whether it lies in shared memory.
-fn window(record: u32, policy: &StacksPolicy) -> (u32, bool) {
+fn window(record: u32, is_sum: bool, policy: &StacksPolicy) -> (u32, bool) {
     let asked = |otherwise: u32| if policy.depth == 0 { otherwise } else { policy.depth.max(8) };
     let bytes = |frames: u32| frames * 128 * record;
-    // Enough of them for 28 warps an SM; more where frames are large.
-    let inside = [32, 16, 8].into_iter().map(asked).find(|&frames| bytes(frames) <= 8192);
+    // Enough of them for 28 warps an SM, or for 12 of frames that stay until all their calls have ended; more where frames
+    // are large.
+    let most = if is_sum { 8192 } else { 16 << 10 };
+    let inside = [32, 16, 8].into_iter().map(asked).find(|&frames| bytes(frames) <= most);
     let inside = inside.or(Some(asked(8)).filter(|&frames| bytes(frames) * WARPS <= 160 << 10));
     match inside.filter(|_| policy.shared) {
         Some(frames) => (frames, true),
@@ -383,10 +332,11 @@ mod tests {
     #[test]
     fn windows_are_as_long_as_shared_memory_has_room() {
         let usual = StacksPolicy::default();
-        let of = |record| window(record, &usual);
+        let of = |record| window(record, true, &usual);
         assert_eq!([of(1), of(4), of(8)], [(32, true), (16, true), (8, true)]);
         assert_eq!([of(20), of(90)], [(8, true), (16, false)]);
-        assert_eq!(window(4, &StacksPolicy { shared: false, ..usual }), (16, false));
-        assert_eq!(window(1, &StacksPolicy { depth: 2, ..usual }), (8, true));
+        assert_eq!([window(8, false, &usual), window(10, false, &usual)], [(16, true), (8, true)]);
+        assert_eq!(window(4, true, &StacksPolicy { shared: false, ..usual }), (16, false));
+        assert_eq!(window(1, true, &StacksPolicy { depth: 2, ..usual }), (8, true));
     }
 }

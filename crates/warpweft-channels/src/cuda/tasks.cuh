@@ -1,0 +1,119 @@
+// Fork-join tasks in one persistent kernel: each lane runs calls depth first, and shares its oldest ones with idle lanes.
+//
+// Grid: a line of blocks, all resident (cooperative); block: WW_WARPS warps, none of which waits for another of its
+// block. Shared memory: a window of each lane's stack, where it fits (WW_SHARED).
+//
+// A lane's present call is in registers; a step spawns one call of it, which becomes the present one. The older call goes to
+// the lane's stack, as a frame: what its function needs to go on, and where. The newest frames are in a ring of fixed
+// length in shared memory; the oldest are in chunks of global memory when there are too many (tasks_frames.cuh).
+//
+// What becomes of values is in one of two files. tasks_sums.cuh: functions whose values are proved to be one sum over all
+// calls (or a product, minimum, maximum, `&`, `|`, `^`); no call waits for another. tasks_joins.cuh: all others; a call
+// waits for the values of its calls.
+//
+// A warp makes some steps without a look at anything that others share, then counts its idle lanes. When enough are idle
+// they take the oldest frames of the lanes that have most. A warp without work draws a ticket: it writes its number to a
+// ring and adds one to the demand. A warp with work that sees demand claims exactly as much of it as it can meet, and
+// writes frames into the inboxes of the warps whose tickets those are: a giver never waits for a place. The run is over
+// when no warp holds a token: each warp begins with one, each batch of frames brings one, and a warp without work, frames
+// or roots gives all of its back (tasks_sharing.cuh).
+#include "words.cuh"
+#include "watchdog.cuh"
+
+using ww::u32;
+using ww::u64;
+
+constexpr u32 NONE = 0xffffffffu, ALL = 0xffffffffu;
+// Why a run ends: the first is that memory for waiting calls is used up, the last that all is done.
+enum : u32 { TOO_DEEP = 1, DONE = 255 };
+// Where words that warps share lie in `counters`, 128 bytes apart.
+enum : u32 { NEXT_ROOT = 0, DEMAND = 32, HEAD = 64, STATUS = 96, TAIL = 128, LIVE = 160, WAITING = 192, CHUNKS = 224 };
+enum : u32 { CALLS = 0, GIVEN = 1, STEPS = 2, ROUNDS = 3, SPILLED = 4 };
+
+struct ww_arguments {
+    const unsigned char* roots;    // calls, as they lie in Rust
+    unsigned char* results;        // a value a root; of sums it begins with the operation's neutral one
+    u32* ring;                     // [ring_size] warps that wait, each plus one; 0 is free
+    u32* inbox;                     // [warps][RECORD + 1][32]
+    u32* inbox_counts;              // [warps] frames in the inbox, plus one; 0: none
+    u32* stacks;                   // [warps][window][RECORD][32 lanes], where windows are not in shared memory
+    u32* pool;                     // [chunks][CHUNK_WORDS]
+    u32* records;                  // [warps][records_each][RECORD_WORDS], calls that wait and are on no stack
+    u32* free_records;             // [warps][records_each]
+    u32* returned;                 // [warps][records_each / 32], a bit for each record that another warp freed
+    u32* counters;
+    u64* counts;
+    u32 roots_count, roots_bytes, ring_size, window, chunks, every, idle, ramp, age, warps, records_each;
+};
+static_assert(sizeof(ww_arguments) == WW_ARGUMENTS_BYTES, "the host has the same layout");
+
+__host__ __device__ constexpr u32 larger(u32 a, u32 b) { return a > b ? a : b; }
+__host__ __device__ constexpr u32 words_of(u32 bytes) { return (bytes + 3u) / 4u; }
+#if WW_JOINS
+#define WW_SIZE(F) words = larger(words, F::JOIN_WORDS);
+#else
+#define WW_SIZE(F) words = larger(words, words_of(sizeof(typename F::Sum)));
+#endif
+__host__ __device__ constexpr u32 largest_call() { u32 words = 0; WW_FUNCTIONS(WW_SIZE) return words; }
+#undef WW_SIZE
+#define WW_SIZE(F) + 1u
+constexpr u32 FUNCTIONS = 0u WW_FUNCTIONS(WW_SIZE);
+#undef WW_SIZE
+
+template<u32 BYTES> struct ww_word_of { using type = u32; };
+template<> struct ww_word_of<8> { using type = u64; };
+
+// A frame says where it goes on only if that may differ.
+#if WW_JOINS
+constexpr bool LABELLED = true;
+#else
+constexpr bool LABELLED = FUNCTIONS > 1 || WW_ROOT::SUM_LATER == 0;
+#endif
+// Frames of an even number of words are copied two at a time.
+constexpr u32 WORDS = larger(largest_call(), 1u), FILLED = WORDS + (LABELLED ? 1u : 0u);
+#if WW_JOINS
+constexpr u32 RECORD = (FILLED + 1) / 2 * 2;
+#else
+constexpr u32 RECORD = FILLED;
+#endif
+constexpr u32 FRAME_BYTES = 128 * RECORD;
+// Frames that go to global memory at once, after the chunk before and the one after.
+constexpr u32 CHUNK = 4, CHUNK_WORDS = 2 + CHUNK * RECORD;
+
+// Ends the run: the first reason stays.
+__device__ __noinline__ void ww_end(const ww_arguments& a, u32 why) { ww_compare_relaxed(a.counters + STATUS, 0u, why); }
+
+#include "tasks_frames.cuh"
+#if WW_JOINS
+#include "tasks_joins.cuh"
+#else
+#include "tasks_sums.cuh"
+#endif
+#include "tasks_sharing.cuh"
+
+extern "C" __device__ u32 ww_sizes[2] = {RECORD, RECORD_WORDS};
+
+extern "C" __global__ void __launch_bounds__(32 * WW_WARPS) channels_tasks(const __grid_constant__ ww_arguments a, const __grid_constant__ ww_watchdog dog
+#if WW_UNIFORM
+    , const __grid_constant__ WW_ROOT only_root
+#endif
+) {
+    const u32 lane = threadIdx.x & 31u, number = threadIdx.x >> 5, warp = blockIdx.x * WW_WARPS + number;
+    __shared__ unsigned char givers[WW_WARPS][32];
+#if WW_SHARED
+    extern __shared__ __align__(16) unsigned char ww_windows[];
+    const ww_place stack = (u32)__cvta_generic_to_shared(ww_windows) + number * (a.window * FRAME_BYTES);
+#else
+    const ww_place stack = a.stacks + (u64)warp * (a.window * (FRAME_BYTES / 4));
+#endif
+    ww_warp own{{{a, dog,
+#if WW_UNIFORM
+        only_root,
+#endif
+        stack, lane, warp}}, givers[number]};
+    own.begin_frames();
+    own.begin_values();
+    own.begin_sharing();
+    own.run();
+    own.finish();
+}

@@ -1,0 +1,59 @@
+//! Random spawning functions: the values of plain recursion, on played warps and, where the program that this writes is run
+//! with `gpu`, on a GPU.
+//!
+//! `WARPWEFT_RANDOM_SEED` and `_PROGRAMS` change what is generated; `WARPWEFT_RANDOM_OUT` names a folder that keeps the programs.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::{Roots, generate, ran};
+use crate::rustc::rustc;
+use crate::translation_support::host::scratch;
+
+/// Functions of a program, next to the one that calls them all.
+const FUNCTIONS: usize = 14;
+
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+/// The program of a seed, compiled.
+fn compiled(mut rustc: Command, folder: &Path, seed: u64) -> PathBuf {
+    let (source, program) = (folder.join(format!("{seed}.rs")), folder.join(seed.to_string()));
+    std::fs::write(&source, generate::program(seed, FUNCTIONS)).unwrap();
+    rustc.args(["-Copt-level=0", "-Cdebuginfo=0", "-Coverflow-checks=off", "-Awarnings", "-o"]);
+    let output = rustc.arg(&program).arg(&source).output().unwrap();
+    let errors: String = String::from_utf8_lossy(&output.stderr).chars().take(6000).collect();
+    assert!(output.status.success(), "seed {seed}: {errors}");
+    program
+}
+
+#[test]
+fn random_functions_have_the_values_of_plain_recursion() {
+    let days = std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs() / 86_400);
+    // Others every day; the seed is printed to have the same again.
+    let seed = number("WARPWEFT_RANDOM_SEED", 1000 * days);
+    println!("WARPWEFT_RANDOM_SEED={seed}");
+    let folder = std::env::var("WARPWEFT_RANDOM_OUT").map(PathBuf::from);
+    let folder = folder.unwrap_or_else(|_| scratch("random_calls"));
+    std::fs::create_dir_all(&folder).unwrap();
+    for seed in seed..seed + number("WARPWEFT_RANDOM_PROGRAMS", 1) {
+        let rustc = match rustc() {
+            Ok(rustc) => rustc,
+            Err(reason) => return println!("skipped: {reason}"),
+        };
+        let program = compiled(rustc, &folder, seed);
+        let output = Command::new(&program).output().unwrap();
+        let log = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "seed {seed}: {log}");
+        let said = String::from_utf8(output.stdout).unwrap();
+        let mut lines = said.splitn(5, '\n').map(String::from);
+        let [root, functions, roots, expect, unit] =
+            [(); 5].map(|()| lines.next().unwrap_or_default());
+        println!("seed {seed}: {} roots", roots.matches("{").count());
+        let calls = Roots { unit, functions, root, roots, expect };
+        let Some([ran, given, _]) = ran(&calls, None, false, 1) else { return };
+        println!("{ran} calls, {given} of them given away");
+        assert!(given > 0, "seed {seed}");
+    }
+}
