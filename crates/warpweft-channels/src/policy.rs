@@ -86,15 +86,7 @@ pub struct StacksPolicy {
 
 impl Default for StacksPolicy {
     fn default() -> Self {
-        Self {
-            warps: 0,
-            blocks: 0,
-            depth: 0,
-            shared: true,
-            records: 0,
-            every: 0,
-            idle: 0,
-        }
+        Self { warps: 0, blocks: 0, depth: 0, shared: true, records: 0, every: 0, idle: 0 }
     }
 }
 

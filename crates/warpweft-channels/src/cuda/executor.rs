@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::tasks::Tasks;
+use super::tasks::{Counted, Tasks};
 use crate::executor::ChannelsExecutor;
 use crate::policy::{Policy, StacksPolicy, too_many_wait};
 use crate::report::{Counts, report};
@@ -105,19 +105,7 @@ impl CudaExecutor {
             code => return Err(self.ended_with(code)),
         }
         let outputs = tasks.outputs::<C>(stream, channels.roots.len())?;
-        let counts = Counts { calls: counted.calls, stolen: counted.given, steals: 0, levels: 0 };
-        let devices = vec![device.label().to_string()];
-        let policy = Policy::Stacks(tasks.policy).to_json();
-        let mut report = report(counts, devices, [seconds, setup], policy);
-        let mean = counted.calls as f64 / counted.steps.max(1) as f64;
-        let values = match tasks.proof {
-            Some(_) => "one sum over all calls",
-            None => "calls wait for values",
-        };
-        report.notes.push(format!(
-            "{values}: {mean:.1} calls a step of 32 lanes, {} rounds of work sharing, {} waiting calls in GPU memory",
-            counted.rounds, counted.spilled
-        ));
+        let report = reported(&tasks, counted, device, [seconds, setup]);
         tasks.keep();
         Ok((outputs, report))
     }
@@ -144,4 +132,22 @@ impl CudaExecutor {
             hint: "please report this with the command and its policy".into(),
         }
     }
+}
+
+/// The report of a run of so many seconds, and of its setup.
+fn reported(tasks: &Tasks, counted: Counted, device: &Device, seconds: [f64; 2]) -> Report {
+    let counts = Counts { calls: counted.calls, stolen: counted.given, steals: 0, levels: 0 };
+    let devices = vec![device.label().to_string()];
+    let policy = Policy::Stacks(tasks.policy).to_json();
+    let mut report = report(counts, devices, seconds, policy);
+    let mean = counted.calls as f64 / counted.steps.max(1) as f64;
+    let values = match tasks.proof {
+        Some(_) => "one sum over all calls",
+        None => "calls wait for values",
+    };
+    report.notes.push(format!(
+            "{values}: {mean:.1} calls a step of 32 lanes, {} rounds of work sharing, {} waiting calls in GPU memory",
+            counted.rounds, counted.spilled
+        ));
+    report
 }

@@ -8,7 +8,7 @@ const ANY: u32 = 15;
 /// One sum, or what is like it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Proof {
-    /// The operation's number, as in `sums.cuh`.
+    /// The operation's number, as in `tasks.cuh`.
     pub operation: u32,
     /// What changes nothing, as the bytes of a value, least first.
     neutral: [u8; 8],

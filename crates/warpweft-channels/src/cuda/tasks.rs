@@ -25,8 +25,9 @@ const LIVE: usize = 160;
 const POOL: usize = 128 << 20;
 /// Frames of a chunk.
 const CHUNK: usize = 4;
-/// Records of a warp, where the policy says none.
-const RECORDS: u32 = 512;
+/// Records of a warp at most, where the policy says none, and bytes for those of all warps.
+const RECORDS: usize = 512;
+const RECORDS_POOL: usize = 256 << 20;
 
 /// What tells compiled kernels apart: the device, the type of the calls, whether there is one root, and the policy.
 type Key = (String, TypeId, bool, StacksPolicy);
@@ -124,13 +125,12 @@ impl Tasks {
         let warps = blocks * WARPS;
         let ring_size = (2 * warps).next_power_of_two();
         let control = 4 * (COUNTERS + 2 * COUNTS) + 4 * (ring_size + warps) as usize;
-        let (every, unroll) = (if policy.every == 0 { 16 } else { policy.every }, unroll(&unit));
+        let unroll = unroll(&unit);
         let chunk = 4 * (2 + CHUNK * record as usize);
         let chunks = (POOL / chunk).max(warps as usize) as u32;
-        let records_each = match (proof, policy.records) {
-            (Some(_), _) => 0,
-            (None, 0) => RECORDS,
-            (None, records) => records.next_multiple_of(32),
+        let records_each = match proof {
+            Some(_) => 0,
+            None => records(policy.records, warps as usize * 4 * record_words as usize),
         };
         let all_records = (warps * records_each) as usize;
         let outside = if inside { 16 } else { (warps * window * 128 * record) as usize };
@@ -142,12 +142,8 @@ impl Tasks {
             policy: StacksPolicy {
                 warps: warps / device.sms()?.max(1),
                 blocks,
-                depth: window,
-                shared: inside,
-                every: every.min(window / 2).max(unroll),
                 records: records_each,
-                idle: if policy.idle == 0 { 8 } else { policy.idle },
-                ..policy
+                ..filled_in(policy, window, inside, unroll)
             },
             warps,
             shared,
@@ -290,6 +286,26 @@ impl Tasks {
     pub fn keep(self) {
         let mut kept = KEPT.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         kept.get_or_insert_default().entry(self.key.clone()).or_default().push(self);
+    }
+}
+
+/// Records of a warp, of which one takes so many bytes for all warps: as asked, or as memory allows.
+fn records(asked: u32, bytes: usize) -> u32 {
+    match asked {
+        0 => (RECORDS_POOL / bytes.max(1)).clamp(128, RECORDS) as u32 / 32 * 32,
+        records => records,
+    }
+}
+
+/// `policy` with what work sharing needs.
+fn filled_in(policy: StacksPolicy, window: u32, inside: bool, unroll: u32) -> StacksPolicy {
+    let or = |asked: u32, otherwise: u32| if asked == 0 { otherwise } else { asked };
+    StacksPolicy {
+        depth: window,
+        shared: inside,
+        every: or(policy.every, 16).min(window / 2).max(unroll),
+        idle: or(policy.idle, 8),
+        ..policy
     }
 }
 

@@ -131,6 +131,16 @@ fn into_a_member(n: u32) -> u64 {
     list[1]
 }
 
+#[spawning]
+fn by_pattern(n: u32) -> u64 {
+    let mut a = 0;
+    if let 0..=3 = n {
+        a += spawn!(fib(n));
+    }
+    sync!();
+    a
+}
+
 #[spawning(levels = 3)]
 fn with_arguments(n: u32) -> u32 {
     n

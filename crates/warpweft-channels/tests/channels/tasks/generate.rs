@@ -12,7 +12,11 @@ const KINDS: [[&str; 3]; 6] = [
     ["i32", "e as i32", "v as u64"],
     ["i64", "e as i64", "v as u64"],
     ["bool", "e & 8 == 8", "v as u64"],
-    ["[u32; 3]", "[e as u32, (e >> 32) as u32, 7]", "v[0] as u64 ^ (v[1] as u64) << 32 ^ v[2] as u64"],
+    [
+        "[u32; 3]",
+        "[e as u32, (e >> 32) as u32, 7]",
+        "v[0] as u64 ^ (v[1] as u64) << 32 ^ v[2] as u64",
+    ],
 ];
 
 /// A program with so many functions that call one another, and `any`, which calls each of them by its number.
@@ -23,7 +27,9 @@ pub fn program(seed: u64, functions: usize) -> String {
     for number in 0..functions {
         text.push_str(&Function::new(&mut random, &kinds).written(number));
     }
-    text.push_str("#[spawning]\nfn any(which: u32, n: u32, seed: u64) -> u64 {\n    let mut all = seed;\n");
+    text.push_str(
+        "#[spawning]\nfn any(which: u32, n: u32, seed: u64) -> u64 {\n    let mut all = seed;\n",
+    );
     for (number, kind) in kinds.iter().enumerate() {
         let [ty, ..] = KINDS[*kind];
         text.push_str(&format!("    let mut v{number}: {ty} = {};\n", default(*kind)));
@@ -35,7 +41,10 @@ pub fn program(seed: u64, functions: usize) -> String {
     }
     text.push_str("    sync!();\n");
     for (number, kind) in kinds.iter().enumerate() {
-        text.push_str(&format!("    all = all.wrapping_mul(31) ^ ({});\n", folded(*kind, &format!("v{number}"))));
+        text.push_str(&format!(
+            "    all = all.wrapping_mul(31) ^ ({});\n",
+            folded(*kind, &format!("v{number}"))
+        ));
     }
     text.push_str(&format!("    all\n}}\nconst FUNCTIONS: u32 = {functions};\n"));
     text
@@ -134,8 +143,9 @@ impl<'r> Function<'r> {
 
     /// A call of a function of this kind, if there is one; else of any, whose kind comes back by `kinds`.
     fn call(&mut self, kind: Option<usize>) -> String {
-        let fitting: Vec<usize> =
-            (0..self.kinds.len()).filter(|&k| kind.is_none_or(|kind| self.kinds[k] == kind)).collect();
+        let fitting: Vec<usize> = (0..self.kinds.len())
+            .filter(|&k| kind.is_none_or(|kind| self.kinds[k] == kind))
+            .collect();
         let callee = fitting[self.random.below(fitting.len())];
         self.call_of(callee)
     }

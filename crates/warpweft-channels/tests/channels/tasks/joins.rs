@@ -212,7 +212,8 @@ fn names_structs_and_arrays() {
     played(&calls, None, false, 1);
     let calls: Vec<_> = (0..4u32).map(|n| call!(many([u64::from(n) + 7; 40], n))).collect();
     played(&calls, None, false, 1);
-    let calls: Vec<_> = (0..5u32).map(|n| call!(pair(Pair { left: 7, right: 900, more: 3, last: 5 }, n))).collect();
+    let calls: Vec<_> =
+        (0..5u32).map(|n| call!(pair(Pair { left: 7, right: 900, more: 3, last: 5 }, n))).collect();
     played(&calls, None, false, 1);
 }
 

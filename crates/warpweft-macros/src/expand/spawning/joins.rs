@@ -40,7 +40,7 @@ pub fn frame(
             finish(routine),
         ],
     };
-    let slots: Vec<_> = routine.targets.iter().map(|it| slot_words(it)).collect();
+    let slots: Vec<_> = routine.targets.iter().map(slot_words).collect();
     let slots = slots.join(" + ");
     format!(
         "  struct Joins {{
@@ -81,9 +81,7 @@ fn arrivals(targets: &[Target], sites_in_all: u32) -> String {
         deliver.push_str(&format!(
             "      {cases}W::template deliver<decltype(Joins::{name}), {how}>(slots + {before}, value); break;\n"
         ));
-        merge.push_str(&format!(
-            "    W::template merge<{how}>(f.{name}, slots + {before});\n"
-        ));
+        merge.push_str(&format!("    W::template merge<{how}>(f.{name}, slots + {before});\n"));
         before.push_str(&format!(" + {}", slot_words(target)));
     }
     let one = matches!(targets, [target] if target.sites.len() as u32 == sites_in_all);

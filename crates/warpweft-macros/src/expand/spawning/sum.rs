@@ -11,7 +11,7 @@ use crate::check::Lower;
 use crate::emit::spawns;
 use crate::ir::{BinOp, Block, Expr, Hole, How, Input, Name, Pattern, Statement};
 
-/// The operation, by its number in `sums.cuh`.
+/// The operation, by its number in `tasks.cuh`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     Add = 1,

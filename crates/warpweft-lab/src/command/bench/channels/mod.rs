@@ -3,6 +3,7 @@
 
 mod figures;
 mod loops;
+mod waiting;
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -37,17 +38,25 @@ pub struct Trees {
 }
 
 /// What is computed.
-const CASES: [(&str, u32); 7] = [
+const CASES: [(&str, u32); 11] = [
     ("fib", 30),
     ("fib", 35),
     ("fib", 40),
     ("queens", 13),
     ("queens", 16),
     ("uts", 10),
-    ("uts", GPU_ONLY),
+    ("uts", 13),
+    ("uts", 15),
+    ("fib-waiting", 40),
+    ("queens-waiting", 13),
+    ("queens-waiting", 16),
 ];
-/// Levels of the tree T1L, whose 102 million digests take a core half a minute; those of T1 are 10.
-const GPU_ONLY: u32 = 13;
+
+/// Whether a case is for the GPU only: the same takes the cores long, or nothing else.
+fn gpu_only(app: &str, n: u32) -> bool {
+    (app == "uts" && n > 10) || app.ends_with("-waiting")
+}
+
 /// Seconds after which a case is not measured again.
 const ENOUGH: f64 = 10.0;
 /// What others published, on machines of theirs: GTaP without cutoff on one GH200 (arXiv 2604.05982).
@@ -133,7 +142,7 @@ impl Trees {
         let probe = limits(&machine)?;
         let (mut figures, mut found) = (Vec::new(), Vec::new());
         for (app, n) in CASES {
-            if self.only != Some(Kind::Gpu) && (app, n) != ("uts", GPU_ONLY) {
+            if self.only != Some(Kind::Gpu) && !gpu_only(app, n) {
                 note(&format!("{app} {n} on the cores"));
                 let threads = machine.cpu.threads();
                 let executor = CpuExecutor::new(&machine, CpuPolicy::of(threads))?;
@@ -212,6 +221,15 @@ impl Trees {
                 let calls = Channels::of(uts::geometric::call(root, n)).levels(n + 1).children(100);
                 self.figure(app, n, &calls, || uts::geometric(root, n), on)
             }
+            "fib-waiting" => {
+                let calls = Channels::of(waiting::fib::call(n)).levels(n + 1);
+                self.figure(app, n, &calls, || fib::plain(n), on)
+            }
+            "queens-waiting" => {
+                let calls = waiting::queens::call(u32::MAX >> (u32::BITS - n), 0, 0, 0);
+                let plain = || answer(app, n);
+                self.figure(app, n, &Channels::of(calls).levels(n + 1), plain, on)
+            }
             _ => {
                 let all = u32::MAX >> (u32::BITS - n);
                 let plain = || queens::queens(all, 0, 0, 0);
@@ -287,15 +305,19 @@ enum On<'g> {
     Gpu(CudaExecutor, &'g Gpu),
 }
 
-/// The geometric tree of so many levels: T1 or T1L.
+/// The geometric tree of so many levels: T1, T1L or T1XL.
 fn tree(levels: u32) -> uts::Tree {
-    uts::TREES[if levels == GPU_ONLY { 1 } else { 0 }]
+    uts::TREES[match levels {
+        10 => 0,
+        13 => 1,
+        _ => 2,
+    }]
 }
 
 /// What the case gives, by other ways than calls.
 fn answer(app: &str, n: u32) -> u64 {
     match app {
-        "fib" => fib::plain(n),
+        "fib" | "fib-waiting" => fib::plain(n),
         "uts" => tree(n).nodes,
         "leaves" => loops::sum(n),
         "sort" => loops::plain("sort", n).0,
