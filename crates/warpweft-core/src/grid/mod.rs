@@ -12,6 +12,6 @@ mod volume;
 pub use axes::{Axes, MAX_AXES};
 pub use axis_names::{AXES, across, axis_name};
 pub use boxes::rows;
-pub use parts::in_parts;
+pub use parts::{in_parts, over_parts};
 pub use raw::{RawVolume, RawVolumeMut, check_extents};
 pub use volume::Volume;

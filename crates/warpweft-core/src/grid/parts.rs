@@ -1,6 +1,8 @@
 //! Splits a slice between threads, for work that takes the same time for every value. The pinned workers of a
 //! run are in `cpu`.
 
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{Builder, available_parallelism, scope};
 
@@ -39,9 +41,62 @@ pub fn in_parts<T: Send>(slice: &mut [T], share: usize, work: impl Fn(usize, &mu
     });
 }
 
+/// What `work` gives for each part of `0..len`, in their order. All parts have `share` values, but for the last, whatever
+/// the number of threads, so that what is summed up by parts is the same everywhere.
+///
+/// ```
+/// let sums = warpweft::grid::over_parts(10, 4, |part| part.sum::<usize>());
+/// assert_eq!(sums, [0 + 1 + 2 + 3, 4 + 5 + 6 + 7, 8 + 9]);
+/// ```
+pub fn over_parts<R: Send>(
+    len: usize,
+    share: usize,
+    work: impl Fn(Range<usize>) -> R + Sync,
+) -> Vec<R> {
+    let share = share.max(1);
+    let part = |n: usize| n * share..((n + 1).saturating_mul(share)).min(len);
+    let parts = len.div_ceil(share);
+    let threads = available_parallelism().map_or(1, usize::from).min(parts);
+    if threads <= 1 {
+        return (0..parts).map(|n| work(part(n))).collect();
+    }
+    let next = AtomicUsize::new(0);
+    let done = Mutex::new(Vec::with_capacity(parts));
+    let all = || {
+        let mut mine = Vec::new();
+        loop {
+            let n = next.fetch_add(1, Ordering::Relaxed);
+            if n >= parts {
+                break;
+            }
+            mine.push((n, work(part(n))));
+        }
+        done.lock().unwrap_or_else(PoisonError::into_inner).append(&mut mine);
+    };
+    scope(|scope| {
+        for _ in 1..threads {
+            if Builder::new().name("parts".into()).spawn_scoped(scope, all).is_err() {
+                break;
+            }
+        }
+        all();
+    });
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_unstable_by_key(|(n, _)| *n);
+    done.into_iter().map(|(_, value)| value).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parts_come_in_their_order_with_every_value_once() {
+        for (len, share) in [(0, 5), (1, 5), (5, 5), (1000, 7), (1000, 0), (3, usize::MAX)] {
+            let parts = over_parts(len, share, |part| part.collect::<Vec<_>>());
+            assert_eq!(parts.concat(), (0..len).collect::<Vec<_>>(), "{len} by {share}");
+        }
+    }
 
     #[test]
     fn every_value_is_worked_on_once_with_its_number_in_whole_shares() {

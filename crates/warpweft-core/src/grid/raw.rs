@@ -5,7 +5,7 @@ use crate::element::{
     Bits, CellPtr, CellType, Checked, FieldName, Fields, MAX_FIELDS, Near, Scalar,
 };
 use crate::error::{Error, Result};
-use crate::memory::room;
+use crate::memory::zeroed_words;
 
 /// Cells over extents of one to four axes, slowest axis first. A [`super::Volume`] wraps one.
 ///
@@ -30,7 +30,8 @@ impl RawVolume {
 
     fn zeroed_of(cell: CellType, extents: Axes<usize>) -> Result<Self> {
         let cells = check_extents(extents)?;
-        let words = |size: usize| zeroed_words((cells * size).div_ceil(8));
+        let words =
+            |size: usize| zeroed_words((cells * size).div_ceil(8), "choose smaller extents");
         let fields = cell.fields().iter().map(|field| words(field.kind.size()));
         Ok(Self { fields: fields.collect::<Result<_>>()?, cell, extents })
     }
@@ -271,11 +272,4 @@ pub fn check_extents(extents: Axes<usize>) -> Result<usize> {
                 "choose smaller extents",
             )
         })
-}
-
-fn zeroed_words(words: usize) -> Result<Vec<u64>> {
-    // `vec![0; n]` would get untouched zero pages from the system, but aborts if memory is short.
-    let mut array = room(words, "choose smaller extents")?;
-    array.resize(words, 0);
-    Ok(array)
 }

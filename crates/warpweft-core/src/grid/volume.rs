@@ -4,8 +4,8 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, Index, IndexMut};
 
-use super::{Axes, RawVolume, RawVolumeMut};
-use crate::element::{CellType, FieldName, Fields, Near, Scalar};
+use super::{Axes, RawVolume, RawVolumeMut, over_parts};
+use crate::element::{CellType, FieldName, Fields, MAX_FIELDS, Near, Scalar};
 use crate::error::Result;
 
 /// Cells of `S` over extents `[usize; D]`, slowest axis first, `D` from 1 to 4.
@@ -17,6 +17,15 @@ pub struct Volume<S: Fields, const D: usize> {
     raw: RawVolume,
     cell: PhantomData<S>,
 }
+
+/// Cells that a thread makes at a time: some 50 µs of work.
+const SHARE: usize = 1 << 14;
+
+/// Addresses of field arrays that threads write parts of.
+struct Base([*mut u8; MAX_FIELDS]);
+
+// SAFETY: the threads that share it write different cells.
+unsafe impl Sync for Base {}
 
 impl<S: Fields, const D: usize> Deref for Volume<S, D> {
     type Target = RawVolume;
@@ -56,6 +65,56 @@ impl<S: Fields, const D: usize> Volume<S, D> {
                 at[d] = 0;
             }
         }
+        Ok(volume)
+    }
+
+    /// As [`Volume::from_fn`], with all cores of the machine: for functions that depend on nothing but the index.
+    ///
+    /// ```
+    /// use warpweft::prelude::*;
+    /// let line = Volume::par_from_fn([1000], |[x]| x as f64);
+    /// assert_eq!(line.as_slice(), Volume::from_fn([1000], |[x]| x as f64).as_slice());
+    /// ```
+    ///
+    /// # Panics
+    /// If [`Volume::try_par_from_fn`] returns an error.
+    pub fn par_from_fn(extents: [usize; D], cell: impl Fn([usize; D]) -> S + Sync) -> Self {
+        match Self::try_par_from_fn(extents, cell) {
+            Ok(volume) => volume,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// As [`Volume::try_from_fn`], with all cores of the machine.
+    ///
+    /// # Errors
+    /// As [`Volume::try_from_fn`].
+    pub fn try_par_from_fn(
+        extents: [usize; D],
+        cell: impl Fn([usize; D]) -> S + Sync,
+    ) -> Result<Self> {
+        let mut volume = Self::zeroed(extents)?;
+        let cells = volume.len();
+        let base = Base(volume.raw.base_mut());
+        over_parts(cells, SHARE, |part| {
+            let base = &base;
+            let mut at = [0; D];
+            let mut rest = part.start;
+            for d in (0..D).rev() {
+                (at[d], rest) = (rest % extents[d], rest / extents[d]);
+            }
+            for index in part {
+                // SAFETY: `index` is the index of a cell of this part only, and every field array holds all cells.
+                unsafe { cell(at).store(&base.0, index as isize, u32::MAX) };
+                for d in (0..D).rev() {
+                    at[d] += 1;
+                    if at[d] < extents[d] {
+                        break;
+                    }
+                    at[d] = 0;
+                }
+            }
+        });
         Ok(volume)
     }
 

@@ -5,6 +5,7 @@
 mod available;
 mod cgroup;
 mod room;
+mod zeroed;
 
 #[cfg(test)]
 pub(crate) use available::available_in;
@@ -12,3 +13,4 @@ pub use available::{Memory, available_memory};
 pub(crate) use available::{memory, read, value};
 pub(crate) use cgroup::Limits;
 pub use room::{check_room, filled, grow, room};
+pub use zeroed::zeroed_words;

@@ -55,7 +55,7 @@ pub fn check_room(bytes: u64, hint: &str) -> Result<()> {
     }
 }
 
-fn short(needed: u64, hint: &str) -> Error {
+pub(super) fn short(needed: u64, hint: &str) -> Error {
     Error::Memory {
         whose: "host".into(),
         needed,
