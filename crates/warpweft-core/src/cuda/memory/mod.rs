@@ -5,6 +5,7 @@ mod buffer;
 mod copy;
 mod ipc;
 mod locked;
+mod staged;
 mod strided;
 mod tensor_map;
 

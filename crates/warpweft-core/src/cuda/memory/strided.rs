@@ -4,6 +4,7 @@ use cudarc::driver::sys;
 use cudarc::driver::sys::{CUDA_MEMCPY3D as Copy3, CUmemorytype as Kind};
 
 use super::buffer::Buffer;
+use super::staged;
 use crate::cuda::device::Stream;
 use crate::error::{Error, Result};
 
@@ -66,7 +67,7 @@ impl Rows {
 
 /// One end of a copy.
 #[derive(Clone, Copy)]
-enum End {
+pub(super) enum End {
     Host(*mut u8),
     Device(u64),
 }
@@ -85,8 +86,12 @@ impl Stream {
         to.1.check(extents, to.0.bytes(), "the device")?;
         from.1.check(extents, from.0.len(), "the host")?;
         let ends = (End::Device(to.0.address()), End::Host(from.0.as_ptr().cast_mut()));
+        if staged::pays(extents, from.1) {
+            return self.upload_staged(extents, to, from);
+        }
         // SAFETY: both boxes are in bounds, and the host's array is only read.
-        unsafe { self.copy_box(extents, (ends.0, to.1), (ends.1, from.1)) }
+        unsafe { self.copy_box(extents, (ends.0, to.1), (ends.1, from.1)) }?;
+        self.synchronize()
     }
 
     /// Copies the box from the device's layout to the host's, after all queued work, and waits.
@@ -102,13 +107,24 @@ impl Stream {
         from.1.check(extents, from.0.bytes(), "the device")?;
         to.1.check(extents, to.0.len(), "the host")?;
         let ends = (End::Host(to.0.as_mut_ptr()), End::Device(from.0.address()));
+        if staged::pays(extents, to.1) {
+            return self.download_staged(extents, from, to);
+        }
         // SAFETY: both boxes are in bounds, and the host's array is borrowed exclusively.
-        unsafe { self.copy_box(extents, (ends.0, to.1), (ends.1, from.1)) }
+        unsafe { self.copy_box(extents, (ends.0, to.1), (ends.1, from.1)) }?;
+        self.synchronize()
     }
 
+    /// Queues the copy of a box.
+    ///
     /// # Safety
-    /// Both boxes must be in bounds, the destination's to be written.
-    unsafe fn copy_box(&self, extents: Extents, to: (End, Rows), from: (End, Rows)) -> Result<()> {
+    /// Both boxes must be in bounds until the stream is done with them, the destination's to be written.
+    pub(super) unsafe fn copy_box(
+        &self,
+        extents: Extents,
+        to: (End, Rows),
+        from: (End, Rows),
+    ) -> Result<()> {
         let [row, rows, planes, blocks] = extents;
         if extents.contains(&0) {
             return Ok(());
@@ -144,12 +160,12 @@ impl Stream {
                         copy.srcHost = base.wrapping_add(offset).cast_const().cast();
                     }
                 }
-                // SAFETY: the caller vouches for both boxes; they outlive the wait below.
+                // SAFETY: the caller vouches for both boxes.
                 let code = unsafe { sys::cuMemcpy3DAsync_v2(&copy, self.raw()) };
                 self.device().check(code, "copying a box")?;
             }
         }
-        self.synchronize()
+        Ok(())
     }
 }
 
