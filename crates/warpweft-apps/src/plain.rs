@@ -2,7 +2,13 @@
 //! library but the names of boundaries: fields are arrays of `f64`, ghost cells are filled by copying
 //! faces.
 
+use std::sync::{Mutex, PoisonError};
+use std::thread::{available_parallelism, scope};
+
 use warpweft::stencil::Boundary;
+
+/// Cells that are worth a thread.
+const SHARE: usize = 1 << 14;
 
 /// Padded arrays in up to three dimensions, slowest axis first, one a field.
 #[derive(Clone, Debug)]
@@ -22,6 +28,8 @@ pub struct Plain {
 pub struct Place<'a> {
     cells: &'a [f64],
     index: usize,
+    /// The index of the same cell in field 0.
+    first: usize,
     strides: [usize; 3],
     size: usize,
 }
@@ -30,7 +38,7 @@ impl Place<'_> {
     /// The same cell in field number `field`; a place begins in field 0.
     #[inline]
     pub fn of(self, field: usize) -> Self {
-        Self { index: self.index % self.size + field * self.size, ..self }
+        Self { index: self.first + field * self.size, ..self }
     }
 
     /// The cell at `offset`, slowest axis first.
@@ -93,7 +101,7 @@ impl Plain {
     }
 
     /// Replaces every cell of the first field by `update` of its neighbourhood.
-    pub fn step(&mut self, update: impl Fn(Place<'_>) -> f64) {
+    pub fn step(&mut self, update: impl Fn(Place<'_>) -> f64 + Sync) {
         self.step_fields([0], |place| [update(place)]);
     }
 
@@ -101,22 +109,60 @@ impl Plain {
     pub fn step_fields<const N: usize>(
         &mut self,
         writes: [usize; N],
-        update: impl Fn(Place<'_>) -> [f64; N],
+        update: impl Fn(Place<'_>) -> [f64; N] + Sync,
     ) {
         for axis in (0..3).rev() {
             self.fill_ghosts(axis);
         }
-        let (strides, size) = (self.strides(), self.size);
-        self.each(|plain, index| {
-            let new = update(Place { cells: &plain.cells, index, strides, size });
-            for (f, value) in writes.into_iter().zip(new) {
-                plain.next[f * size + index] = value;
-            }
-        });
+        let size = self.size;
+        self.update_all(writes, &update);
         for f in writes {
             let field = f * size..(f + 1) * size;
             self.cells[field.clone()].swap_with_slice(&mut self.next[field]);
         }
+    }
+
+    /// Computes the new cells of the fields `writes`, slab by slab of the outermost axis that has several cells; threads
+    /// take slabs in turn.
+    fn update_all<const N: usize>(
+        &mut self,
+        writes: [usize; N],
+        update: &(impl Fn(Place<'_>) -> [f64; N] + Sync),
+    ) {
+        let (strides, size, ghosts, [nz, ny, nx]) =
+            (self.strides(), self.size, self.ghosts, self.extents);
+        // A slab is a plane, or a row where there is one plane.
+        let below = ghosts[0] * (ny + 2 * ghosts[1]) + ghosts[1];
+        let [stride, first, slabs] =
+            if nz > 1 { [strides[0], ghosts[0], nz] } else { [strides[1], below, ny] };
+        let rows = if nz > 1 { ny } else { 1 };
+        let cells = &self.cells;
+        let mut slab_parts: Vec<Vec<(usize, &mut [f64])>> = (0..slabs).map(|_| vec![]).collect();
+        for (f, field) in self.next.chunks_mut(size).enumerate() {
+            let Some(which) = writes.iter().position(|&write| write == f) else { continue };
+            let parts = field.chunks_mut(stride).skip(first);
+            slab_parts.iter_mut().zip(parts).for_each(|(to, part)| to.push((which, part)));
+        }
+        let take = |(slab, parts): (usize, &mut Vec<(usize, &mut [f64])>)| {
+            let begin = (slab + first) * stride;
+            for row in 0..rows {
+                let start = ghosts[2] + if nz > 1 { (row + ghosts[1]) * strides[1] } else { 0 };
+                for at in start..start + nx {
+                    let index = begin + at;
+                    let new = update(Place { cells, index, first: index, strides, size });
+                    parts.iter_mut().for_each(|(which, part)| part[at] = new[*which]);
+                }
+            }
+        };
+        let threads = available_parallelism().map_or(1, usize::from);
+        let threads = threads.min(slabs).min((nz * ny * nx).div_ceil(SHARE));
+        let slabs = Mutex::new(slab_parts.iter_mut().enumerate());
+        let next = || slabs.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let all = || std::iter::from_fn(next).for_each(take);
+        scope(|scope| {
+            (1..threads).for_each(|_| drop(scope.spawn(all)));
+            all();
+        });
     }
 
     /// The cells of the first field in row-major order.

@@ -75,7 +75,7 @@ pub fn tissue<T: Real>(t: f64, kappa: f64, flow: f64, growth: f64, heat: f64) ->
 /// # Errors
 /// As [`Volume::try_from_fn`].
 pub fn body<T: Real>(extents: [usize; 3]) -> Result<Volume<Tissue<T>, 3>> {
-    Volume::try_from_fn(extents, |at| {
+    Volume::try_par_from_fn(extents, |at| {
         // Coordinates from −1 to 1.
         let [z, y, x] =
             std::array::from_fn(|d| 2.0 * (at[d] as f64 + 0.5) / extents[d] as f64 - 1.0);

@@ -117,7 +117,7 @@ pub fn at_rest<T: Real>(extents: [usize; 2]) -> Result<Volume<Water<T>, 2>> {
     let (di, dj, a) = (2.0 * PI / m, 2.0 * PI / n, STREAM);
     let pcf = (PI * a / (n * DX)).powi(2);
     let psi = |j: f64, i: f64| a * ((i + 0.5) * di).sin() * ((j + 0.5) * dj).sin();
-    Volume::try_from_fn(extents, |[j, i]| {
+    Volume::try_par_from_fn(extents, |[j, i]| {
         let (j, i) = (j as f64, i as f64);
         let u = T::lit(-(psi(j + 1.0, i) - psi(j, i)) / DX);
         let v = T::lit((psi(j, i + 1.0) - psi(j, i)) / DX);

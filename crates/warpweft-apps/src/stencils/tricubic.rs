@@ -80,7 +80,7 @@ impl Moves for f64 {
 /// # Errors
 /// As [`Volume::try_from_fn`].
 pub fn whirl<T: Real>(extents: [usize; 3]) -> Result<Volume<Moved<T>, 3>> {
-    Volume::try_from_fn(extents, |at| {
+    Volume::try_par_from_fn(extents, |at| {
         let [z, y, x] =
             std::array::from_fn(|d| 2.0 * (at[d] as f64 + 0.5) / extents[d] as f64 - 1.0);
         let ball = z * z + y * y + (x - 0.45).powi(2);

@@ -5,6 +5,7 @@
 //! of them. It lies across or near the faces, or slopes at them, so that a boundary gone wrong shows.
 
 use std::f64::consts::PI;
+use std::ops::Range;
 
 use warpweft::stencil::Boundary;
 
@@ -60,9 +61,19 @@ impl HotSpot {
     }
 
     /// Calls `row(index, values)` for every row along the last axis after `steps` steps.
-    pub fn rows(&self, steps: u64, mut row: impl FnMut(usize, &[f64])) {
+    pub fn rows(&self, steps: u64, row: impl FnMut(usize, &[f64])) {
+        self.some_rows(0..self.number_of_rows(), steps, row);
+    }
+
+    /// Rows along the last axis.
+    pub fn number_of_rows(&self) -> usize {
+        self.axes[0].modes[0].len() * self.axes[1].modes[0].len()
+    }
+
+    /// As [`HotSpot::rows`], for the rows with these numbers only.
+    pub fn some_rows(&self, rows: Range<usize>, steps: u64, mut row: impl FnMut(usize, &[f64])) {
         let [az, ay, ax] = &self.axes;
-        let (nz, ny, nx) = (az.modes[0].len(), ay.modes[0].len(), ax.modes[0].len());
+        let (ny, nx) = (ay.modes[0].len(), ax.modes[0].len());
         // What each triple of modes is multiplied by in `steps` steps.
         let mut factors = Vec::new();
         for &lz in &az.eigenvalues {
@@ -75,26 +86,25 @@ impl HotSpot {
         }
         let mut values = vec![0.0; nx];
         let mut along_x = vec![0.0; ax.modes.len()];
-        for z in 0..nz {
-            for y in 0..ny {
-                along_x.fill(0.0);
-                let mut at = 0;
-                for mode_z in &az.modes {
-                    for mode_y in &ay.modes {
-                        for sum in &mut along_x {
-                            *sum += mode_z[z] * mode_y[y] * factors[at];
-                            at += 1;
-                        }
+        for number in rows {
+            let (z, y) = (number / ny, number % ny);
+            along_x.fill(0.0);
+            let mut at = 0;
+            for mode_z in &az.modes {
+                for mode_y in &ay.modes {
+                    for sum in &mut along_x {
+                        *sum += mode_z[z] * mode_y[y] * factors[at];
+                        at += 1;
                     }
                 }
-                values.fill(self.base);
-                for (mode, &part) in ax.modes.iter().zip(&along_x) {
-                    for (value, &cell) in values.iter_mut().zip(mode) {
-                        *value += part * cell;
-                    }
-                }
-                row(z * ny + y, &values);
             }
+            values.fill(self.base);
+            for (mode, &part) in ax.modes.iter().zip(&along_x) {
+                for (value, &cell) in values.iter_mut().zip(mode) {
+                    *value += part * cell;
+                }
+            }
+            row(number, &values);
         }
     }
 }

@@ -31,7 +31,7 @@ impl Blast {
     /// # Errors
     /// As [`Volume::try_from_fn`].
     pub fn start<T: Real>(&self, extents: [usize; 3]) -> Result<Volume<Elastic<T>, 3>> {
-        Volume::try_from_fn(extents, |at| {
+        Volume::try_par_from_fn(extents, |at| {
             let squares: f64 = (0..3).map(|d| (at[d] as f64 - self.at[d] as f64).powi(2)).sum();
             let normal = T::lit(-self.strength * (-squares / self.width.powi(2)).exp());
             let none = T::default();

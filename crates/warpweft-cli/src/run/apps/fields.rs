@@ -63,7 +63,7 @@ pub struct Case<'a> {
     pub plain: (usize, &'a dyn Fn(&mut Plain)),
     /// Number of roundings of a step in a field, each at most half an epsilon of its largest value, given the
     /// largest values of all fields.
-    pub roundings: &'a dyn Fn(usize, &[f64]) -> f64,
+    pub roundings: &'a (dyn Fn(usize, &[f64]) -> f64 + Sync),
     /// Number of steps through which rounding errors only add up; after them, the flow itself amplifies them.
     pub steady: u64,
     /// The application's own results.
@@ -152,12 +152,13 @@ impl Job for Begun<'_> {
             self.case.stencil.cell.fields().iter().any(|field| field.kind == ScalarKind::F32);
         let epsilon = if single { f64::from(f32::EPSILON) } else { f64::EPSILON };
         let (ghosts, step) = self.case.plain;
+        let roundings = self.case.roundings;
         let plain = Loop {
             ghosts,
             step,
             relative: true,
             tolerance: &|field, steps, most| {
-                epsilon * (1.0 + (self.case.roundings)(field, most) * steps as f64)
+                epsilon * (1.0 + roundings(field, most) * steps as f64)
             },
             most: self.case.steady,
         };
@@ -166,11 +167,11 @@ impl Job for Begun<'_> {
 
     fn answer(&self, volume: &RawVolume, report: &Report) -> Answer {
         let mut answer = (self.case.answer)(volume, report);
-        let cells = values(volume, self.case.shown);
+        let [low, high] = Cells::range(volume, self.case.shown);
         answer.extend([
             ("field", json!(volume.cell_type().fields()[self.case.shown].name)),
-            ("minimum", json!(cells.iter().copied().fold(f64::INFINITY, f64::min))),
-            ("maximum", json!(cells.iter().copied().fold(f64::NEG_INFINITY, f64::max))),
+            ("minimum", json!(low)),
+            ("maximum", json!(high)),
         ]);
         answer
     }

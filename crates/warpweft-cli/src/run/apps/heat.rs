@@ -3,7 +3,7 @@
 use serde_json::json;
 use warpweft::element::ScalarKind;
 use warpweft::grid::io::{Colours, middle_range};
-use warpweft::grid::{Axes, RawVolume};
+use warpweft::grid::{Axes, RawVolume, over_parts};
 use warpweft::prelude::*;
 use warpweft::report::{Report, counted};
 use warpweft::stencil::Spec;
@@ -12,7 +12,7 @@ use warpweft_apps::heat::{self, HotSpot, Rounding};
 use crate::arguments::{Conduction, Float, by_default, conduction};
 use crate::plot::Look;
 use crate::run::check::against::{Loop, Ran};
-use crate::run::check::cells::{Cells, cell_of, noise, put};
+use crate::run::check::cells::{Cells, PART, cell_of, noise, put_rows};
 use crate::run::check::{Check, difference, worse};
 use crate::run::files;
 use crate::run::job::{self, Job};
@@ -88,6 +88,9 @@ impl Heat {
     }
 }
 
+/// Range and sum of the finite cells, how many these are, and how many are NaN.
+type Totals = ([f64; 2], f64, usize, usize);
+
 /// Heat in `D` dimensions.
 struct Case<'a> {
     heat: &'a Heat,
@@ -125,7 +128,7 @@ impl Case<'_> {
         let mut volume = RawVolume::zeroed(cell_of(self.kind), self.extents)?;
         if let Some(spot) = spot {
             let width = self.extents[dims - 1];
-            spot.rows(0, |row, values| put(&mut volume, 0, row * width, values));
+            put_rows(&mut volume, 0, width, &|rows, write| spot.some_rows(rows, 0, write));
         }
         Ok(volume)
     }
@@ -135,13 +138,18 @@ impl Case<'_> {
     fn off(&self, volume: &RawVolume, steps: u64, spot: &HotSpot, rounding: &Rounding) -> [f64; 3] {
         let dims = volume.rank();
         let (width, cells) = (self.extents[dims - 1], Cells::of(volume, 0));
-        let (mut error, mut largest) = (0.0, 0.0f64);
-        spot.rows(steps, |row, values| {
-            for (x, &value) in values.iter().enumerate() {
-                error = worse(error, difference(cells.at(row * width + x), value));
-                largest = largest.max(value.abs());
-            }
+        let parts = over_parts(spot.number_of_rows(), (16 * PART).div_ceil(width), |rows| {
+            let (mut error, mut largest) = (0.0, 0.0f64);
+            spot.some_rows(rows, steps, |row, values| {
+                for (cell, &value) in cells.part(row * width..(row + 1) * width).zip(values) {
+                    error = worse(error, difference(cell, value));
+                    largest = largest.max(value.abs());
+                }
+            });
+            [error, largest]
         });
+        let all = |[error, largest]: [f64; 2], [e, l]: [f64; 2]| [worse(error, e), largest.max(l)];
+        let [error, largest] = parts.into_iter().fold([0.0; 2], all);
         [error, spot.allowed(steps, rounding), largest]
     }
 
@@ -227,17 +235,25 @@ impl Job for Case<'_> {
     }
 
     fn answer(&self, volume: &RawVolume, _: &Report) -> Answer {
-        let mut range: Option<[f64; 2]> = None;
-        let (mut sum, mut finite, mut nan) = (0.0, 0usize, 0usize);
-        for cell in Cells::of(volume, 0).iter() {
-            nan += usize::from(cell.is_nan());
-            if cell.is_finite() {
-                let [low, high] = range.unwrap_or([cell; 2]);
-                range = Some([low.min(cell), high.max(cell)]);
-                sum += cell;
-                finite += 1;
+        let parts = Cells::by_parts(volume, 0, |cells| {
+            let mut range = [f64::INFINITY, f64::NEG_INFINITY];
+            let (mut sum, mut finite, mut nan) = (0.0, 0usize, 0usize);
+            for cell in cells {
+                nan += usize::from(cell.is_nan());
+                if cell.is_finite() {
+                    range = [range[0].min(cell), range[1].max(cell)];
+                    sum += cell;
+                    finite += 1;
+                }
             }
-        }
+            (range, sum, finite, nan)
+        });
+        let all = |(r, s, f, n): Totals, (range, sum, finite, nan): Totals| {
+            ([r[0].min(range[0]), r[1].max(range[1])], s + sum, f + finite, n + nan)
+        };
+        let none = ([f64::INFINITY, f64::NEG_INFINITY], 0.0, 0, 0);
+        let (range, sum, finite, nan) = parts.into_iter().fold(none, all);
+        let range = (finite > 0).then_some(range);
         vec![
             ("minimum", json!(range.map(|range| range[0]))),
             ("maximum", json!(range.map(|range| range[1]))),

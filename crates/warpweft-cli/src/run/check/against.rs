@@ -4,20 +4,20 @@ use std::ops::RangeInclusive;
 
 use serde_json::Value;
 use warpweft::element::CellType;
-use warpweft::grid::{Axes, RawVolume, across};
+use warpweft::grid::{Axes, RawVolume, across, over_parts};
 use warpweft::prelude::*;
 use warpweft_apps::plain::Plain;
 
 use super::cells::Cells;
 use super::window::{Part, Window};
-use super::{Check, difference, no_room, values, worse};
+use super::{Check, difference, no_room, worse};
 use crate::interrupt::stopped;
 
 /// Cell updates that the plain loop may do: about a second.
 const PLAIN_UPDATES: u64 = 20_000_000;
 /// Largest number of values that are compared completely, for at least one step: the loop takes some 50 ns
 /// for each.
-const WHOLE: usize = 1 << 27;
+const WHOLE: usize = 1 << 25;
 /// Cell updates in each of two boxes, if all cells would be too many: about a second.
 const BOX_UPDATES: u64 = 50_000_000;
 /// Side lengths of a compared box; the largest that time allows.
@@ -64,7 +64,7 @@ pub struct Loop<'a> {
     /// Whether errors are relative to the field's largest value.
     pub relative: bool,
     /// The allowed rounding error of a field after some steps, given the largest values of all fields.
-    pub tolerance: &'a dyn Fn(usize, u64, &[f64]) -> f64,
+    pub tolerance: &'a (dyn Fn(usize, u64, &[f64]) -> f64 + Sync),
     /// With more steps than this, the allowed error would be too large.
     pub most: u64,
 }
@@ -222,27 +222,36 @@ impl Loop<'_> {
         let mut plain = Plain::of_fields(&window.extents, self.ghosts, &window.faces, fields);
         (0..steps).take_while(|_| !stopped()).for_each(|_| (self.step)(&mut plain));
         // Of the whole field: in a box that the waves have not reached, everything is rounding.
-        let largest = |field: usize| match self.relative {
+        let (relative, tolerance) = (self.relative, self.tolerance);
+        let largest = |field: usize| match relative {
             false => 1.0,
             true => plain
                 .cells_of(field)
                 .into_iter()
-                .chain(values(after, field))
                 .filter(|value| value.is_finite())
+                .chain(largest_of(after, field))
                 .fold(f64::MIN_POSITIVE, |most, value| most.max(value.abs())),
         };
-        let most: Vec<f64> = all.clone().map(largest).collect();
+        let most = over_parts(all.len(), 1, |field| largest(field.start));
         let of_field = |field: usize| {
             let (cells, expect) = (Cells::of(after, field), plain.cells_of(field));
             let pairs = window.cells().zip(&expect).filter(|((_, right), _)| *right);
             let error = pairs
                 .map(|((at, _), &b)| difference(cells.at(at), b) / most[field])
                 .fold(0.0, worse);
-            Off { field, error, allowed: (self.tolerance)(field, steps, &most) }
+            Off { field, error, allowed: tolerance(field, steps, &most) }
         };
-        let first = of_field(0);
-        all.skip(1).map(of_field).fold(first, Off::worse)
+        let fields = over_parts(all.len(), 1, |field| of_field(field.start));
+        fields.into_iter().reduce(Off::worse).unwrap_or(Off { field: 0, error: 0.0, allowed: 0.0 })
     }
+}
+
+/// The largest magnitude of a field's finite cells, if there are any.
+fn largest_of(volume: &RawVolume, field: usize) -> Option<f64> {
+    let parts = Cells::by_parts(volume, field, |cells| {
+        cells.map(f64::abs).filter(|value| value.is_finite()).reduce(f64::max)
+    });
+    parts.into_iter().flatten().reduce(f64::max)
 }
 
 /// Twice the steps of the deepest time block of `policy` (as reports print it) plus one.

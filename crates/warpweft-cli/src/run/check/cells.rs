@@ -1,9 +1,14 @@
 //! The cells of one field as `f64`, whatever scalar type they have.
 
+use std::ops::Range;
+
 use warpweft::element::{CellType, Scalar, ScalarKind};
-use warpweft::grid::{RawVolume, in_parts};
+use warpweft::grid::{RawVolume, in_parts, over_parts};
 use warpweft::prelude::*;
 use warpweft_apps::soup::SplitMix;
+
+/// Cells that are worth a thread.
+pub const PART: usize = 1 << 16;
 
 /// A cell type with one unnamed field.
 pub fn cell_of(kind: ScalarKind) -> CellType {
@@ -24,6 +29,26 @@ pub struct Cells<'a> {
 }
 
 impl<'a> Cells<'a> {
+    /// What `fold` makes of parts of the cells, in their order. The parts are the same on any number of threads.
+    pub fn by_parts<R: Send>(
+        volume: &'a RawVolume,
+        field: usize,
+        fold: impl Fn(&mut dyn Iterator<Item = f64>) -> R + Sync,
+    ) -> Vec<R> {
+        let cells = Self::of(volume, field);
+        over_parts(volume.len(), 16 * PART, |part| fold(&mut cells.part(part)))
+    }
+
+    /// The least and the greatest value of a field, infinite where there is none; NaN is passed over.
+    pub fn range(volume: &'a RawVolume, field: usize) -> [f64; 2] {
+        let none = [f64::INFINITY, f64::NEG_INFINITY];
+        let wider = |[low, high]: [f64; 2], [l, h]: [f64; 2]| [low.min(l), high.max(h)];
+        let parts = Self::by_parts(volume, field, |cells| {
+            cells.fold(none, |range, cell| wider(range, [cell; 2]))
+        });
+        parts.into_iter().fold(none, wider)
+    }
+
     /// Field number `field` of `volume`.
     ///
     /// # Panics
@@ -37,6 +62,12 @@ impl<'a> Cells<'a> {
         let size = self.kind.size();
         let bytes = self.bytes.get(number * size..(number + 1) * size);
         bytes.map_or(f64::NAN, |bytes| self.kind.to_f64(bytes))
+    }
+
+    /// The cells with these indices.
+    pub fn part(self, cells: Range<usize>) -> impl Iterator<Item = f64> + 'a {
+        let size = self.kind.size();
+        Self { bytes: &self.bytes[cells.start * size..cells.end * size], ..self }.iter()
     }
 
     /// All cells in row-major order.
@@ -66,11 +97,31 @@ macro_rules! with_cells {
 }
 
 /// Replaces the cells of a field from cell number `first` on by `values`, rounded.
+#[cfg(test)]
 pub fn put(volume: &mut RawVolume, field: usize, first: usize, values: &[f64]) {
     with_cells!(volume, field, |cells: T| {
         for (cell, &value) in cells[first..].iter_mut().zip(values) {
             *cell = <T as Scalar>::from_f64(value);
         }
+    });
+}
+
+/// Writes rows of `width` cells of a field: `rows(some, write)` calls `write` with the number and the values of each of
+/// `some` rows. Threads have different rows.
+pub fn put_rows(
+    volume: &mut RawVolume,
+    field: usize,
+    width: usize,
+    rows: &(dyn Fn(Range<usize>, &mut dyn FnMut(usize, &[f64])) + Sync),
+) {
+    with_cells!(volume, field, |cells: T| {
+        in_parts(cells, width * PART.div_ceil(width), |first, part| {
+            let first = first / width;
+            rows(first..first + part.len() / width, &mut |row, values| {
+                let to = part.chunks_exact_mut(width).nth(row - first).into_iter().flatten();
+                to.zip(values).for_each(|(cell, &value)| *cell = <T as Scalar>::from_f64(value));
+            });
+        });
     });
 }
 
@@ -88,7 +139,7 @@ pub fn replace(volume: &mut RawVolume, field: usize, values: &mut dyn Iterator<I
 pub fn noise(volume: &mut RawVolume, field: usize, seed: u64) {
     with_cells!(volume, field, |cells: T| {
         // A number takes 3 ns.
-        in_parts(cells, 1 << 16, |first, part| {
+        in_parts(cells, PART, |first, part| {
             let mut noise = SplitMix::after(seed, first as u64);
             part.iter_mut().for_each(|cell| *cell = <T as Scalar>::from_f64(noise.next_unit()));
         });

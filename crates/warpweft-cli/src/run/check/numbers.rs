@@ -1,14 +1,16 @@
 //! Cells that are NaN or infinite: refused in input files, a failure in results.
 
 use std::borrow::Borrow;
+use std::ops::Range;
 use std::path::Path;
 
 use serde_json::json;
 use warpweft::element::ScalarKind;
-use warpweft::grid::{Axes, RawVolume};
+use warpweft::grid::{Axes, RawVolume, over_parts};
 use warpweft::{Error, Result};
 
 use super::Check;
+use super::cells::{Cells, PART};
 use crate::run::values::bare;
 
 /// NaN and infinite cells of a volume.
@@ -68,25 +70,46 @@ pub fn hint(kind: ScalarKind) -> &'static str {
 fn find(volume: &RawVolume) -> Option<NotNumbers> {
     let fields = volume.cell_type().fields().iter().enumerate();
     fields.map(|(f, field)| (f, field.kind, field.name)).find_map(|(f, kind, field)| {
-        let mut found = None;
-        each(volume, f, |at, value| {
-            if !value.is_finite() {
-                let first = (at, value);
-                let found =
-                    found.get_or_insert(NotNumbers { nan: 0, infinite: 0, first, field, kind });
-                found.nan += usize::from(value.is_nan());
-                found.infinite += usize::from(value.is_infinite());
+        let parts = over_parts(volume.len(), 16 * PART, |part| {
+            let mut found = None;
+            if all_finite(volume, f, part.clone()) {
+                return found;
             }
+            each(volume, f, part, |at, value| {
+                if !value.is_finite() {
+                    let first = (at, value);
+                    let found =
+                        found.get_or_insert(NotNumbers { nan: 0, infinite: 0, first, field, kind });
+                    found.nan += usize::from(value.is_nan());
+                    found.infinite += usize::from(value.is_infinite());
+                }
+            });
+            found
         });
-        found
+        parts.into_iter().flatten().reduce(|all, more| NotNumbers {
+            nan: all.nan + more.nan,
+            infinite: all.infinite + more.infinite,
+            ..all
+        })
     })
+}
+
+/// Whether cells of a float field are all finite, if that can be told at the speed of memory.
+fn all_finite(volume: &RawVolume, f: usize, part: Range<usize>) -> bool {
+    if let Some(cells) = volume.field::<f32>(f) {
+        cells[part].iter().fold(true, |all, cell| all & cell.is_finite())
+    } else if let Some(cells) = volume.field::<f64>(f) {
+        cells[part].iter().fold(true, |all, cell| all & cell.is_finite())
+    } else {
+        false
+    }
 }
 
 /// The index and value of the cell furthest from 0, of all fields.
 fn largest(volume: &RawVolume) -> Option<(usize, f64)> {
     let mut most: Option<(usize, f64)> = None;
     for f in 0..volume.cell_type().len() {
-        each(volume, f, |at, value| {
+        each(volume, f, 0..volume.len(), |at, value| {
             if value.is_finite() && most.is_none_or(|(_, most)| value.abs() > most.abs()) {
                 most = Some((at, value));
             }
@@ -95,16 +118,16 @@ fn largest(volume: &RawVolume) -> Option<(usize, f64)> {
     most
 }
 
-/// Calls `see` with the index and value of every cell of a float field.
-fn each(volume: &RawVolume, f: usize, mut see: impl FnMut(usize, f64)) {
+/// Calls `see` with the index and value of these cells of a float field.
+fn each(volume: &RawVolume, f: usize, part: Range<usize>, mut see: impl FnMut(usize, f64)) {
     let kind = volume.cell_type().fields()[f].kind;
+    let first = part.start;
     if let Some(cells) = volume.field::<f32>(f) {
-        cells.iter().enumerate().for_each(|(at, &cell)| see(at, f64::from(cell)));
+        cells[part].iter().enumerate().for_each(|(at, &cell)| see(first + at, f64::from(cell)));
     } else if let Some(cells) = volume.field::<f64>(f) {
-        cells.iter().enumerate().for_each(|(at, &cell)| see(at, cell));
+        cells[part].iter().enumerate().for_each(|(at, &cell)| see(first + at, cell));
     } else if matches!(kind, ScalarKind::F16 | ScalarKind::Bf16) {
-        let cells = volume.field_bytes(f).chunks_exact(kind.size());
-        cells.enumerate().for_each(|(at, cell)| see(at, kind.to_f64(cell)));
+        Cells::of(volume, f).part(part).enumerate().for_each(|(at, cell)| see(first + at, cell));
     }
 }
 
