@@ -5,6 +5,7 @@
 //! that name is whole. What probes recorded lies in files beside the folders, which only grow (`probes`). The cells lie in files by position, so any number of ranks, on any devices, can
 //! go on from them. Not here: when to save, which is the runs' business.
 
+mod aside;
 mod hashed;
 mod load;
 mod manifest;
@@ -12,7 +13,10 @@ mod probes;
 mod save;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+pub(crate) use aside::LARGE;
+use aside::Settled;
 use load::Other;
 pub(crate) use load::Saved;
 use manifest::Manifest;
@@ -76,11 +80,12 @@ pub(crate) struct Opened {
     /// What it goes on from.
     pub from: Option<Saved>,
     /// What saves the states to come.
-    pub saver: Saver,
+    pub saver: Arc<Saver>,
     /// What probes recorded until then, on rank 0.
     pub recorded: Vec<Series>,
     /// What the user should know, e.g. of a damaged checkpoint.
     pub notes: Vec<String>,
+    _settled: Settled,
     /// Of the folder, on rank 0.
     _claim: Option<Claim>,
 }
@@ -146,11 +151,12 @@ pub(crate) fn open(
         ));
     }
     let of = (stencil.cell, extents);
-    let saver = Saver::new(directory, *every, origin, of, &stencil.points, last);
+    let saver = Arc::new(Saver::new(directory, *every, origin, of, &stencil.points, last));
     if net.rank() == 0 {
         saver.tidy();
     }
-    Ok(Opened { from, saver, recorded, notes, _claim: claim })
+    let settled = Settled(Arc::clone(&saver));
+    Ok(Opened { from, saver, recorded, notes, _settled: settled, _claim: claim })
 }
 
 /// The folder, made if it is not there, as this run's own; unless there is nothing to resume in it.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use super::aside::Aside;
 use super::hashed::Writer;
 use super::manifest::{FORMAT, Manifest, NAME, PartFile};
 use super::probes::{self, Records};
@@ -37,6 +38,7 @@ pub(crate) struct Saver {
     records: Mutex<Records>,
     /// The step of the last checkpoint that is whole.
     last: AtomicU64,
+    pub(super) aside: Aside,
 }
 
 impl Saver {
@@ -57,6 +59,7 @@ impl Saver {
             fields: fields.collect(),
             records: Mutex::new(Records::of(points)),
             last: AtomicU64::new(last.unwrap_or(NONE)),
+            aside: Aside::default(),
         }
     }
 

@@ -1,11 +1,16 @@
 //! Boxes of an executor's cells copied out and in between sweeps, for ghost zones of other parts.
 
+use std::sync::Arc;
+
 use super::CpuSweeps;
 use super::layout::canonical;
 use crate::exchange::{Cells, check_bytes};
 use crate::{Region, Span};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::Axes;
+
+/// Where rows begin in an array, and their cells.
+pub(super) type Rows = Arc<[(isize, usize)]>;
 
 impl CpuSweeps {
     /// Element index and length of each row of `region`, slowest axis first.
@@ -32,6 +37,18 @@ impl CpuSweeps {
             (self.arrays.layout.index(cell), length)
         };
         Ok(starts.iter().map(index).collect())
+    }
+
+    /// As [`CpuSweeps::box_rows`], which all fields have alike, kept for the next call: it takes as long as reading them.
+    pub(super) fn kept_rows(&mut self, field: usize, region: Region) -> Result<Rows> {
+        if let Some((of, rows)) = &self.rows
+            && *of == region
+        {
+            return Ok(Arc::clone(rows));
+        }
+        let rows: Rows = self.box_rows(field, region)?.into();
+        self.rows = Some((region, Arc::clone(&rows)));
+        Ok(rows)
     }
 
     /// Brings the ghost cells that follow cells written from outside up to date.

@@ -78,6 +78,8 @@ pub struct CpuSweeps {
     /// Per worker, the stage it is at: where a panic happened.
     at_stage: Vec<Progress>,
     change: Change,
+    /// The rows of the last region that was measured or reduced.
+    rows: Option<(Region, halo::Rows)>,
     trace: Option<Arc<Trace>>,
 }
 
@@ -226,6 +228,7 @@ impl CpuSweeps {
             published: 0,
             at_stage: (0..pool.len()).map(|_| Progress::default()).collect(),
             change: Change::default(),
+            rows: None,
             trace: None,
             stages,
             pool,

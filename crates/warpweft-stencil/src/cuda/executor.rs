@@ -11,8 +11,9 @@ use crate::exchange::{BoundarySplit, Cells, Endpoint, Route, Routes, check_bytes
 use crate::executor::History;
 use crate::plan::halo::Margin;
 use crate::spec::points::{add_to, value_of};
+use crate::spec::reduction::{Reduce, Reduction};
 use crate::spec::total::Total;
-use crate::{Region, Residual, Sweep, SweepExecutor};
+use crate::{Region, Residual, Spec, Sweep, SweepExecutor};
 use warpweft_core::cluster::{Tag, Transport};
 use warpweft_core::cuda::Rows;
 use warpweft_core::element::CellType;
@@ -29,6 +30,9 @@ impl SweepExecutor for CudaSweeps {
     }
 
     fn sweep(&mut self, sweep: &Sweep) -> Result<()> {
+        if let Some(by) = self.by {
+            return self.sweep_by(by, sweep);
+        }
         let cone = self.cones.of(sweep)?;
         self.settle()?;
         self.welcome()?;
@@ -57,6 +61,26 @@ impl SweepExecutor for CudaSweeps {
             faces.done = Some(sweep.first_step + sweep.steps);
         }
         Ok(())
+    }
+
+    fn adopt(&mut self, stencil: &Spec) -> Result<bool> {
+        self.go_by(stencil)
+    }
+
+    fn reduce(&mut self, what: Reduce, fields: [usize; 2], region: &Region) -> Result<Reduction> {
+        let held = |field: usize| self.unused.iter().all(|(unused, _)| *unused != field);
+        if fields.into_iter().all(held) {
+            return self.reduced(what, fields, region);
+        }
+        // A field that no stage uses is on the host.
+        let mut bytes = [Vec::new(), Vec::new()];
+        for (field, to) in fields.into_iter().zip(&mut bytes) {
+            self.read(&[(field, *region)], to)?;
+        }
+        let kinds = fields.map(|field| self.stencil.cell.kind(field));
+        let mut reduction = Reduction::default();
+        reduction.take_bytes(what, kinds, [&bytes[0], &bytes[1]]);
+        Ok(reduction)
     }
 
     fn steps_per_pass(&self) -> Option<u64> {

@@ -6,6 +6,7 @@
 //! (`launch::ghosts`), so that no sweep branches on a boundary. Not here: several devices (`drive`), what to do
 //! about the compute capability a user's machine has (`cuda`).
 
+mod adopted;
 mod executor;
 mod fused;
 mod halo;
@@ -14,6 +15,7 @@ mod memory;
 mod parts;
 mod peers;
 mod policy;
+mod reduced;
 mod resident;
 mod stay;
 mod sweeps;

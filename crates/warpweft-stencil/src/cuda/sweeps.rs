@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use super::adopted::Adopted;
 use super::fused::Fused;
 use super::fused::arrivals::{Arrivals, Order};
 use super::fused::contest::Contest;
@@ -11,6 +12,7 @@ use super::launch::faces::Faces;
 use super::launch::ghosts;
 use super::launch::place::Placed;
 use super::launch::queue::Queue;
+use super::launch::reduce::Reducing;
 use super::launch::residual::{self, Change};
 use super::launch::turn::Turn;
 use super::memory::arrays::{Arrays, STEP, Unused};
@@ -41,7 +43,7 @@ pub struct CudaSweeps {
     /// Of single steps.
     pub(super) single: CudaPolicy,
     /// Whether ghosts are for several steps.
-    deep: bool,
+    pub(super) deep: bool,
     pub(super) arrays: Arrays,
     pub(super) text: StepText,
     /// Of each stage, one step a launch.
@@ -79,6 +81,11 @@ pub struct CudaSweeps {
     pub(super) unused: Unused,
     /// What exchanges cells with other parts, once there are any.
     pub(super) halos: Option<Halos>,
+    /// Other functions that it has computed by, and which it computes by now, if not by its own.
+    pub(super) others: Vec<Adopted>,
+    pub(super) by: Option<usize>,
+    /// What reduces fields, once that was asked for.
+    pub(super) reducing: Option<Reducing>,
     /// Whether the boundary's ghosts have yet to follow cells written since they were renewed.
     pub(super) stale: bool,
 }
@@ -191,6 +198,9 @@ impl CudaSweeps {
             unused,
             halos: None,
             stale: false,
+            others: Vec::new(),
+            by: None,
+            reducing: None,
         })
     }
 
@@ -306,6 +316,7 @@ impl CudaSweeps {
 
     /// Reports a fault of an element function, after all work queued so far.
     pub(super) fn check_fault(&self) -> Result<()> {
+        self.check_others()?;
         let Some(fault) = &self.fault else {
             self.stream.synchronize()?;
             return self.fused.iter().filter_map(Fused::resident).try_for_each(Resident::check);
@@ -336,7 +347,7 @@ fn bring_in(volume: &RawVolume, queue: &Queue<'_>, stream: &Stream) -> Result<Un
 }
 
 /// The kernel `name`, permitted `shared` bytes of dynamic shared memory.
-fn kernel(module: &Module, name: &str, shared: usize) -> Result<Kernel> {
+pub(super) fn kernel(module: &Module, name: &str, shared: usize) -> Result<Kernel> {
     let kernel = module.kernel(name)?;
     if shared > 0 {
         kernel.allow_shared(shared as u32)?;
@@ -360,7 +371,11 @@ pub(super) fn check_grid([x, y, z]: [usize; 3], loops: bool, policy: &CudaPolicy
 }
 
 /// Whether the device has what `policy` needs; whether kernels loop over `blocks` that are too many for a grid.
-fn check_device(policy: &CudaPolicy, blocks: [usize; 3], device: &Device) -> Result<bool> {
+pub(super) fn check_device(
+    policy: &CudaPolicy,
+    blocks: [usize; 3],
+    device: &Device,
+) -> Result<bool> {
     // Direct kernels of two and three dimensions loop only if told so when compiled.
     let strided = blocks[2] > GRID;
     check_grid(blocks, strided && policy.kernel != CudaKernel::Planes, policy)?;
@@ -380,15 +395,25 @@ fn modules(
     text: &StepText,
     device: &Device,
 ) -> Result<([Module; 2], Vec<String>)> {
+    let (module, mut notes) = compiled_step(stencil, policy, text, device)?;
     let arch = device.arch()?;
-    let options = Options { contract: policy.contraction, ..Options::default() };
-    let names: Vec<_> = stencil.stages.iter().map(|stage| stage.name()).collect();
-    let compiled = compile(&text.source, &names.join(" + "), &arch, &options)?;
-    let module = Module::load(device, &compiled)?;
     let tools = compile(&tools_text(), "ghosts and residuals", &arch, &Options::default())?;
-    let notes = compiled.notes.iter().chain(&tools.notes).cloned().collect();
+    notes.extend(tools.notes.iter().cloned());
     let tools = Module::load(device, &tools)?;
     Ok(([module, tools], notes))
+}
+
+/// The step's module, and what compiling it wants to say.
+pub(super) fn compiled_step(
+    stencil: &Spec,
+    policy: &CudaPolicy,
+    text: &StepText,
+    device: &Device,
+) -> Result<(Module, Vec<String>)> {
+    let options = Options { contract: policy.contraction, ..Options::default() };
+    let names: Vec<_> = stencil.stages.iter().map(|stage| stage.name()).collect();
+    let compiled = compile(&text.source, &names.join(" + "), &device.arch()?, &options)?;
+    Ok((Module::load(device, &compiled)?, compiled.notes))
 }
 
 /// The text of the kernels that every stencil shares.

@@ -39,6 +39,8 @@ pub struct RankReport {
     pub residual: Option<f64>,
     /// The last step whose state was saved.
     pub saved: Option<u64>,
+    /// States that were due and not saved, because the one before was still being written.
+    pub left_out: u64,
     /// How halos travelled to the neighbours.
     pub routes: Routes,
 }
@@ -53,6 +55,7 @@ impl RankReport {
         self.waiting += before.waiting;
         self.reducing += before.reducing;
         self.passes += before.passes;
+        self.left_out += before.left_out;
         self.saved = self.saved.or(before.saved);
     }
 }

@@ -5,9 +5,21 @@ use crate::drive::rank_report::RankReport;
 use crate::model::Prediction;
 use crate::spec::Spec;
 use warpweft_core::cluster::Launched;
-use warpweft_core::report::{Quantity, Report};
+use warpweft_core::report::{Quantity, Report, counted};
 
 impl Spec {
+    /// Says that a run was ended by a residual that is NaN, and when.
+    pub(crate) fn note_of_nan(&self, of_run: &RankReport) -> Option<String> {
+        let nan = self.until.is_some() && of_run.residual.is_some_and(f64::is_nan);
+        nan.then(|| {
+            format!(
+                "the residual is NaN after step {}, so the run stops there; help: the volume holds that state: look for \
+                 the first cell that is NaN, and choose a smaller step or rate",
+                of_run.steps
+            )
+        })
+    }
+
     /// What a run on one device came to; set-up and probes are left to be filled in.
     pub(crate) fn report_alone(
         &self,
@@ -24,8 +36,12 @@ impl Spec {
         let mut notes: Vec<_> = Launched::unjoined().into_iter().collect();
         notes.extend(self.points.without_effect(asked));
         notes.append(&mut prepared.notes);
-        if self.until.is_some() && mine.residual.is_some_and(f64::is_nan) {
-            notes.push("the residual is NaN, which meets no tolerance".into());
+        notes.extend(self.note_of_nan(mine));
+        if mine.left_out > 0 {
+            notes.push(format!(
+                "{} left out: they were due while the one before was being written",
+                counted(mine.left_out, "checkpoint")
+            ));
         }
         Report {
             pattern: "stencil",

@@ -18,6 +18,7 @@ use crate::plan::{Region, Sweep};
 use crate::run::Run;
 use crate::spec::Spec;
 use crate::spec::reduction::{Reduce, Reduction};
+use crate::spec::stage::Stage;
 use warpweft_core::cluster::Alone;
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::{Axes, RawVolume};
@@ -45,6 +46,8 @@ pub(crate) struct RawSession<'v> {
     first: State,
     /// What was done since.
     total: RankReport,
+    /// Whether the end of a call is the end of the run, whose state is saved.
+    saves_at_end: bool,
     /// Whether the executor computes by other stages than `spec`'s.
     elsewhere: bool,
 }
@@ -86,6 +89,7 @@ impl<'v> RawSession<'v> {
             stop: run.stop(),
             trace: run.trace.clone(),
             elsewhere: false,
+            saves_at_end: true,
             volume,
             distribution,
             prepared,
@@ -104,20 +108,8 @@ impl<'v> RawSession<'v> {
     pub fn advance(&mut self, steps: u64) -> Result<()> {
         self.settle()?;
         let Some(mut local) = self.local.take() else { return Err(over()) };
-        let task = Task {
-            stencil: &self.spec,
-            distribution: &self.distribution,
-            start: Start::Volume(self.volume),
-            first: State { step: self.total.steps, residual: self.first.residual.take() },
-            steps,
-            build: &*self.prepared.build,
-            saving: self.saved.as_ref().map(|saved| &saved.saver),
-            trace: self.trace.as_deref(),
-            rebalance: None,
-            fused_steps: self.prepared.policy.steps_per_launch(self.spec.rank()),
-            halos: Some(Route::Host),
-            probed: &self.probed,
-        };
+        let first = State { step: self.total.steps, residual: self.first.residual.take() };
+        let task = self.task(first, steps);
         let progress = self.progress;
         let report_progress = |done| progress.iter().for_each(|progress| progress(done, steps));
         let watch = Watch { progress: &report_progress, stop: self.stop };
@@ -126,9 +118,46 @@ impl<'v> RawSession<'v> {
         self.total = RankReport {
             passes: self.total.passes + mine.passes,
             seconds: self.total.seconds + mine.seconds,
+            left_out: self.total.left_out + mine.left_out,
             residual: mine.residual.or(self.total.residual),
             ..mine
         };
+        Ok(())
+    }
+
+    /// The steps from `first` up to `steps` in all.
+    fn task(&self, first: State, steps: u64) -> Task<'_> {
+        Task {
+            stencil: &self.spec,
+            distribution: &self.distribution,
+            start: Start::Volume(self.volume),
+            first,
+            steps,
+            build: &*self.prepared.build,
+            saving: self.saved.as_ref().map(|saved| &saved.saver),
+            saves_at_end: self.saves_at_end,
+            trace: self.trace.as_deref(),
+            rebalance: None,
+            fused_steps: self.prepared.policy.steps_per_launch(self.spec.rank()),
+            halos: Some(Route::Host),
+            probed: &self.probed,
+        }
+    }
+
+    /// Saves its last state when it is closed, and not at the end of every call.
+    pub fn goes_on(&mut self) {
+        self.saves_at_end = false;
+    }
+
+    /// Saves the present state, if a session that goes on saves any.
+    fn save_last(&mut self) -> Result<()> {
+        if self.saved.is_none() || self.saves_at_end {
+            return Ok(());
+        }
+        let Some(mut local) = self.local.take() else { return Err(over()) };
+        let state = State { step: self.total.steps, residual: self.total.residual };
+        self.task(state, state.step).save((state, true), &mut local, &Alone)?;
+        self.local = Some(local);
         Ok(())
     }
 
@@ -142,10 +171,8 @@ impl<'v> RawSession<'v> {
         let region = Region::whole(self.volume.extents());
         let first_step = self.total.steps;
         let sweep = Sweep { first_step, steps: 1, region, following: 0, keep_change: false };
-        self.with(|local| {
-            local.executor().sweep(&sweep)?;
-            local.executor().finish()
-        })
+        // Not waited for: what fails is told by the next call that needs the cells.
+        self.with(|local| local.executor().sweep(&sweep))
     }
 
     /// Computes by the stages of `spec` from now on.
@@ -155,16 +182,33 @@ impl<'v> RawSession<'v> {
         }
         // Made anew, with room for all that was asked for so far.
         self.store()?;
+        if !spec.has_functions() {
+            for stage in &spec.stages {
+                let known = |other: &Arc<dyn Stage>| other.function() == stage.function();
+                if !self.spec.others.iter().any(known) {
+                    self.spec.others.push(Arc::clone(stage));
+                }
+            }
+            self.make(&self.spec.clone())?;
+            if self.with(|local| local.adopt(spec))? {
+                return Ok(());
+            }
+        }
+        // An executor that never goes by other stages.
         let mut wide = spec.clone();
-        wide.others = [&self.spec.others[..], &self.spec.stages, &spec.stages].concat();
-        self.spec.others = wide.others.clone();
+        wide.others = [&self.spec.others[..], &self.spec.stages].concat();
+        self.make(&wide)
+    }
+
+    /// Makes the executor anew from the volume.
+    fn make(&mut self, spec: &Spec) -> Result<()> {
         let (partition, zone) =
             (&self.distribution.partition, self.distribution.partition.region(0));
         let start = Start::Volume(self.volume);
         let build = &*self.prepared.build;
         let steps = self.total.steps;
         self.local = None;
-        let local = LocalSubdomain::new(&wide, (partition, 0), zone.into(), start, build, steps)?;
+        let local = LocalSubdomain::new(spec, (partition, 0), zone.into(), start, build, steps)?;
         self.local = Some(local);
         Ok(())
     }
@@ -262,6 +306,7 @@ impl<'v> RawSession<'v> {
     /// The device's; a session that failed before.
     pub fn close(mut self) -> Result<Report> {
         let end = Instant::now();
+        self.save_last()?;
         self.store()?;
         let mut history = None;
         if let Some(mut local) = self.local.take() {

@@ -66,11 +66,14 @@ pub(crate) enum Decision {
 pub(crate) struct Saving<'a> {
     /// Steps between two, at least 1.
     pub every: u64,
+    /// Whether the last state is saved too, whatever its step.
+    pub at_end: bool,
     /// Saves the present state of a part.
     pub save: &'a Save<'a>,
 }
 
-pub(crate) type Save<'a> = dyn Fn(State, &mut LocalSubdomain) -> Result<()> + 'a;
+/// Whether the state was saved: one that need not be, as the flag says, may be left out.
+pub(crate) type Save<'a> = dyn Fn(State, &mut LocalSubdomain, bool) -> Result<bool> + 'a;
 
 /// One rank's loop. Ghost zones are valid on entry, so the first halo exchange is skipped.
 ///
@@ -86,18 +89,18 @@ pub(crate) fn run_rank(
     let mut rank = RankLoop::new((stencil, distribution), local, net, run)?;
     if run.first == 0 {
         // Says at once whether there is room, and makes a run that is stopped soon one to resume.
-        rank.save()?;
+        rank.save(false)?;
     }
     let begun = Instant::now();
     rank.report.interrupted = match &rank.stops {
         Some(stops) if run.first < run.steps => stops.at_once(net)?,
         _ => false,
     };
-    while rank.report.steps < run.steps && !rank.met() && !rank.report.interrupted {
+    while rank.report.steps < run.steps && !rank.ended() && !rank.report.interrupted {
         if rank.alone && run.stop.stopped() {
             rank.report.interrupted = true;
             if rank.report.steps > rank.saved {
-                rank.save()?;
+                rank.save(true)?;
             }
             break;
         }
@@ -215,10 +218,11 @@ impl<'r> RankLoop<'r> {
         })
     }
 
-    /// Whether the residual is small enough.
-    fn met(&self) -> bool {
+    /// Whether the residual ends the run: it is small enough, or NaN, which later steps do not change.
+    fn ended(&self) -> bool {
         let residual = self.report.residual;
-        self.stencil.until.is_some_and(|until| residual.is_some_and(|r| r <= until.tolerance))
+        let ends = |r: f64, tolerance: f64| r <= tolerance || r.is_nan();
+        self.stencil.until.is_some_and(|until| residual.is_some_and(|r| ends(r, until.tolerance)))
     }
 
     /// Steps from `done` on that may be taken before something else is due.
@@ -237,11 +241,15 @@ impl<'r> RankLoop<'r> {
     }
 
     /// Saves the present state, if states are saved.
-    fn save(&mut self) -> Result<()> {
+    fn save(&mut self, must: bool) -> Result<()> {
         if let Some(saving) = self.run.saving {
             let step = self.report.steps;
-            (saving.save)(State { step, residual: self.report.residual }, self.local)?;
-            self.saved = step;
+            let state = State { step, residual: self.report.residual };
+            if (saving.save)(state, self.local, must)? {
+                self.saved = step;
+            } else {
+                self.report.left_out += 1;
+            }
         }
         Ok(())
     }
@@ -279,7 +287,9 @@ impl<'r> RankLoop<'r> {
         let from = Instant::now();
         let Advanced { change, sent, measuring } =
             self.local.advance(depth, phases, measure, self.net)?;
-        self.trace(&format!("steps {}..{done}", self.report.steps), from);
+        if self.run.trace.is_some() {
+            self.trace(&format!("steps {}..{done}", self.report.steps), from);
+        }
         self.timer.busy += from.elapsed().as_secs_f64();
         if let Some(sweeps) = self.run.pace {
             sweeps.took(depth as u64, from.elapsed().as_secs_f64());
@@ -315,7 +325,7 @@ impl<'r> RankLoop<'r> {
             self.report.reducing += from.elapsed().as_secs_f64();
         }
         self.local.after(done)?;
-        let ended = done == self.run.steps || self.met();
+        let ended = done == self.run.steps || self.ended();
         if let Some(stops) = &mut self.stops
             && block.asked
             && !ended
@@ -324,8 +334,10 @@ impl<'r> RankLoop<'r> {
         }
         let due = self.run.saving.is_some_and(|saving| done.is_multiple_of(saving.every));
         // The end is kept too: a run of more steps goes on from there.
-        if ended || self.report.interrupted || due {
-            self.save()?;
+        let at_end = self.run.saving.is_some_and(|saving| saving.at_end);
+        let must = (ended && at_end) || self.report.interrupted;
+        if must || due {
+            self.save(must)?;
         }
         if let Some(rebalance) = self.run.rebalance
             && !ended

@@ -264,6 +264,23 @@ impl LocalSubdomain {
         })
     }
 
+    /// Bytes of its cells.
+    pub(crate) fn bytes(&self) -> usize {
+        let of_cell: usize = self.cell.fields().iter().map(|field| field.kind.size()).sum();
+        self.zone.extents().iter().product::<usize>() * of_cell
+    }
+
+    /// The present state of the only subdomain, in `spare` if that is given.
+    ///
+    /// # Errors
+    /// As [`LocalSubdomain::saved`].
+    pub(crate) fn snapshot(&mut self, spare: Option<RawVolume>) -> Result<RawVolume> {
+        let made = || RawVolume::zeroed(self.cell, self.zone.extents());
+        let mut state = spare.map_or_else(made, Ok)?;
+        self.executor.store(state.writable())?;
+        Ok(state)
+    }
+
     /// Bytes of cells that are kept next to the executor's.
     #[cfg(test)]
     pub(crate) fn kept_bytes(&self) -> usize {

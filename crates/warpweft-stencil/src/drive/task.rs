@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::pace::Pace;
-use crate::checkpoint::{Saver, State};
+use crate::checkpoint::{LARGE, Saver, State};
 use crate::cpu::CpuSweeps;
 use crate::drive::cut::feasible::check_depth;
 use crate::drive::depth::search::Search;
@@ -77,7 +77,9 @@ pub(crate) struct Task<'a> {
     /// Makes the executor of a subdomain.
     pub build: &'a Build<'a>,
     /// Where states are saved, if they are.
-    pub saving: Option<&'a Saver>,
+    pub saving: Option<&'a Arc<Saver>>,
+    /// Whether the last state is saved too, whatever its step.
+    pub saves_at_end: bool,
     /// Where ranks record what they did when.
     pub trace: Option<&'a Trace>,
     /// Decides whether the subdomains are of the right sizes.
@@ -145,21 +147,12 @@ impl Task<'_> {
         watch: &Watch<'_>,
         pace: Option<&Pace>,
     ) -> Result<RankReport> {
-        let (stencil, distribution, rank) = (self.stencil, self.distribution, net.rank());
-        let partition = &distribution.partition;
-        let region = partition.region(rank);
-        let collected = |local: &mut LocalSubdomain| {
-            collect(&stencil.points, partition, local.series(), self.probed, net)
+        let (stencil, distribution) = (self.stencil, self.distribution);
+        let save = |state: State, local: &mut LocalSubdomain, must: bool| {
+            self.save((state, must), local, net)
         };
-        let save = |state: State, local: &mut LocalSubdomain| {
-            let Some(saver) = self.saving else { return Ok(()) };
-            collected(local)?;
-            // The others have none, and must not wait here while rank 0 does for them.
-            let recorded = (rank == 0).then(|| self.recorded());
-            let recorded = recorded.as_deref().map_or(&[][..], Vec::as_slice);
-            local.saved(|cut| saver.save(net, state, region, cut, recorded))
-        };
-        let saving = self.saving.map(|saver| Saving { every: saver.every(), save: &save });
+        let at_end = self.saves_at_end;
+        let saving = self.saving.map(|saver| Saving { every: saver.every(), at_end, save: &save });
         let steps = RunSteps {
             first: self.first.step,
             steps: self.steps,
@@ -173,8 +166,36 @@ impl Task<'_> {
             fused_steps: self.fused_steps,
         };
         let report = run_rank(stencil, distribution, local, net, &steps)?;
-        collected(local)?;
+        collect(&stencil.points, &distribution.partition, local.series(), self.probed, net)?;
         Ok(report)
+    }
+
+    /// Saves the state; whether it did, or has begun to: a large state that need not be saved is left out while the one
+    /// before is being written.
+    pub(crate) fn save(
+        &self,
+        (state, must): (State, bool),
+        local: &mut LocalSubdomain,
+        net: &dyn Transport,
+    ) -> Result<bool> {
+        let Some(saver) = self.saving else { return Ok(true) };
+        let (partition, rank) = (&self.distribution.partition, net.rank());
+        let aside = partition.parts() == 1 && local.bytes() >= LARGE && state.step > 0;
+        if aside && !must && !saver.idle() {
+            return Ok(false);
+        }
+        collect(&self.stencil.points, partition, local.series(), self.probed, net)?;
+        if aside && !must {
+            let volume = local.snapshot(saver.spare())?;
+            saver.save_aside(state, volume, self.recorded().clone())?;
+            return Ok(true);
+        }
+        saver.settle()?;
+        // The others have none, and must not wait here while rank 0 does for them.
+        let recorded = (rank == 0).then(|| self.recorded());
+        let recorded = recorded.as_deref().map_or(&[][..], Vec::as_slice);
+        let region = partition.region(rank);
+        local.saved(|cut| saver.save(net, state, region, cut, recorded)).map(|()| true)
     }
 
     fn recorded(&self) -> MutexGuard<'_, Vec<Series>> {
@@ -282,6 +303,7 @@ pub fn run_on_cores<S: Fields, const D: usize>(
             steps,
             build: &build,
             saving: None,
+            saves_at_end: true,
             trace: None,
             rebalance: None,
             fused_steps: FusedSteps::STEP,
@@ -339,6 +361,7 @@ mod tests {
                 steps: 100,
                 build: &build,
                 saving: None,
+                saves_at_end: true,
                 trace: None,
                 rebalance: None,
                 fused_steps: FusedSteps::STEP,

@@ -55,7 +55,7 @@ pub struct Session<'v, S: Fields, const D: usize> {
 pub struct Advance {
     /// Steps done since the session began.
     pub done: u64,
-    /// The residual of the last check, if the stencil has a tolerance.
+    /// The residual of the last check, if the stencil has a tolerance. A residual that is NaN ends a call early.
     pub residual: Option<f64>,
     /// Whether the residual was small enough before the last step that was asked for.
     pub met: bool,
@@ -79,7 +79,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
     /// As [`Stencil::on`], with options.
     ///
     /// # Errors
-    /// As [`Stencil::run_with`]; several devices or ranks, or a checkpoint, which sessions do not have.
+    /// As [`Stencil::run_with`]; several devices or ranks, which sessions do not have.
     pub fn on_with<'v, 'r: 'v>(
         &self,
         volume: &'v mut Volume<S, D>,
@@ -93,17 +93,12 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
                 "run the stencil by `run_with`, or open the session in one process",
             );
         }
-        if run.checkpoint.is_some() {
-            return refused(
-                "with checkpoints",
-                "save what `Session::volume` gives, or use `run_with`",
-            );
-        }
         let devices = run.devices(machine)?;
         if devices.gpus.len() > usize::from(devices.threads.is_none()) {
             return refused("on several devices", "name one: `Target::Cpu`, `Target::Gpu(0)`");
         }
-        let raw = RawSession::open(self, volume.raw_mut(), u64::MAX, (machine, &devices), run)?;
+        let mut raw = RawSession::open(self, volume.raw_mut(), u64::MAX, (machine, &devices), run)?;
+        raw.goes_on();
         Ok(Session { raw, cell: PhantomData })
     }
 }
@@ -120,7 +115,8 @@ impl<S: Fields, const D: usize> Session<'_, S, D> {
         })?;
         self.raw.advance(end)?;
         let now = self.raw.done();
-        let met = now.steps < end && !now.interrupted;
+        let nan = now.residual.is_some_and(f64::is_nan);
+        let met = now.steps < end && !now.interrupted && !nan;
         Ok(Advance { done: now.steps, residual: now.residual, met, interrupted: now.interrupted })
     }
 
@@ -143,7 +139,8 @@ impl<S: Fields, const D: usize> Session<'_, S, D> {
             let next = left.min(every.0);
             let advance = self.run(Steps(next))?;
             left -= next;
-            let ended = advance.met || advance.interrupted;
+            let nan = advance.residual.is_some_and(f64::is_nan);
+            let ended = advance.met || advance.interrupted || nan;
             let looked =
                 if next == every.0 || ended { look(self)? } else { ControlFlow::Continue(()) };
             if left == 0 || ended || looked.is_break() {

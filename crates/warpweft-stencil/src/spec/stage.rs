@@ -1,5 +1,6 @@
 //! One stage of a step, with the types of its element function and of its cells erased.
 
+use std::any::TypeId;
 use std::fmt;
 use std::sync::Arc;
 
@@ -41,6 +42,8 @@ impl fmt::Debug for RawTap {
 pub unsafe trait Stage: Send + Sync {
     /// The function's name.
     fn name(&self) -> &'static str;
+    /// Tells functions apart, whatever their parameters.
+    fn function(&self) -> TypeId;
     /// The number of axes.
     fn rank(&self) -> usize;
     /// What a cell holds.
@@ -119,6 +122,9 @@ fn raw_taps<const D: usize>(taps: &[Tap<D>]) -> Vec<RawTap> {
 // SAFETY: implementing `StencilElement` is unsafe for the same promises, and the parameters are the
 // bytes of the element itself.
 unsafe impl<E: StencilElement<D>, const D: usize> Stage for Typed<E, D> {
+    fn function(&self) -> TypeId {
+        TypeId::of::<E>()
+    }
     fn rank(&self) -> usize {
         D
     }

@@ -1,6 +1,7 @@
 //! Sessions: steps, reads, writes, other functions and reductions in any order have the bits of plain loops and runs.
 
 mod gpu;
+mod saved;
 
 use std::ops::ControlFlow;
 
@@ -266,6 +267,9 @@ fn what_can_not_be_is_an_error_and_the_session_goes_on_or_leaves_the_volume() {
     assert!(error.contains("a session that an error has ended"), "{error}");
     assert!(on.finish().is_err());
     assert!(same(&volume, &start()), "the volume is as it was");
+
+    let error = stencil.on(&mut volume, &machine).unwrap().get([11, 0]).unwrap_err().to_string();
+    assert!(error.contains("[11, 0] to [12, 1] of a volume of [11, 23]"), "{error}");
 
     let ranks = Run { settings: Default::default(), ..Run::default() };
     let over = Ranks { count: 2, grid: None, depth: None };

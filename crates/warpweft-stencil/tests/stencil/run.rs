@@ -158,22 +158,32 @@ fn a_gpu_that_is_not_there_and_a_policy_of_another_device_are_refused() {
 fn faces_that_are_not_there_and_tolerances_below_zero_are_refused() {
     let stencil = Stencil::of(diffuse(0.2));
     let error = |stencil: Stencil<f64, 2>| stencil.check([8, 8]).unwrap_err().to_string();
-    let told = error(stencil.clone().face(3, Face::Low, Boundary::Neumann));
-    assert!(told.contains("axis 3 of 2 dimensions") && told.contains("to 1"), "{told}");
+    let ended = error(stencil.clone().face(3, Face::Low, Boundary::Neumann));
+    assert!(ended.contains("axis 3 of 2 dimensions") && ended.contains("to 1"), "{ended}");
     for tolerance in [-1.0, f64::NAN] {
-        let told = error(stencil.clone().until(Residual::Max, tolerance));
-        assert!(told.contains(&format!("tolerance {tolerance}")), "{told}");
+        let ended = error(stencil.clone().until(Residual::Max, tolerance));
+        assert!(ended.contains(&format!("tolerance {tolerance}")), "{ended}");
     }
 }
 
 #[test]
-fn a_residual_that_is_nan_is_told() {
+fn a_residual_that_is_nan_ends_the_run_with_its_step() {
     let machine = Machine::detect().unwrap();
     let mut volume = Volume::from_fn([8, 8], |at| if at == [3, 3] { f64::NAN } else { 0.0 });
     let stencil = Stencil::of(diffuse(0.2)).until(Residual::Max, 1e-3);
     let report = stencil.run_with(&mut volume, Steps(4), &machine, &on_cores()).unwrap();
-    assert_eq!(report.done, 4);
-    assert!(report.notes.iter().any(|note| note.contains("NaN")), "{:?}", report.notes);
+    let ended = |report: &Report, step| {
+        let note = format!("the residual is NaN after step {step}, so the run stops there; help: ");
+        assert_eq!((report.done, report.converged()), (step, Some(false)));
+        assert!(report.notes.iter().any(|said| said.starts_with(&note)), "{:?}", report.notes);
+    };
+    ended(&report, 1);
+    let stencil = Stencil::of(diffuse(0.2)).until_every(Residual::SumOfSquares, 1e-3, 3);
+    let over = Ranks { count: 2, grid: None, depth: None };
+    let ranks = Run { settings: on_cores().settings.over(over), ..on_cores() };
+    for run in [on_cores(), ranks] {
+        ended(&stencil.run_with(&mut volume, Steps(40), &machine, &run).unwrap(), 3);
+    }
 }
 
 #[test]

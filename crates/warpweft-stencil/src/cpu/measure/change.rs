@@ -77,8 +77,8 @@ impl CpuSweeps {
             ));
         }
         let total = Mutex::new(Total::default());
+        let rows = self.kept_rows(0, region)?;
         for (i, &f) in self.written.iter().enumerate() {
-            let rows = self.box_rows(f, region)?;
             let outcome = self.pool.run(|worker| {
                 let after = self.arrays.array(f, self.present);
                 let before = match &self.change.before[i] {
@@ -133,7 +133,33 @@ unsafe fn add_row(
         U32 => u32, U64 => u64, Isize => isize, Usize => usize, F32 => f32, F64 => f64, F16 => f16, Bf16 => bf16)
 }
 
+/// The largest change, in lanes that the compiler makes vectors of; NaN if any is.
+#[inline(always)]
+fn largest<T: Scalar>(before: &[T], after: &[T]) -> f64 {
+    const LANES: usize = 8;
+    let (mut most, mut nan) = ([0.0f64; LANES], [false; LANES]);
+    let (before, before_rest) = before.as_chunks::<LANES>();
+    let (after, after_rest) = after.as_chunks::<LANES>();
+    let change = |b: T, a: T| Residual::Max.of_change(Scalar::to_f64(b), Scalar::to_f64(a)).abs();
+    for (before, after) in before.iter().zip(after) {
+        for lane in 0..LANES {
+            let change = change(before[lane], after[lane]);
+            most[lane] = if change > most[lane] { change } else { most[lane] };
+            nan[lane] |= change.is_nan();
+        }
+    }
+    for (lane, (&before, &after)) in before_rest.iter().zip(after_rest).enumerate() {
+        let change = change(before, after);
+        most[lane] = if change > most[lane] { change } else { most[lane] };
+        nan[lane] |= change.is_nan();
+    }
+    if nan.contains(&true) { f64::NAN } else { most.into_iter().fold(0.0, f64::max) }
+}
+
 fn add<T: Scalar>(kind: Residual, before: &[T], after: &[T], total: &mut Total) {
+    if kind == Residual::Max {
+        return total.raise([largest(before, after)].into_iter());
+    }
     for (before, after) in before.chunks(WINDOW).zip(after.chunks(WINDOW)) {
         let changes = |kind: Residual| {
             let pairs = before.iter().zip(after);
@@ -141,8 +167,7 @@ fn add<T: Scalar>(kind: Residual, before: &[T], after: &[T], total: &mut Total) 
         };
         // One loop for each kind, so that the kind is a constant in it.
         match kind {
-            Residual::Max => total.raise(changes(Residual::Max)),
-            Residual::Sum => total.add(changes(Residual::Sum)),
+            Residual::Max | Residual::Sum => total.add(changes(Residual::Sum)),
             Residual::SumOfSquares => total.add(changes(Residual::SumOfSquares)),
         }
     }

@@ -10,13 +10,13 @@ use warpweft_core::error::Result;
 impl CpuSweeps {
     /// [`crate::SweepExecutor::reduce`].
     pub(in crate::cpu) fn reduced(
-        &self,
+        &mut self,
         what: Reduce,
         fields: [usize; 2],
         region: Region,
     ) -> Result<Reduction> {
         // All fields have one layout.
-        let rows = self.box_rows(fields[0].max(fields[1]), region)?;
+        let rows = self.kept_rows(fields[0].max(fields[1]), region)?;
         let kinds = fields.map(|field| self.cell.kind(field));
         let all = Mutex::new(Reduction::default());
         let outcome = self.pool.run(|worker| {

@@ -57,9 +57,18 @@ impl Queue<'_> {
         state: usize,
         region: impl Fn(usize) -> Region,
     ) -> Result<Vec<Queued>> {
+        let now = (0..self.stencil.cell.len()).map(|f| self.arrays.current(f, state)).collect();
+        self.step_from(kernels, now, region).map(|(queued, _)| queued)
+    }
+
+    /// As [`Queue::step`], from the arrays `now`; also the arrays that it ends in.
+    pub fn step_from(
+        &self,
+        kernels: &[Kernel],
+        mut now: Vec<usize>,
+        region: impl Fn(usize) -> Region,
+    ) -> Result<(Vec<Queued>, Vec<usize>)> {
         let mut queued = Vec::new();
-        let mut now: Vec<usize> =
-            (0..self.stencil.cell.len()).map(|f| self.arrays.current(f, state)).collect();
         let stages = self.stencil.stages.iter().zip(&self.text.stages).zip(kernels);
         for (number, ((stage, shape), kernel)) in stages.enumerate() {
             queued.push(self.stage(&**stage, shape, kernel, &now, &region(number))?);
@@ -72,7 +81,7 @@ impl Queue<'_> {
             queued.extend(self.face(number, &now));
         }
         queued.extend(self.place.and_then(Placed::tick));
-        Ok(queued)
+        Ok((queued, now))
     }
 
     /// The launch of a step's one stage from `state` over `region` alone; ghosts are not renewed.
@@ -242,7 +251,8 @@ impl Queue<'_> {
 
     /// Whether field `f` is read off the cell along that many axes at once, or more.
     fn beside(&self, f: usize, axes: usize) -> bool {
-        let mut taps = self.stencil.stages.iter().flat_map(|stage| stage.taps());
+        let all = self.stencil.stages.iter().chain(&self.stencil.others);
+        let mut taps = all.flat_map(|stage| stage.taps());
         taps.any(|tap| tap.field == f && tap.offset.iter().filter(|&&o| o != 0).count() >= axes)
     }
 

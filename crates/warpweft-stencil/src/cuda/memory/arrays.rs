@@ -3,6 +3,7 @@
 use super::layout::Layout;
 use crate::Spec;
 use crate::cuda::text::{Role, role_of};
+use crate::spec::stage::StageList;
 use warpweft_core::cuda::{Buffer, Element, Rows, Stream, Swizzle, TensorMap, Tiled};
 use warpweft_core::element::ScalarKind;
 use warpweft_core::error::{Error, Result};
@@ -25,6 +26,8 @@ pub(crate) struct Arrays {
     written: Vec<bool>,
     /// Whether there is room for fused steps.
     pub fused: bool,
+    /// The fields, as bits, that steps of other stencils have left in the other array than the state says.
+    pub swapped: u32,
 }
 
 /// The fields that no stage uses, which never change and of which no device has an array.
@@ -37,8 +40,8 @@ pub(crate) fn store_unused(unused: &Unused, volume: &mut RawVolume) {
     }
 }
 
-fn roles(stencil: &Spec, f: usize) -> impl Iterator<Item = Role> {
-    stencil.stages.iter().map(move |stage| role_of(&**stage, f))
+fn roles(stages: &StageList, f: usize) -> impl Iterator<Item = Role> {
+    stages.iter().map(move |stage| role_of(&**stage, f))
 }
 
 /// What a step changes of a state.
@@ -53,7 +56,9 @@ fn count(stencil: &Spec, f: usize, fused: bool) -> usize {
     if fused && stencil.written_fields().contains(&f) {
         return 2;
     }
-    let arrays = roles(stencil, f).map(|role| match role {
+    // Others are to compute over the same arrays.
+    let all = roles(&stencil.stages, f).chain(roles(&stencil.others, f));
+    let arrays = all.map(|role| match role {
         Role::Unused => 0,
         Role::Read | Role::InPlace => 1,
         Role::Doubled => 2,
@@ -63,7 +68,7 @@ fn count(stencil: &Spec, f: usize, fused: bool) -> usize {
 
 /// Whether a step leaves field `f` in its other array.
 fn flips(stencil: &Spec, f: usize) -> bool {
-    roles(stencil, f).filter(|role| *role == Role::Doubled).count() % 2 == 1
+    roles(&stencil.stages, f).filter(|role| *role == Role::Doubled).count() % 2 == 1
 }
 
 /// The fields of whose state before a step nothing is left after it: residuals are of a copy.
@@ -119,7 +124,7 @@ impl Arrays {
         }
         let flips = fields.clone().map(|f| flips(stencil, f)).collect();
         let written = fields.map(|f| fused && stencil.written_fields().contains(&f)).collect();
-        Ok(Self { layout, kinds, buffers, flips, written, fused })
+        Ok(Self { layout, kinds, buffers, flips, written, fused, swapped: 0 })
     }
 
     /// The fields that have arrays.
@@ -133,6 +138,11 @@ impl Arrays {
         fields.map(|f| (f, volume.field_bytes(f).to_vec())).collect()
     }
 
+    /// Whether every field has as many arrays as single steps of `stencil` need.
+    pub fn hold(&self, stencil: &Spec) -> bool {
+        (0..self.buffers.len()).all(|f| count(stencil, f, false) <= self.buffers[f].len())
+    }
+
     /// The arrays of field `f`.
     pub fn of(&self, f: usize) -> &[Buffer] {
         &self.buffers[f]
@@ -141,7 +151,8 @@ impl Arrays {
     /// Which array of field `f` is current in `state`.
     pub fn current(&self, f: usize, state: usize) -> usize {
         let (step, fused) = (state & STEP != 0, state & FUSED != 0);
-        usize::from((self.flips[f] && step) != (self.written[f] && fused))
+        let other = self.swapped >> f & 1 == 1;
+        usize::from((self.flips[f] && step) ^ (self.written[f] && fused) ^ other)
     }
 
     /// The current array of field `f` in `state`.

@@ -93,7 +93,9 @@ impl Room {
     /// # Errors
     /// More cells than kernels can index.
     pub fn layout(self, stencil: &Spec, extents: Axes<usize>) -> Result<Layout> {
-        Layout::of(stencil, extents, self.ghosts, self.slack)
+        let ghosts = self.ghosts.zip(stencil.room());
+        let ghosts = ghosts.map(|(own, all)| [own[0].max(all[0]), own[1].max(all[1])]);
+        Layout::of(stencil, extents, ghosts, self.slack)
     }
 }
 

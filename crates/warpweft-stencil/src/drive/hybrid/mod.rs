@@ -7,6 +7,7 @@
 
 pub(crate) mod balance;
 
+use std::sync::Arc;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
@@ -72,7 +73,7 @@ pub(crate) struct Both<'a> {
     pub first: State,
     /// Steps to be done in all.
     pub steps: u64,
-    pub saving: Option<&'a Saver>,
+    pub saving: Option<&'a Arc<Saver>>,
     /// What probes recorded before, to which more is added.
     pub probed: &'a Mutex<Vec<Series>>,
 }
@@ -127,6 +128,7 @@ impl Both<'_> {
                     steps: self.steps,
                     build: &build,
                     saving: self.saving,
+                    saves_at_end: true,
                     trace: run.trace.as_deref(),
                     rebalance: Some(&rebalance),
                     fused_steps: self.fused_steps,

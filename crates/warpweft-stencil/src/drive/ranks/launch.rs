@@ -112,6 +112,7 @@ impl Spec {
                 steps,
                 build: &build,
                 saving: saved.as_ref().map(|saved| &saved.saver),
+                saves_at_end: true,
                 trace: run.trace.as_deref(),
                 rebalance: None,
                 fused_steps: Policy::Cpu(policy).fused_steps(self.rank()),
@@ -233,6 +234,7 @@ impl Spec {
         let cut_short = asked.and_then(|depth| self.cut_short(depth, &of_rank_0, steps));
         let mut notes: Vec<_> = cut_short.into_iter().collect();
         notes.extend(self.reducing(reports, seconds));
+        notes.extend(self.note_of_nan(&of_rank_0));
         if !of_rank_0.interrupted {
             notes.extend(self.points.without_effect(first..of_rank_0.steps));
         }

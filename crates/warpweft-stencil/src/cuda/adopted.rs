@@ -1,0 +1,159 @@
+//! Other stages over the same arrays, a step at a time: their kernels are kept, so that a program may go to and fro
+//! between functions. Only kernels of single steps are made for them.
+
+use std::any::TypeId;
+use std::sync::Arc;
+
+use super::launch::boxes;
+use super::launch::place::Placed;
+use super::launch::queue::Queue;
+use super::sweeps::{CudaSweeps, check_device, compiled_step, kernel};
+use super::text::{StepText, grid, step_text};
+use crate::spec::stage::StageList;
+use crate::{CudaPolicy, Spec, Sweep};
+use warpweft_core::cuda::{Global, Kernel};
+use warpweft_core::error::Result;
+
+/// Functions that the executor computes by, other than its own stencil's.
+pub(super) struct Adopted {
+    functions: Vec<TypeId>,
+    /// With the parameters of the last call; its `others` are all functions that the arrays have room for.
+    stencil: Spec,
+    policy: CudaPolicy,
+    text: StepText,
+    kernels: Vec<Kernel>,
+    place: Option<Placed>,
+    fault: Option<Global>,
+}
+
+fn functions(stages: &StageList) -> Vec<TypeId> {
+    stages.iter().map(|stage| stage.function()).collect()
+}
+
+/// The fields that any of `stages` reads beside the cell: along one axis, and along several at once.
+fn beside<'a>(stages: impl Iterator<Item = &'a Arc<dyn crate::Stage>>) -> [u32; 2] {
+    let mut fields = [0; 2];
+    for tap in stages.flat_map(|stage| stage.taps()) {
+        let axes = tap.offset.iter().filter(|&&offset| offset != 0).count();
+        for (least, fields) in (1..).zip(&mut fields) {
+            *fields |= u32::from(axes >= least) << tap.field;
+        }
+    }
+    fields
+}
+
+impl CudaSweeps {
+    /// [`crate::SweepExecutor::adopt`].
+    pub(super) fn go_by(&mut self, stencil: &Spec) -> Result<bool> {
+        let own = stencil.stages.len() == self.stencil.stages.len()
+            && stencil.stages.iter().zip(&self.stencil.stages).all(|(a, b)| Arc::ptr_eq(a, b));
+        if own {
+            return self.go_by_own().map(|()| true);
+        }
+        let functions = functions(&stencil.stages);
+        let known = self.others.iter().position(|other| other.functions == functions);
+        if let Some(known) = known {
+            // The same functions with other parameters, which are arguments of launches.
+            self.others[known].stencil.stages.clone_from(&stencil.stages);
+            self.by = Some(known);
+            return Ok(true);
+        }
+        stencil.check(self.extents())?;
+        if self.halos.is_some() || stencil.has_functions() || !self.has_room_for(stencil) {
+            return Ok(false);
+        }
+        let adopted = self.adopted(stencil, functions)?;
+        self.others.push(adopted);
+        self.by = Some(self.others.len() - 1);
+        Ok(true)
+    }
+
+    /// Whether the arrays are as many and have as many ghosts as `stencil` needs, and whether the ghosts that it reads
+    /// are renewed after every step.
+    fn has_room_for(&self, stencil: &Spec) -> bool {
+        let all = self.stencil.stages.iter().chain(&self.stencil.others);
+        let (renewed, read) = (beside(all), beside(stencil.stages.iter()));
+        let reach = stencil.radius().zip(self.stencil.room());
+        (0..2).all(|axes| read[axes] & !renewed[axes] == 0)
+            && reach.iter().all(|(need, have)| need[0] <= have[0] && need[1] <= have[1])
+            && self.arrays.hold(stencil)
+    }
+
+    /// Compiles the kernels of `stencil`.
+    fn adopted(&mut self, stencil: &Spec, functions: Vec<TypeId>) -> Result<Adopted> {
+        let mut stencil = stencil.clone();
+        stencil.others = [&self.stencil.stages[..], &self.stencil.others].concat();
+        let policy = CudaPolicy { kernel: crate::CudaKernel::Direct, ..self.single };
+        let device = *self.stream.device();
+        let strided = check_device(&policy, grid(&self.arrays.layout, &policy), &device)?;
+        let text = step_text(&stencil, &policy, strided);
+        let (module, notes) = compiled_step(&stencil, &policy, &text, &device)?;
+        self.notes.extend(notes);
+        let fault = if text.unit.faults() { Some(module.global("ww_fault")?) } else { None };
+        let place = Placed::new(&stencil, &module, &self.arrays.layout)?;
+        let kernels = text.stages.iter().map(|stage| kernel(&module, &stage.kernel, stage.shared));
+        let kernels = kernels.collect::<Result<_>>()?;
+        Ok(Adopted { functions, stencil, policy, text, kernels, place, fault })
+    }
+
+    /// Goes back to the executor's own stages, whose launches know in which array a field is.
+    fn go_by_own(&mut self) -> Result<()> {
+        self.by = None;
+        for f in 0..self.stencil.cell.len() {
+            if self.arrays.swapped >> f & 1 == 1 {
+                let from = self.arrays.current(f, self.state);
+                let (from, to) = (&self.arrays.of(f)[from], &self.arrays.of(f)[1 - from]);
+                self.stream.copy(to, 0, from, 0, from.bytes())?;
+            }
+        }
+        self.arrays.swapped = 0;
+        Ok(())
+    }
+
+    /// The steps of `sweep` by the functions number `by`.
+    pub(super) fn sweep_by(&mut self, by: usize, sweep: &Sweep) -> Result<()> {
+        self.settle()?;
+        let whole = boxes::whole(&self.arrays.layout);
+        for step in 0..sweep.steps {
+            let Some(other) = self.others.get_mut(by) else { break };
+            if let Some(place) = &mut other.place {
+                place.set(&self.stream, sweep.first_step + step)?;
+                place.count(1);
+            }
+            let queue = Queue {
+                stencil: &other.stencil,
+                policy: &other.policy,
+                deep: self.deep,
+                text: &other.text,
+                tools: &self.tools,
+                arrays: &self.arrays,
+                faces: None,
+                place: other.place.as_ref(),
+            };
+            let before: Vec<_> =
+                (0..self.stencil.cell.len()).map(|f| self.arrays.current(f, self.state)).collect();
+            let (queued, after) = queue.step_from(&other.kernels, before.clone(), |_| whole)?;
+            for queued in queued {
+                // SAFETY: the arrays live as long as `self`, and dropping one waits for the device.
+                unsafe { queued.launch(&self.stream)? };
+            }
+            for (f, (before, after)) in before.into_iter().zip(after).enumerate() {
+                self.arrays.swapped ^= u32::from(before != after) << f;
+            }
+            self.history.passes += 1;
+        }
+        Ok(())
+    }
+
+    /// Reports a fault of a function that was adopted.
+    pub(super) fn check_others(&self) -> Result<()> {
+        for other in &self.others {
+            let Some(fault) = &other.fault else { continue };
+            let code = fault.read::<u32>(&self.stream)?;
+            if code != 0 {
+                return Err(other.text.unit.fault(code, self.stream.device().label()));
+            }
+        }
+        Ok(())
+    }
+}

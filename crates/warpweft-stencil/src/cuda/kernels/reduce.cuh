@@ -1,0 +1,217 @@
+// Sums, dot products and extremes of fields: to the bit what spec/reduction.rs makes of them, in any order. Roundings
+// are explicit, so contraction can't change them. Comes after residual.cuh.
+//
+// Grid:   a warp a piece of a row, pieces dealt round to the warps of a line of blocks.
+// Block:  256 threads.
+// Shared: the block's digits of both totals, which few atomics bring to device memory at its end.
+//         Words in device memory: of the positive numbers the largest one's bits and the digits of their sum, the same
+//         of the negative ones, the key of the greatest, the inverted key of the least, whether any is NaN.
+#pragma once
+
+namespace ww::stencil {
+
+enum { reduce_sum = 0, reduce_dot = 1, reduce_extremes = 2 };
+enum { digits_of_total = 70, words_of_total = 1 + digits_of_total };
+
+// A sum of either sign at digit `place`: 128 bits in two's complement.
+struct SignedWindow {
+  u64 low, high;
+  int place;
+};
+
+// Adds digits 2^32 apart, the highest of either sign, to the total of their sign. Rare and long, so not inlined.
+__device__ __noinline__ void put_signed(u64* totals, int place, u64 d0, u64 d1, u64 d2, i64 d3) {
+  d1 += d0 >> 32;
+  d2 += d1 >> 32;
+  d3 += i64(d2 >> 32);
+  d0 &= 0xffffffffu;
+  d1 &= 0xffffffffu;
+  d2 &= 0xffffffffu;
+  u64* digits = totals + 1 + place;
+  if (d3 < 0) {
+    digits += words_of_total;
+    // The bits inverted, and one more.
+    d0 = (d0 ^ 0xffffffffu) + 1;
+    d1 = (d1 ^ 0xffffffffu) + (d0 >> 32);
+    d2 = (d2 ^ 0xffffffffu) + (d1 >> 32);
+    d3 = i64(~u64(d3) + (d2 >> 32));
+    d0 &= 0xffffffffu;
+    d1 &= 0xffffffffu;
+    d2 &= 0xffffffffu;
+  }
+  put(digits, d0);
+  put(digits + 1, d1);
+  put(digits + 2, d2);
+  put(digits + 3, u64(d3));
+}
+
+WW_FN void put_signed(u64* totals, const SignedWindow& window) {
+  put_signed(totals, window.place, window.low & 0xffffffffu, window.low >> 32, window.high & 0xffffffffu,
+             i64(window.high) >> 32);
+}
+
+// Adds a number; moves the window where it does not fit.
+WW_FN void add(SignedWindow& window, u64 all, u64* totals) {
+  const u64 bits = all & ~0ull >> 1;
+  if (bits == 0) return;
+  const int exponent = int(bits >> 52);
+  const u64 mantissa = (bits & 0xfffffffffffffull) | u64(exponent > 0) << 52;
+  const int at = exponent > 0 ? exponent - 1 : 0;
+  u32 shift = u32(at - 32 * window.place);
+  if (shift >= 64) {
+    put_signed(totals, window);
+    window = {0, 0, at >= 32 ? at / 32 - 1 : 0};
+    shift = u32(at - 32 * window.place);
+  }
+  const u64 sign = 0 - (all >> 63);
+  const u64 low = (mantissa << shift) ^ sign;
+  const u64 high = (shift > 0 ? mantissa >> (64 - shift) : 0) ^ sign;
+  const u64 once = window.low + low;
+  const u64 twice = once + (sign & 1);
+  window.high += high + (once < low) + (twice < once);
+  window.low = twice;
+}
+
+// The key of a number: bits in the order of the numbers.
+WW_FN u64 key_of(u64 bits) { return bits >> 63 ? ~bits : bits | 1ull << 63; }
+
+WW_FN u64 largest_of_warp(u64 value) {
+  for (int half = 16; half > 0; half /= 2) {
+    const u64 other = __shfl_down_sync(~0u, value, half);
+    value = other > value ? other : value;
+  }
+  return value;
+}
+
+// Adds what the lanes of a warp hold, those with windows at one place together.
+WW_FN void put_of_warp(u64* totals, const SignedWindow& window) {
+  const int lane = threadIdx.x % 32;
+  u32 left = __ballot_sync(~0u, (window.low | window.high) != 0);
+  while (left) {
+    const int place = __shfl_sync(~0u, window.place, __ffs(int(left)) - 1);
+    const bool mine = window.place == place;
+    u64 d0 = mine ? window.low & 0xffffffffu : 0, d1 = mine ? window.low >> 32 : 0;
+    u64 d2 = mine ? window.high & 0xffffffffu : 0;
+    i64 d3 = mine ? i64(window.high) >> 32 : 0;
+    for (int half = 16; half > 0; half /= 2) {
+      d0 += __shfl_down_sync(~0u, d0, half);
+      d1 += __shfl_down_sync(~0u, d1, half);
+      d2 += __shfl_down_sync(~0u, d2, half);
+      d3 += __shfl_down_sync(~0u, d3, half);
+    }
+    if (lane == 0) put_signed(totals, place, d0, d1, d2, d3);
+    left &= ~__ballot_sync(~0u, mine);
+  }
+}
+
+struct ReduceBox {
+  int nz, ny, nx;
+  i64 sw, sz, sy, pieces;
+};
+
+// A value of any kind: compiled once.
+__device__ __noinline__ f64 any_value(int kind, const void* field, i64 at) { return value_of(kind, field, at); }
+
+template <int kinds>
+WW_FN f64 number_of(int kind, const void* field, i64 at) {
+  if constexpr (kinds < 0) {
+    return any_value(kind, field, at);
+  } else {
+    return value_of(kinds, field, at);
+  }
+}
+
+// `kinds` is that of both fields where it is known when this is compiled, else -1.
+template <int what, int kinds>
+WW_FN void reduce(const void* a, const void* b, int kind_a, int kind_b, const ReduceBox& box, u64* words) {
+  __shared__ u64 totals[2 * words_of_total];
+  for (int i = threadIdx.x; i < 2 * words_of_total; i += blockDim.x) totals[i] = 0;
+  __syncthreads();
+  const int lane = threadIdx.x % 32, warps = blockDim.x / 32;
+  const int along = (box.nx - 1) / piece + 1;
+  u64 largest[2] = {0, 0};
+  bool nan = false;
+  SignedWindow window = {0, 0, 0};
+  const auto number = [&](i64 at) {
+    const f64 first = number_of<kinds>(kind_a, a, at);
+    return what == reduce_dot ? __dmul_rn(first, number_of<kinds>(kind_b, b, at)) : first;
+  };
+  const auto take = [&](f64 value) {
+    const u64 all = u64(__double_as_longlong(value)), bits = all & ~0ull >> 1;
+    if (what == reduce_extremes) {
+      const u64 key = key_of(all);
+      nan |= bits > 0x7ff0000000000000ull;
+      largest[0] = key > largest[0] ? key : largest[0];
+      largest[1] = ~key > largest[1] ? ~key : largest[1];
+    } else {
+      u64& most = largest[all >> 63];
+      most = bits > most ? bits : most;
+      add(window, all, totals);
+    }
+  };
+  for (i64 at = i64(blockIdx.x) * warps + threadIdx.x / 32; at < box.pieces; at += i64(gridDim.x) * warps) {
+    const i64 row = at / along;
+    const int first = int(at % along) * piece;
+    const int last = box.nx - first < piece ? box.nx : first + piece;
+    const i64 start = row / box.ny / box.nz * box.sw + row / box.ny % box.nz * box.sz + row % box.ny * box.sy;
+    int x = first + lane;
+    for (; x + 96 < last; x += 128) {
+      const f64 four[4] = {number(start + x), number(start + x + 32), number(start + x + 64), number(start + x + 96)};
+      for (int i = 0; i < 4; ++i) take(four[i]);
+    }
+    for (; x < last; x += 32) take(number(start + x));
+    // Room for what a lane adds of the next piece, and for 32 lanes.
+    if (i64(window.high ^ u64(i64(window.high) >> 63)) >> 54) {
+      put_signed(totals, window);
+      window.low = window.high = 0;
+    }
+  }
+  if (what != reduce_extremes) put_of_warp(totals, window);
+  const u64 most[2] = {largest_of_warp(largest[0]), largest_of_warp(largest[1])};
+  const bool any_nan = __any_sync(~0u, nan);
+  if (lane == 0) {
+    u64* keys = words + 2 * words_of_total;
+    if (what == reduce_extremes) {
+      if (most[0]) atomicMax(keys, most[0]);
+      if (most[1]) atomicMax(keys + 1, most[1]);
+      if (any_nan) keys[2] = 1;
+    } else {
+      if (most[0]) atomicMax(totals, most[0]);
+      if (most[1]) atomicMax(totals + words_of_total, most[1]);
+    }
+  }
+  __syncthreads();
+  for (int i = threadIdx.x; i < 2 * words_of_total; i += blockDim.x) {
+    if (totals[i] == 0) continue;
+    if (i % words_of_total == 0) {
+      atomicMax(words + i, totals[i]);
+    } else {
+      put(words + i, totals[i]);
+    }
+  }
+}
+
+template <int what>
+WW_FN void reduce(const void* a, const void* b, int kind_a, int kind_b, const ReduceBox& box, u64* words) {
+  if (kind_a == 12 && kind_b == 12) {
+    reduce<what, 12>(a, b, kind_a, kind_b, box, words);
+  } else if (kind_a == 11 && kind_b == 11) {
+    reduce<what, 11>(a, b, kind_a, kind_b, box, words);
+  } else {
+    reduce<what, -1>(a, b, kind_a, kind_b, box, words);
+  }
+}
+
+// Takes in the cells of a box whose first ones are at `a` and, for a dot product, at `b`.
+extern "C" __global__ void __launch_bounds__(256)
+    ww_reduce(const void* a, const void* b, int kind_a, int kind_b, int what, ReduceBox box, u64* words) {
+  if (what == reduce_sum) {
+    reduce<reduce_sum>(a, b, kind_a, kind_b, box, words);
+  } else if (what == reduce_dot) {
+    reduce<reduce_dot>(a, b, kind_a, kind_b, box, words);
+  } else {
+    reduce<reduce_extremes>(a, b, kind_a, kind_b, box, words);
+  }
+}
+
+}  // namespace ww::stencil

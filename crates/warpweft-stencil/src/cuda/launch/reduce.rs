@@ -1,0 +1,201 @@
+//! Launches of the kernel that reduces fields (reduce.cuh).
+
+use super::residual;
+use crate::cuda::memory::layout::Layout;
+use crate::spec::reduction::{Reduce, Reduction};
+use warpweft_core::cuda::{Args, Buffer, Kernel, Launch, Module, Options, Pinned, Stream, compile};
+use warpweft_core::element::{ScalarKind, Unit};
+use warpweft_core::error::Result;
+
+/// The kernel's text, after that of residuals.
+const TEXT: &str = include_str!("../kernels/reduce.cuh");
+
+/// Cells of a row that a warp takes at a time, as in the kernel.
+const PIECE: usize = 1024;
+
+/// Blocks of a launch at most: what a device holds at once.
+const BLOCKS: usize = 1056;
+
+/// The text by itself; it is compiled when the first reduction is asked for.
+pub(crate) fn reduce_text() -> String {
+    let prelude = Unit::new().source();
+    [prelude.as_str(), residual::TEXT, TEXT].concat().replace("#pragma once\n", "")
+}
+
+/// The kernel, and what it makes of the cells.
+#[derive(Debug)]
+pub(crate) struct Reducing {
+    kernel: Kernel,
+    strides: [usize; 4],
+    words: Buffer,
+    taken: Pinned<u64>,
+}
+
+impl Reducing {
+    /// Compiles the kernel, or takes it from the cache.
+    pub fn new(stream: &Stream, layout: &Layout) -> Result<Self> {
+        let device = stream.device();
+        let compiled = compile(&reduce_text(), "reductions", &device.arch()?, &Options::default())?;
+        let module = Module::load(device, &compiled)?;
+        Ok(Self {
+            kernel: module.kernel("ww_reduce")?,
+            strides: layout.strides,
+            words: Buffer::new(device, Reduction::WORDS * size_of::<u64>())?,
+            taken: Pinned::new(device, Reduction::WORDS)?,
+        })
+    }
+
+    /// What a box of fields of `kinds`, of `extents` (w, z, y, x), comes to. Waits for the device.
+    ///
+    /// # Safety
+    /// Both must be addresses of the box's first cell in live arrays of their kind in this layout.
+    pub unsafe fn reduce(
+        &mut self,
+        stream: &Stream,
+        what: Reduce,
+        kinds: [ScalarKind; 2],
+        fields: [u64; 2],
+        extents: [usize; 4],
+    ) -> Result<Reduction> {
+        let [w, z, y, x] = extents;
+        let what = match what {
+            Reduce::Sum => 0i32,
+            Reduce::Dot => 1,
+            Reduce::Extremes => 2,
+        };
+        let pieces = w * z * y * x.div_ceil(PIECE);
+        stream.fill(&self.words, 0)?;
+        if pieces > 0 {
+            let mut args = Args::new();
+            fields.into_iter().for_each(|field| _ = args.value(field));
+            kinds.into_iter().for_each(|kind| _ = args.value(kind as i32));
+            args.value(what);
+            let mut of_box: Vec<u8> =
+                [z, y, x, 0].iter().flat_map(|&n| (n as i32).to_ne_bytes()).collect();
+            let strides = self.strides[..3].iter().chain([&pieces]);
+            of_box.extend(strides.flat_map(|&n| (n as i64).to_ne_bytes()));
+            args.blob(&of_box, 8);
+            args.buffer(&self.words);
+            let blocks = pieces.div_ceil(8).min(BLOCKS);
+            // SAFETY: the caller vouches for both arrays; there are as many words as the kernel writes.
+            unsafe { stream.launch(&self.kernel, Launch::line(blocks as u32, 256), &args)? };
+        }
+        // SAFETY: waited for below, before anything else is done with them.
+        let copied =
+            unsafe { stream.download_async(&self.words, 0, &mut self.taken, 0..Reduction::WORDS) };
+        stream.synchronize()?;
+        copied.map(|()| Reduction::from_words(&self.taken))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::process::Command;
+
+    use warpweft_core::cuda::compiler;
+
+    use super::*;
+
+    /// What the kernel, run by the host's compiler in blocks of a warp, makes of two fields of `f64` in rows of `row`.
+    fn by_the_host(folder: &Path, what: i32, fields: [&[f64]; 2], row: usize) -> Option<Reduction> {
+        let program = folder.join("reduce");
+        if !program.exists() {
+            let main = format!(
+                "int main(int, char** names) {{
+  const int n = atoi(names[3]), row = atoi(names[4]);
+  std::vector<double> a(n), b(n);
+  std::vector<unsigned long long> words({words});
+  FILE* file = fopen(names[1], \"rb\");
+  if (!file || fread(a.data(), 8, n, file) != n || fread(b.data(), 8, n, file) != n) return 1;
+  ww::stencil::ReduceBox box{{1, n / row, row, n, n, row, (n / row) * ((row - 1) / 1024 + 1)}};
+  run_grid({{3, 1, 1}}, {{32, 1, 1}}, true, [&] {{
+    ww::stencil::ww_reduce(a.data(), b.data(), 12, 12, atoi(names[5]), box, (ww::u64*)words.data());
+  }});
+  file = fopen(names[2], \"wb\");
+  return !file || fwrite(words.data(), 8, {words}, file) != {words} || fclose(file);
+}}
+",
+                words = Reduction::WORDS
+            );
+            let text = reduce_text().replace("__shared__ u64 totals", "static u64 totals");
+            let host = [include_str!("../kernels/host.cuh"), include_str!("warp.cuh")];
+            let source = [host[0], host[1], &text, &main].concat();
+            let cpp = folder.join("reduce.cpp");
+            std::fs::write(&cpp, source).unwrap();
+            let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
+            let compiled = Command::new(compiler)
+                .args(["-std=c++17", "-O0", "-ffp-contract=off", "-w", "-pthread", "-o"])
+                .args([&program, &cpp])
+                .output();
+            let Ok(compiled) = compiled else { return None };
+            assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+        }
+        let (from, to) = (folder.join("in"), folder.join("out"));
+        let bytes: Vec<u8> = fields.concat().iter().flat_map(|v| v.to_ne_bytes()).collect();
+        std::fs::write(&from, bytes).unwrap();
+        let numbers = [fields[0].len().to_string(), row.to_string(), what.to_string()];
+        assert!(
+            Command::new(&program).args([&from, &to]).args(numbers).status().unwrap().success()
+        );
+        let found = std::fs::read(&to).unwrap();
+        let words: Vec<u64> = found.as_chunks().0.iter().map(|&w| u64::from_ne_bytes(w)).collect();
+        Some(Reduction::from_words(&words))
+    }
+
+    /// The same by the cores.
+    fn by_the_cores(what: Reduce, fields: [&[f64]; 2]) -> Reduction {
+        let bytes =
+            fields.map(|field| field.iter().flat_map(|v| v.to_ne_bytes()).collect::<Vec<u8>>());
+        let mut reduction = Reduction::default();
+        reduction.take_bytes(what, [ScalarKind::F64; 2], [&bytes[0], &bytes[1]]);
+        reduction
+    }
+
+    #[test]
+    fn the_kernel_has_the_bits_of_the_cores() {
+        let folder = tempfile::tempdir().unwrap();
+        let number = |n: u64, spread: i32| {
+            let mixed = (n + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            let mantissa = (mixed >> 11) as f64 / (1u64 << 53) as f64 - 0.5;
+            mantissa * 2f64.powi((mixed % (2 * spread as u64 + 1)) as i32 - spread)
+        };
+        let field = |seed: u64, spread: i32| -> Vec<f64> {
+            (0..2600).map(|n| number(seed + n, spread)).collect()
+        };
+        // Numbers of one size, of sizes that no window holds, of one sign, and such as are none.
+        let positive: Vec<_> = field(5, 3).iter().map(|v: &f64| v.abs()).collect();
+        let mut infinite = field(9, 3);
+        (infinite[7], infinite[2000]) = (f64::INFINITY, -0.0);
+        let mut nan = field(11, 3);
+        nan[1300] = f64::NAN;
+        let cases = [field(1, 0), field(2, 400), positive, infinite, nan, vec![0.0; 2600]];
+        for (number, first) in cases.iter().enumerate() {
+            let second = field(77, 20);
+            let fields = [&first[..], &second];
+            for (row, (code, what)) in
+                [(1300, (0, Reduce::Sum)), (26, (1, Reduce::Dot)), (200, (2, Reduce::Extremes))]
+            {
+                let Some(found) = by_the_host(folder.path(), code, fields, row) else {
+                    return println!("skipped: no C++ compiler");
+                };
+                let expect = by_the_cores(what, fields);
+                let bits = |it: &Reduction| match what {
+                    Reduce::Extremes => it.extremes().map(f64::to_bits),
+                    _ => [it.sum().to_bits(); 2],
+                };
+                assert_eq!(bits(&found), bits(&expect), "case {number}, {what:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_kernel_compiles_for_ampere_and_hopper() {
+        if let Err(error) = compiler() {
+            return println!("skipped: {error}");
+        }
+        for arch in ["sm_80", "sm_90"] {
+            compile(&reduce_text(), "reductions", arch, &Options::default()).unwrap();
+        }
+    }
+}
