@@ -106,13 +106,16 @@ pub fn put(volume: &mut RawVolume, field: usize, first: usize, values: &[f64]) {
     });
 }
 
+/// Takes the number of a row and its values.
+pub type WriteRow<'a> = dyn FnMut(usize, &[f64]) + 'a;
+
 /// Writes rows of `width` cells of a field: `rows(some, write)` calls `write` with the number and the values of each of
 /// `some` rows. Threads have different rows.
 pub fn put_rows(
     volume: &mut RawVolume,
     field: usize,
     width: usize,
-    rows: &(dyn Fn(Range<usize>, &mut dyn FnMut(usize, &[f64])) + Sync),
+    rows: &(dyn Fn(Range<usize>, &mut WriteRow<'_>) + Sync),
 ) {
     with_cells!(volume, field, |cells: T| {
         in_parts(cells, width * PART.div_ceil(width), |first, part| {
