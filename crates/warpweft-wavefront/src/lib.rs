@@ -40,8 +40,8 @@ pub use ranks::RankExecutor;
 #[doc(hidden)]
 pub use recurrence::words_of;
 pub use recurrence::{
-    Best, Cells, Dependence, Difference, Earlier, Extreme, Old, Ranked, Reach, Relative, Term,
-    WavefrontElement, precedences, skew,
+    Best, Cells, Dependence, Difference, Earlier, Extreme, Old, Parts, Ranked, Reach, Relative,
+    Term, WavefrontElement, precedences, skew,
 };
 pub use reference::reference;
 pub use run::{Run, RunExecutor, WavefrontPattern};

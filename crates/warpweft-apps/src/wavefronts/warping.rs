@@ -155,7 +155,22 @@ where
     Ok((found.score, pairs, report))
 }
 
-/// The same by the straightforward loop over the whole table.
+/// What the pairs of a path cost, added in its order, so that it is the distance to the bit; `None` if `pairs` is no
+/// path from the first samples to the last ones.
+pub fn added_up<T: Real>(a: &[T], b: &[T], pairs: &[[usize; 2]]) -> Option<T> {
+    let steps = |[from, to]: &[[usize; 2]; 2]| {
+        let step = [0, 1].map(|side| to[side].wrapping_sub(from[side]));
+        step != [0, 0] && step.iter().all(|&step| step <= 1)
+    };
+    let ends = *pairs.first()? == [0, 0] && *pairs.last()? == [a.len() - 1, b.len() - 1];
+    let connected = pairs.array_windows().all(steps);
+    (ends && connected).then(|| {
+        let cost = |&[i, j]: &[usize; 2]| if a[i] < b[j] { b[j] - a[i] } else { a[i] - b[j] };
+        pairs.iter().fold(T::default(), |sum, pair| cost(pair) + sum)
+    })
+}
+
+/// The distance by the straightforward loop over the whole table.
 pub fn plain<T: Real>(a: &[T], b: &[T], band: Option<usize>) -> T {
     let infinity = T::lit(f64::INFINITY);
     let mut table = Table::filled(infinity, a.len() + 1, b.len() + 1);

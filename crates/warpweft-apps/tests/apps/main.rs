@@ -10,6 +10,7 @@ mod farms;
 mod fields;
 mod heat;
 mod life;
+mod mutated;
 mod parasail;
 mod recurrences;
 mod warping_path;

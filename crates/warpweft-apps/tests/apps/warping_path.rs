@@ -6,7 +6,7 @@ use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::cuda::CudaExecutor;
 use warpweft::wavefront::traceback::{Partition, Way};
 use warpweft::wavefront::{CpuPolicy, WavefrontExecutor};
-use warpweft_apps::warping::{path, plain, time_warping};
+use warpweft_apps::warping::{added_up, path, plain, time_warping};
 
 /// So many workers on one core that the test may use.
 fn pool(workers: usize) -> Pool {
@@ -94,4 +94,20 @@ fn samples_that_are_no_numbers_are_refused() {
     let error =
         path(&[1.0f32, f32::NAN], &[2.0], Way::Auto, None, &mut executor).unwrap_err().to_string();
     assert!(error.contains("sample 1 of series A"), "{error}");
+}
+
+#[test]
+fn only_connected_pairs_from_corner_to_corner_are_a_path() {
+    let (a, b) = ([1.0f32, 4.0, 2.0], [1.0f32, 3.0]);
+    assert_eq!(added_up(&a, &b, &[[0, 0], [1, 1], [2, 1]]), Some(2.0));
+    for broken in [
+        &[[0, 0], [2, 1]][..],
+        &[[0, 0], [1, 1]],
+        &[[1, 0], [2, 1]],
+        &[[0, 0], [1, 0], [1, 0], [2, 1]],
+        &[[0, 0], [1, 1], [2, 0], [2, 1]],
+        &[],
+    ] {
+        assert_eq!(added_up(&a, &b, broken), None, "{broken:?}");
+    }
 }

@@ -9,14 +9,14 @@ use warpweft::grid::io::npy;
 use warpweft::prelude::*;
 use warpweft::wavefront::traceback::{Stored, Traced, Way};
 use warpweft::wavefront::{RankExecutor, Ranked, WavefrontExecutor};
-use warpweft_apps::warping::{check, distance, path, plain, time_warping};
+use warpweft_apps::warping::{added_up, check, distance, path, plain, time_warping};
 
 use super::{Options, finish};
 use crate::device::cut;
 use crate::place;
 use crate::plot;
 use crate::run::check::numbers;
-use crate::run::check::{Check, difference, no_room};
+use crate::run::check::{Check, difference, no_room, worse};
 use crate::run::files::{Format, Saved, found_writable, none_read};
 use crate::run::outcome::Outcome;
 use crate::world;
@@ -96,11 +96,23 @@ impl Dtw {
         Ok(plot)
     }
 
-    /// Whether the straightforward loop has `found` as well.
-    fn check<T: Real + Ranked<Score = T>>(&self, a: &[T], b: &[T], found: T) -> Check {
+    /// Whether the straightforward loop has `found` as well, and whether the path costs that, if there is one.
+    fn check<T: Real + Ranked<Score = T>>(
+        &self,
+        [a, b]: [&[T]; 2],
+        found: T,
+        pairs: &[[usize; 2]],
+    ) -> Check {
         let distance = Scalar::to_f64(found);
         let cells = a.len() as u64 * b.len() as u64;
         let padded = (a.len() as u64 + 1) * (b.len() as u64 + 1);
+        let along = match pairs {
+            [] => None,
+            pairs => match added_up(a, b, pairs) {
+                None => return Check::failed("the pairs are no path from corner to corner"),
+                Some(sum) => Some(difference(distance, Scalar::to_f64(sum))),
+            },
+        };
         match cells {
             _ if !distance.is_finite() => Check::failed(format!(
                 "the distance is {distance}: more than {} holds; {}",
@@ -110,8 +122,11 @@ impl Dtw {
             0..=CHECKED_CELLS => no_room(2 * padded * size_of::<T>() as u64).unwrap_or_else(|| {
                 let expect = plain(a, b, self.band);
                 let error = difference(distance, Scalar::to_f64(expect));
+                let error = worse(error, along.unwrap_or(0.0));
                 Check::made("straightforward loop", error, 0.0)
             }),
+            _ if along.is_some() => Check::made("costs along the path", along.unwrap_or(0.0), 0.0)
+                .of("the cost of the path found, not that no path is cheaper"),
             _ => Check::none(format!(
                 "the straightforward loop is run for up to {CHECKED_CELLS} cells"
             )),
@@ -167,7 +182,7 @@ impl Dtw {
             None => warped(&mut executor)?,
         };
         let distance = Scalar::to_f64(found);
-        let check = self.options.unchecked().unwrap_or_else(|| self.check(a, b, found));
+        let check = self.options.unchecked().unwrap_or_else(|| self.check([a, b], found, &pairs));
         let mut answer = vec![
             ("distance", json!(distance)),
             ("distance_over_both_lengths", json!(distance / (a.len() + b.len()) as f64)),

@@ -3,6 +3,7 @@
 use super::Spec;
 use super::boundary::Boundary;
 use warpweft_core::element::FieldInfo;
+use warpweft_core::element::ScalarKind::{Bf16, F16, F32, F64};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::{Axes, RawVolume, across, axis_name};
 
@@ -96,6 +97,19 @@ impl Spec {
                 return Err(Error::spec(what, "give the value that cells beyond the face hold"));
             }
             let cell = self.cell.splat(value);
+            let held = |(number, field): &(usize, &FieldInfo)| {
+                let integer = !matches!(field.kind, F16 | Bf16 | F32 | F64);
+                integer && (cell.to_f64(field.kind, *number) - value).abs() >= 1.0
+            };
+            if let Some((number, field)) = self.cell.fields().iter().enumerate().find(held) {
+                let (kind, held) = (field.kind.name(), cell.to_f64(field.kind, number));
+                return Err(Error::spec(
+                    format!(
+                        "a dirichlet boundary of {value:e}, which {kind} can't hold: it would be {held}"
+                    ),
+                    "give a value in the range of the cells' type",
+                ));
+            }
             let beyond = |(number, field): &(usize, &FieldInfo)| {
                 value.is_finite() && cell.to_f64(field.kind, *number).is_infinite()
             };

@@ -273,6 +273,11 @@ mod tests {
         u[[0]]
     }
 
+    #[stencil]
+    fn bytes(u: Near<u8, 1>) -> u8 {
+        u[[0]]
+    }
+
     /// A list whose stages are not of the type that it names, which the compiler can't see.
     struct Mislabelled;
 
@@ -288,6 +293,15 @@ mod tests {
         let held = |value| Stencil::of(wide()).boundary(Boundary::Dirichlet(value)).check([8]);
         assert!(held(f64::NAN).unwrap_err().to_string().contains("NaN"));
         held(f64::INFINITY).unwrap();
+    }
+
+    #[test]
+    fn a_held_face_is_of_a_number_that_cells_hold() {
+        let held = |value| Stencil::of(bytes()).boundary(Boundary::Dirichlet(value)).check([8]);
+        let error = held(300.0).unwrap_err().to_string();
+        assert!(error.contains("3e2, which u8 can't hold: it would be 255"), "{error}");
+        assert!(held(-1.0).is_err() && held(f64::INFINITY).is_err());
+        [0.0, 255.0].map(|value| held(value).unwrap());
     }
 
     #[test]

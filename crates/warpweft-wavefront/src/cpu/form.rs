@@ -5,16 +5,17 @@
 //! taken off, and twice as many cells fit a vector. The base moves from tile to tile.
 
 use std::any::{Any, TypeId};
+use std::marker::PhantomData;
 
 use crate::policy::CpuPolicy;
-use crate::recurrence::{Cells, Ranked, Relative, WavefrontElement};
+use crate::recurrence::{Cells, MOST_PARTS, Parts, Ranked, Relative, WavefrontElement};
 use crate::spec::{Border, Wavefront};
 use warpweft_core::element::Scalar;
 
 /// How cells are held.
 pub(super) trait Form<E: WavefrontElement>: Copy + Send + Sync {
     /// What is held of a cell.
-    type Held: Copy + Default + Send;
+    type Held: Parts + Default + Send;
     /// What is compared.
     type Score: Scalar;
     /// Whether there is a base.
@@ -73,7 +74,39 @@ impl<E: WavefrontElement> Form<E> for Plain<E> {
     }
 }
 
-/// Distances from a base.
+/// The distances of a cell's parts from a base, and one number more: an array of 8 bytes would be copied as one number
+/// of 64 bits, and a loop over lanes would pack and unpack it.
+pub(super) struct Distances<C>([i16; MOST_PARTS + 1], PhantomData<fn() -> C>);
+
+impl<C> Clone for Distances<C> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<C> Copy for Distances<C> {}
+impl<C> Default for Distances<C> {
+    fn default() -> Self {
+        Self([0; MOST_PARTS + 1], PhantomData)
+    }
+}
+
+impl<C: Parts> Parts for Distances<C> {
+    type Part = i16;
+    const PARTS: usize = C::PARTS;
+
+    #[inline(always)]
+    fn part(&self, which: usize) -> i16 {
+        self.0[which]
+    }
+    #[inline(always)]
+    fn of(mut part: impl FnMut(usize) -> i16) -> Self {
+        let mut one = |k: usize| if k < C::PARTS { part(k) } else { 0 };
+        Self([one(0), one(1), one(2), one(3), 0], PhantomData)
+    }
+}
+
+/// Cells as distances from a base.
 #[derive(Clone, Copy)]
 pub(super) struct Cells16<E> {
     element: E,
@@ -83,6 +116,10 @@ pub(super) struct Cells16<E> {
 
 /// The farthest from its base that a cell may be, with a margin.
 const FARTHEST: u64 = 32_000;
+/// What stands for all numbers that are too low: a border may have some that no cell is computed from, such as
+/// the gap that has not been opened. It is kept when the base moves, and stands for this number.
+const TOO_LOW: i16 = i16::MIN;
+const LOW: i32 = -(1 << 30);
 /// The least extent that a tile is shrunk to.
 const LEAST: usize = 64;
 
@@ -94,7 +131,7 @@ impl<E: WavefrontElement> Cells16<E> {
 
     /// The policy whose tiles are small enough for 16 bits, if that is possible at all.
     pub fn fits(wavefront: &Wavefront<'_, E>, policy: CpuPolicy) -> Option<CpuPolicy> {
-        let whole = TypeId::of::<E::Cell>() == TypeId::of::<i32>();
+        let whole = TypeId::of::<Part<E>>() == TypeId::of::<i32>();
         let Border::Value(border) = wavefront.border else { return None };
         if !policy.cells_16_bit || !E::RELATIVE || !whole || wavefront.band.is_some() {
             return None;
@@ -122,43 +159,62 @@ impl<E: WavefrontElement> Cells16<E> {
 }
 
 impl<E: WavefrontElement> Form<E> for Cells16<E> {
-    type Held = i16;
+    type Held = Distances<E::Cell>;
     type Score = i16;
     const MOVES: bool = true;
     const GROUP: usize = 32;
 
     fn around(&self, cell: E::Cell) -> Self {
-        let base = number(&cell);
+        let base = number(&cell.part(E::Cell::SCORE));
         let zero = base.saturating_neg().clamp(i16::MIN.into(), i16::MAX.into()) as i16;
         Self { base, zero, ..*self }
     }
     #[inline(always)]
-    fn hold(&self, cell: E::Cell) -> i16 {
-        number(&cell).wrapping_sub(self.base) as i16
+    fn hold(&self, cell: E::Cell) -> Self::Held {
+        // The score is near: `fits` has seen to that. Of several parts some may be too low.
+        Parts::of(|k| {
+            let number = number(&cell.part(k));
+            match const { <E::Cell as Parts>::PARTS > 1 } {
+                true => {
+                    number.saturating_sub(self.base).clamp(TOO_LOW.into(), FARTHEST as i32) as i16
+                }
+                false => number.wrapping_sub(self.base) as i16,
+            }
+        })
     }
     #[inline(always)]
-    fn cell(&self, held: i16) -> E::Cell {
-        let cell = self.base.wrapping_add(held.into());
-        // `fits` has seen that the types are the same.
-        (&cell as &dyn Any).downcast_ref().copied().unwrap_or_default()
+    fn cell(&self, held: Self::Held) -> E::Cell {
+        E::Cell::of(|k| {
+            let low = const { <E::Cell as Parts>::PARTS > 1 } && held.part(k) == TOO_LOW;
+            of_number(if low { LOW } else { self.base.wrapping_add(held.part(k).into()) })
+        })
     }
     #[inline(always)]
-    fn score(held: i16) -> i16 {
-        held
+    fn score(held: Self::Held) -> i16 {
+        held.part(<E::Cell as Ranked>::SCORE)
     }
     #[inline(always)]
     fn whole(&self, score: i16) -> <E::Cell as Ranked>::Score {
-        self.cell(score).score()
+        of_number(self.base.wrapping_add(score.into()))
     }
     #[inline(always)]
-    fn next(&self, before: [i16; 3], a: E::Row, b: E::Column, x: E::Input) -> i16 {
-        let before = before.map(|held| Relative::new(held, self.zero));
-        self.element.relative(before, a, b, x).value()
+    fn next(&self, before: [Self::Held; 3], a: E::Row, b: E::Column, x: E::Input) -> Self::Held {
+        let near = |held: Self::Held| Parts::of(|k| Relative::new(held.part(k), self.zero));
+        let cell = self.element.relative(before.map(near), a, b, x);
+        Parts::of(|k| cell.part(k).value())
     }
 }
 
-/// A cell that `fits` has seen to be an `i32`.
+type Part<E> = <<E as WavefrontElement>::Cell as Parts>::Part;
+
+/// A part that `fits` has seen to be an `i32`.
 #[inline(always)]
-fn number<C: Copy + 'static>(cell: &C) -> i32 {
-    (cell as &dyn Any).downcast_ref().copied().unwrap_or_default()
+fn number<P: 'static>(part: &P) -> i32 {
+    (part as &dyn Any).downcast_ref().copied().unwrap_or_default()
+}
+
+/// The number as a part or score that `fits` has seen to be an `i32`.
+#[inline(always)]
+fn of_number<P: Copy + Default + 'static>(number: i32) -> P {
+    (&number as &dyn Any).downcast_ref().copied().unwrap_or_default()
 }

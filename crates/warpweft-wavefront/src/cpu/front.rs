@@ -3,10 +3,11 @@
 //! The arrays that they write are arguments of functions that are never inlined (`simd`): only there
 //! does the compiler know for sure that they do not overlap. Facts of inlined functions get lost where
 //! much is compiled at once, and then the checks that would replace them are more than it is ready to
-//! make: cells of three numbers fell from vectors to single numbers, a seventh of the speed. Not here:
-//! which lanes are computed when, see `strip`.
+//! make. Each part of a cell has an array of its own (`lanes`): an array of cells of three numbers is
+//! read with gaps, a seventh of the speed. Not here: which lanes are computed when, see `strip`.
 
 use super::form::Form;
+use super::lanes::{Arrays, cut, load, store};
 use crate::recurrence::{Extreme, WavefrontElement};
 use warpweft_core::element::Scalar;
 
@@ -37,8 +38,8 @@ impl Track for Least {
 /// scores, one a lane.
 pub(super) struct Cells<'l, E: WavefrontElement, F: Form<E>> {
     pub form: F,
-    pub last: &'l mut [F::Held],
-    pub before: &'l mut [F::Held],
+    pub last: Arrays<'l, F::Held>,
+    pub before: Arrays<'l, F::Held>,
     pub winning: &'l mut [F::Score],
 }
 
@@ -56,15 +57,16 @@ pub(super) fn single<E: WavefrontElement, F: Form<E>, T: Track>(
     Inputs { rows: a, columns: b, cells: x }: Inputs<'_, E>,
     [mut nw, mut n]: [F::Held; 2],
 ) {
-    let count = last.len();
-    let (before, winning) = (&mut before[..count], &mut winning[..count]);
+    let count = last[0].len();
+    let (mut last, mut before) = (cut::<F::Held>(last, count), cut::<F::Held>(before, count));
+    let winning = &mut winning[..count];
     let (a, b, x) = (&a[..count], &b[..count], &x[..count]);
     for l in 0..count {
-        let w = last[l];
+        let w = load::<F::Held>(&last, l);
         let cell = form.next([nw, n, w], a[l], b[l], x[l]);
-        (nw, n) = (before[l], w);
-        before[l] = w;
-        last[l] = cell;
+        (nw, n) = (load::<F::Held>(&before, l), w);
+        store(&mut before, l, w);
+        store(&mut last, l, cell);
         note::<E, F, T>(&mut winning[l], cell);
     }
 }
@@ -77,17 +79,18 @@ pub(super) fn double<E: WavefrontElement, F: Form<E>, T: Track>(
     [Inputs { rows: a, columns: b, cells: x }, later]: [Inputs<'_, E>; 2],
     [mut oldest, mut older, mut old]: [F::Held; 3],
 ) {
-    let count = last.len();
-    let (before, winning) = (&mut before[..count], &mut winning[..count]);
+    let count = last[0].len();
+    let (mut last, mut before) = (cut::<F::Held>(last, count), cut::<F::Held>(before, count));
+    let winning = &mut winning[..count];
     let (a, b, x) = (&a[..count], &b[..count], &x[..count]);
     let (later_b, later_x) = (&later.columns[..count], &later.cells[..count]);
     for l in 0..count {
-        let (w, ww) = (last[l], before[l]);
+        let (w, ww) = (load::<F::Held>(&last, l), load::<F::Held>(&before, l));
         let cell = form.next([oldest, older, w], a[l], b[l], x[l]);
         let next = form.next([older, old, cell], a[l], later_b[l], later_x[l]);
         (oldest, older, old) = (ww, w, cell);
-        before[l] = cell;
-        last[l] = next;
+        store(&mut before, l, cell);
+        store(&mut last, l, next);
         note::<E, F, T>(&mut winning[l], cell);
         note::<E, F, T>(&mut winning[l], next);
     }

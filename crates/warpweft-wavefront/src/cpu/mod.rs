@@ -9,6 +9,7 @@
 mod batch;
 mod form;
 mod front;
+mod lanes;
 mod output;
 mod record;
 mod row;

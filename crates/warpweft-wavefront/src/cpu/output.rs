@@ -1,6 +1,7 @@
 //! What tile-rows leave: cells that are kept, sums, and the winner.
 
 use super::form::Form;
+use super::lanes::View;
 use super::record::Record;
 use super::simd::Loops;
 use super::strip::Sink;
@@ -43,33 +44,34 @@ impl<E: WavefrontElement, F: Form<E>> Sink<E, F> for Fill<'_, '_, E, F> {
         first_lane: usize,
         first_column: usize,
         north: F::Held,
-        cells: &[F::Held],
+        cells: View<'_, F::Held>,
     ) {
         let Self(output, loops) = self;
         if let Some(record) = &mut output.record {
-            for (to, &cell) in record.cells()[first_lane..].iter_mut().zip(cells) {
-                *to = form.cell(cell);
+            let to = &mut record.cells()[first_lane..first_lane + cells.len()];
+            for (at, to) in to.iter_mut().enumerate() {
+                *to = form.cell(cells.at(at));
             }
             record.front(first_lane, cells.len(), first_column, form.cell(north));
         }
         if !output.matrix.is_empty() {
-            for (l, &cell) in cells.iter().enumerate() {
+            for l in 0..cells.len() {
                 output.matrix[(first_lane + l) * output.columns + first_column - l] =
-                    form.cell(cell);
+                    form.cell(cells.at(l));
             }
         }
         // The first lane of a front is the one furthest to the east.
         if first_column + 1 == output.columns && !output.last_column.is_empty() {
-            output.last_column[first_lane] = form.cell(cells[0]);
+            output.last_column[first_lane] = form.cell(cells.at(0));
         }
         if let Some(all) = &mut output.sum {
             *all += match output.band {
                 None => loops.sum(form, cells),
                 Some(band) => {
                     let row = output.first_row + first_lane;
-                    let within = |&(l, _): &(usize, _)| band.holds(row + l, first_column - l);
-                    let score = |(_, &cell): (usize, _)| form.whole(F::score(cell));
-                    sum(cells.iter().enumerate().filter(within).map(score))
+                    let within = |&l: &usize| band.holds(row + l, first_column - l);
+                    let score = |l: usize| form.whole(F::score(cells.at(l)));
+                    sum((0..cells.len()).filter(within).map(score))
                 }
             };
         }

@@ -5,7 +5,8 @@
 
 use super::form::Form;
 use super::front::{self, Cells, Greatest, Inputs, Least, Nothing, Track};
-use crate::recurrence::{Extreme, WavefrontElement, sum};
+use super::lanes::View;
+use crate::recurrence::{Extreme, Parts, WavefrontElement, sum};
 use warpweft_core::cpu::Simd;
 
 /// The loops in the copies for one instruction set, which the machine has, and one kind of scores
@@ -13,20 +14,27 @@ use warpweft_core::cpu::Simd;
 pub(super) struct Loops<E: WavefrontElement, F: Form<E>> {
     double: Double<E, F>,
     single: Single<E, F>,
-    sum: unsafe fn(&F, &[F::Held]) -> i128,
+    sum: for<'v> unsafe fn(&F, View<'v, F::Held>) -> i128,
 }
 
 type Row<E> = <E as WavefrontElement>::Row;
 type Column<E> = <E as WavefrontElement>::Column;
 type Input<E> = <E as WavefrontElement>::Input;
 type Held<E, F> = <F as Form<E>>::Held;
+type Part<E, F> = <Held<E, F> as Parts>::Part;
 type Score<E, F> = <F as Form<E>>::Score;
 
 /// [`front::double`], every array an argument.
 type Double<E, F> = unsafe fn(
     F,
-    &mut [Held<E, F>],
-    &mut [Held<E, F>],
+    &mut [Part<E, F>],
+    &mut [Part<E, F>],
+    &mut [Part<E, F>],
+    &mut [Part<E, F>],
+    &mut [Part<E, F>],
+    &mut [Part<E, F>],
+    &mut [Part<E, F>],
+    &mut [Part<E, F>],
     &mut [Score<E, F>],
     &[Row<E>],
     &[Column<E>],
@@ -39,8 +47,14 @@ type Double<E, F> = unsafe fn(
 /// [`front::single`], every array an argument.
 type Single<E, F> = unsafe fn(
     F,
-    &mut [Held<E, F>],
-    &mut [Held<E, F>],
+    &mut [Part<E, F>],
+    &mut [Part<E, F>],
+    &mut [Part<E, F>],
+    &mut [Part<E, F>],
+    &mut [Part<E, F>],
+    &mut [Part<E, F>],
+    &mut [Part<E, F>],
+    &mut [Part<E, F>],
     &mut [Score<E, F>],
     &[Row<E>],
     &[Column<E>],
@@ -66,8 +80,14 @@ macro_rules! copies {
             #[allow(clippy::too_many_arguments)]
             fn double<E: WavefrontElement, F: Form<E>, T: Track>(
                 form: F,
-                last: &mut [F::Held],
-                before: &mut [F::Held],
+                last_0: &mut [Part<E, F>],
+                last_1: &mut [Part<E, F>],
+                last_2: &mut [Part<E, F>],
+                last_3: &mut [Part<E, F>],
+                before_0: &mut [Part<E, F>],
+                before_1: &mut [Part<E, F>],
+                before_2: &mut [Part<E, F>],
+                before_3: &mut [Part<E, F>],
                 winning: &mut [F::Score],
                 rows: &[E::Row],
                 columns: &[E::Column],
@@ -76,6 +96,8 @@ macro_rules! copies {
                 later_cells: &[E::Input],
                 norths: [F::Held; 3],
             ) {
+                let last = [last_0, last_1, last_2, last_3];
+                let before = [before_0, before_1, before_2, before_3];
                 let now = Inputs { rows, columns, cells };
                 let later = Inputs { rows, columns: later_columns, cells: later_cells };
                 front::double::<E, F, T>(Cells { form, last, before, winning }, [now, later], norths);
@@ -85,20 +107,28 @@ macro_rules! copies {
             #[allow(clippy::too_many_arguments)]
             fn single<E: WavefrontElement, F: Form<E>, T: Track>(
                 form: F,
-                last: &mut [F::Held],
-                before: &mut [F::Held],
+                last_0: &mut [Part<E, F>],
+                last_1: &mut [Part<E, F>],
+                last_2: &mut [Part<E, F>],
+                last_3: &mut [Part<E, F>],
+                before_0: &mut [Part<E, F>],
+                before_1: &mut [Part<E, F>],
+                before_2: &mut [Part<E, F>],
+                before_3: &mut [Part<E, F>],
                 winning: &mut [F::Score],
                 rows: &[E::Row],
                 columns: &[E::Column],
                 cells: &[E::Input],
                 norths: [F::Held; 2],
             ) {
+                let last = [last_0, last_1, last_2, last_3];
+                let before = [before_0, before_1, before_2, before_3];
                 let inputs = Inputs { rows, columns, cells };
                 front::single::<E, F, T>(Cells { form, last, before, winning }, inputs, norths);
             }
             $(#[$attribute])*
-            fn sum_of<E: WavefrontElement, F: Form<E>>(form: &F, cells: &[F::Held]) -> i128 {
-                sum(cells.iter().map(|&cell| form.whole(F::score(cell))))
+            fn sum_of<E: WavefrontElement, F: Form<E>>(form: &F, cells: View<'_, F::Held>) -> i128 {
+                sum((0..cells.len()).map(|at| form.whole(F::score(cells.at(at)))))
             }
             pub fn loops<E: WavefrontElement, F: Form<E>, T: Track>() -> Loops<E, F> {
                 Loops {
@@ -143,14 +173,20 @@ impl<E: WavefrontElement, F: Form<E>> Loops<E, F> {
 
     /// [`front::double`].
     pub fn double(&self, to: Cells<'_, E, F>, inputs: [Inputs<'_, E>; 2], norths: [F::Held; 3]) {
-        let Cells { form, last, before, winning } = to;
+        let Cells { form, last: [l0, l1, l2, l3], before: [b0, b1, b2, b3], winning } = to;
         let [Inputs { rows, columns, cells }, later] = inputs;
         // SAFETY: the machine has the features, `tracking` has seen to that; likewise below.
         unsafe {
             (self.double)(
                 form,
-                last,
-                before,
+                l0,
+                l1,
+                l2,
+                l3,
+                b0,
+                b1,
+                b2,
+                b3,
                 winning,
                 rows,
                 columns,
@@ -164,14 +200,17 @@ impl<E: WavefrontElement, F: Form<E>> Loops<E, F> {
 
     /// [`front::single`].
     pub fn single(&self, to: Cells<'_, E, F>, inputs: Inputs<'_, E>, norths: [F::Held; 2]) {
-        let Cells { form, last, before, winning } = to;
+        let Cells { form, last: [l0, l1, l2, l3], before: [b0, b1, b2, b3], winning } = to;
         let Inputs { rows, columns, cells } = inputs;
         // SAFETY: as above.
-        unsafe { (self.single)(form, last, before, winning, rows, columns, cells, norths) }
+        unsafe {
+            let single = self.single;
+            single(form, l0, l1, l2, l3, b0, b1, b2, b3, winning, rows, columns, cells, norths);
+        }
     }
 
     /// The sum of the scores of `cells`.
-    pub fn sum(&self, form: &F, cells: &[F::Held]) -> i128 {
+    pub fn sum(&self, form: &F, cells: View<'_, F::Held>) -> i128 {
         // SAFETY: as above.
         unsafe { (self.sum)(form, cells) }
     }

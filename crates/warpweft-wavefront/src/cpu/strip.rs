@@ -9,8 +9,9 @@
 
 use super::form::Form;
 use super::front::{Cells, Inputs, most};
+use super::lanes::{Lanes, View};
 use super::simd::Loops;
-use crate::recurrence::{Extreme, Ranked, WavefrontElement, is_nan};
+use crate::recurrence::{Extreme, Parts, Ranked, WavefrontElement, is_nan};
 use crate::spec::{Band, Wavefront};
 use warpweft_core::error::Result;
 use warpweft_core::memory::room;
@@ -25,18 +26,18 @@ pub(super) trait Sink<E: WavefrontElement, F: Form<E>> {
         first_lane: usize,
         first_column: usize,
         north: F::Held,
-        cells: &[F::Held],
+        cells: View<'_, F::Held>,
     );
 }
 
 /// Where a tile-row is between two fronts.
 #[derive(Clone)]
-pub(super) struct State<F, H> {
+pub(super) struct State<F, H: Parts> {
     form: F,
     /// A cell a lane of the front computed last, and of the one before. Lanes that have not started
     /// hold their cell of column −1, lanes that are done their last.
-    last: Vec<H>,
-    before: Vec<H>,
+    last: Lanes<H>,
+    before: Lanes<H>,
     /// The row above's cell that lane 0 read last.
     above: H,
     /// Front to be computed next, from 0; lane 0 is then at that column.
@@ -104,7 +105,7 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
         let (columns, lanes) = (wavefront.columns.len(), rows.len());
         let padded =
             |row| (0..lanes.next_multiple_of(F::GROUP)).map(move |l| row + l.min(lanes - 1));
-        let last: Vec<_> = padded(rows.start).map(|row| form.hold(border(row))).collect();
+        let last = Lanes::of(padded(rows.start).map(|row| form.hold(border(row))));
         let count = last.len();
         let worst = extreme.map_or_else(Default::default, Extreme::worst);
         let inputs = match wavefront.inputs {
@@ -163,13 +164,12 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
     fn rebase(&mut self) {
         let State { form, last, before, above, front } = &mut self.state;
         let middle = (self.lanes / 2).min(front.saturating_sub(1));
-        let to = form.around(form.cell(last[middle]));
-        for held in last.iter_mut().chain([above]) {
-            *held = to.hold(form.cell(*held));
-        }
-        for held in before {
-            *held = to.hold(form.cell(*held));
-        }
+        let to = form.around(form.cell(last.at(middle)));
+        let from = *form;
+        let moved = |held| to.hold(from.cell(held));
+        last.replace(moved);
+        before.replace(moved);
+        *above = moved(*above);
         *form = to;
     }
 
@@ -184,7 +184,7 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
         let (lanes, columns, front) = (self.lanes, self.columns, self.state.front);
         if F::GROUP > 1 && front < lanes {
             // This lane begins: until now it may have been computed for nothing.
-            self.state.last[front] = self.state.form.hold(self.left);
+            self.state.last.set(front, self.state.form.hold(self.left));
             self.winning[front] = self.worst();
         }
         let low = (front + 1).saturating_sub(columns);
@@ -200,16 +200,16 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
         let State { form, last, before, above, .. } = &mut self.state;
         if let Some(band) = self.band {
             for outside in [low..from, to..high] {
-                before[outside.clone()].copy_from_slice(&last[outside.clone()]);
-                last[outside].fill(form.hold(band.outside));
+                before.copy(outside.clone(), last);
+                last.fill(outside, form.hold(band.outside));
             }
         }
         *above = top;
         if let Some(sink) = sink {
-            sink.front(form, low, front - low, top, &last[low..high]);
+            sink.front(form, low, front - low, top, last.view(low..high));
         }
         if high == lanes && front + 1 >= lanes {
-            bottom.push(form.cell(last[lanes - 1]));
+            bottom.push(form.cell(last.at(lanes - 1)));
         }
         self.state.front += 1;
     }
@@ -248,7 +248,7 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
         let State { form, last, before, above, .. } = &mut self.state;
         let (nw, n) = match from {
             0 => (*above, top),
-            _ => (before[from - 1], last[from - 1]),
+            _ => (before.at(from - 1), last.at(from - 1)),
         };
         let first = self.columns - 1 + from - front;
         let inputs = Inputs {
@@ -258,8 +258,8 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
         };
         let cells = Cells {
             form: *form,
-            last: &mut last[from..to],
-            before: &mut before[from..to],
+            last: last.arrays(from..to),
+            before: before.arrays(from..to),
             winning: &mut self.winning[from..to],
         };
         loops.single(cells, inputs, [nw, n]);
@@ -280,10 +280,10 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
             self.two(loops, first, second);
             let State { last, before, front, .. } = &self.state;
             if let Some(sink) = &mut sink {
-                sink.front(&form, 0, front - 2, first, &before[..lanes]);
-                sink.front(&form, 0, front - 1, second, &last[..lanes]);
+                sink.front(&form, 0, front - 2, first, before.view(0..lanes));
+                sink.front(&form, 0, front - 1, second, last.view(0..lanes));
             }
-            bottom.extend([before, last].map(|cells| form.cell(cells[lanes - 1])));
+            bottom.extend([before, last].map(|cells| form.cell(cells.at(lanes - 1))));
         }
     }
 
@@ -300,6 +300,7 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
             cells: &self.given[which],
         });
         let norths = [*above, first, second];
+        let (last, before) = (last.arrays(0..count), before.arrays(0..count));
         let cells = Cells { form: *form, last, before, winning: &mut self.winning };
         loops.double(cells, inputs, norths);
         *above = second;

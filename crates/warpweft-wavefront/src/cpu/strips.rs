@@ -3,6 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::form::{Cells16, Form, Plain};
+use super::lanes::View;
 use super::output::{Fill, Filled, Outcome, TileRowOutput};
 use super::record::Record;
 use super::row::SharedRow;
@@ -68,13 +69,13 @@ impl<E: WavefrontElement, F: Form<E>> Sink<E, F> for Find<'_, '_, E> {
         first_lane: usize,
         first_column: usize,
         _: F::Held,
-        cells: &[F::Held],
+        cells: View<'_, F::Held>,
     ) {
         let at = self.lane.wrapping_sub(first_lane);
-        if let Some(&cell) = cells.get(at)
+        if at < cells.len()
             && self.column.is_none()
             && self.wavefront.computes(self.row, first_column - at)
-            && form.cell(cell).score() == self.score
+            && form.cell(cells.at(at)).score() == self.score
         {
             self.column = Some(first_column - at);
         }

@@ -1,6 +1,6 @@
 //! The contract between `#[wavefront]` and the pattern.
 
-use super::{Dependence, Ranked, Relative};
+use super::{Dependence, Ranked};
 use warpweft_core::element::{DeviceType, Unit};
 
 /// A recurrence's element function with its parameters: what `#[wavefront]` makes of
@@ -38,7 +38,7 @@ pub unsafe trait WavefrontElement: Copy + Send + Sync + 'static {
     /// Whether every cell is north + west − north-west + a term of the inputs alone. Such sums need
     /// not go cell by cell; with floats, results may then be rounded in another order.
     const SUMS: bool = false;
-    /// Whether there is [`WavefrontElement::relative`], for cells that are `i32`.
+    /// Whether there is [`WavefrontElement::relative`], for cells that are `i32` or structs of it.
     const RELATIVE: bool = false;
 
     /// The cell whose row has input `a`, whose column has `b` and which has `x` itself.
@@ -65,11 +65,11 @@ pub unsafe trait WavefrontElement: Copy + Send + Sync + 'static {
     /// that there is such a form; `#[wavefront(step = ..)]` writes it.
     fn relative(
         &self,
-        earlier: [Relative; 3],
+        earlier: [<Self::Cell as Ranked>::Near; 3],
         a: Self::Row,
         b: Self::Column,
         x: Self::Input,
-    ) -> Relative {
+    ) -> <Self::Cell as Ranked>::Near {
         let _ = (a, b, x);
         earlier[0]
     }

@@ -1,5 +1,6 @@
 //! How cells are compared and summed when only the best one or the sum is kept.
 
+use super::{Parts, Relative};
 use warpweft_core::element::{DeviceType, Scalar, ScalarKind};
 
 /// What a cell can be: comparable by a number it holds.
@@ -9,12 +10,16 @@ use warpweft_core::element::{DeviceType, Scalar, ScalarKind};
 /// # Safety
 /// `MEMBER` must name the C++ member that [`Ranked::score`] reads, of the type `Score`.
 pub unsafe trait Ranked:
-    DeviceType + Default + PartialEq + std::fmt::Debug + Send + Sync
+    DeviceType + Default + PartialEq + std::fmt::Debug + Send + Sync + Parts
 {
     /// The number compared and summed.
     type Score: Scalar;
     /// Appended to a C++ cell to read its score: the empty string, or `.h`.
     const MEMBER: &'static str;
+    /// Which of its parts is the score, if it has several.
+    const SCORE: usize = 0;
+    /// The cell as distances of 16 bits from a base: of a struct of `i32`s a struct with the same members.
+    type Near: Parts<Part = Relative>;
     /// The number compared and summed.
     fn score(&self) -> Self::Score;
 }
@@ -23,6 +28,7 @@ pub unsafe trait Ranked:
 unsafe impl<T: Scalar> Ranked for T {
     type Score = T;
     const MEMBER: &'static str = "";
+    type Near = Relative;
     #[inline(always)]
     fn score(&self) -> T {
         *self

@@ -5,7 +5,9 @@ use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::{
     Best, Border, CpuPolicy, Keep, Kept, Wavefront, WavefrontElement, WavefrontExecutor, reference,
 };
-use warpweft_lab::conformance::wavefront::{EXTENTS, Inputs, KEEPS, local};
+use warpweft_lab::conformance::wavefront::{
+    AffineCell, EXTENTS, Inputs, KEEPS, affine_local, local,
+};
 
 /// So many workers on one core that the test may use.
 fn pool(workers: usize) -> Pool {
@@ -19,7 +21,11 @@ fn letters(seed: u64, count: usize) -> Vec<u8> {
 }
 
 /// What `policy` makes of `wavefront`, and whether by cells of 16 bits.
-fn run(pool: &Pool, policy: CpuPolicy, wavefront: &Wavefront<'_, local>) -> (Kept<i32>, bool) {
+fn run<E: WavefrontElement>(
+    pool: &Pool,
+    policy: CpuPolicy,
+    wavefront: &Wavefront<'_, E>,
+) -> (Kept<E::Cell>, bool) {
     let (kept, report) = CpuExecutor::new(pool, policy).unwrap().run(wavefront).unwrap();
     (kept, report.policy["cells_16_bit"].as_bool().unwrap())
 }
@@ -82,4 +88,47 @@ fn tiles_shrink_until_scores_fit_or_cells_stay_whole() {
     assert!(!cells_16_bit(&of(local(2, -1, -1)).border(Border::function(|_, _| 0))));
     assert!(!cells_16_bit(&of(local(2, -1, -1)).band(-200, 300, 0)));
     assert_eq!(local(2, -1, -1).step(0), Some(3));
+}
+
+/// Borders of affine cells: numbers like others, and gaps that have not been opened.
+const BORDERS: [AffineCell; 2] =
+    [AffineCell { h: 0, e: 0, f: -7 }, AffineCell { h: 0, e: -(1 << 30), f: -(1 << 30) }];
+
+#[test]
+fn cells_of_three_scores_are_the_references_whatever_is_kept() {
+    let pool = pool(1);
+    for (tile_rows, tile_columns) in [(7, 7), (64, 100), (512, 4096)] {
+        let policy = CpuPolicy { threads: 1, tile_rows, tile_columns, cells_16_bit: true };
+        for simd in Simd::available() {
+            let mut executor = CpuExecutor::new(&pool, policy).unwrap().simd(simd);
+            for (seed, [m, n]) in EXTENTS.into_iter().enumerate() {
+                let (a, b) = (letters(seed as u64, m), letters(99 + seed as u64, n));
+                for (keep, border) in KEEPS.iter().flat_map(|&keep| BORDERS.map(|b| (keep, b))) {
+                    let wavefront = Wavefront::of(affine_local(5, -4, -9, -1)).rows(&a).columns(&b);
+                    let wavefront = wavefront.keep(keep).border(Border::Value(border));
+                    let (kept, report) = executor.run(&wavefront).unwrap();
+                    assert_eq!(kept, reference(&wavefront).unwrap(), "{m} × {n} {keep:?} {simd}");
+                    assert_eq!(report.policy["cells_16_bit"], true);
+                }
+            }
+        }
+    }
+}
+
+/// The base moves far from where gaps that have not been opened count from.
+#[test]
+fn gaps_stay_unopened_when_the_base_moves() {
+    let pool = pool(1);
+    let policy = CpuPolicy { tile_rows: 300, ..CpuPolicy::for_domain(4000, 1) };
+    let a = letters(1, 4000);
+    let wavefront = Wavefront::of(affine_local(20, -20, -30, -2)).rows(&a).columns(&a);
+    let wavefront = wavefront.border(Border::Value(BORDERS[1]));
+    for keep in [Keep::Best, Keep::LastRow] {
+        let wavefront = wavefront.clone().keep(keep);
+        assert_eq!(run(&pool, policy, &wavefront), (reference(&wavefront).unwrap(), true));
+    }
+    let (_, narrow) = run(&pool, policy, &wavefront.clone().border(Border::Value(BORDERS[0])));
+    assert!(narrow);
+    let above = AffineCell { h: 0, e: 3, f: 0 };
+    assert!(!run(&pool, policy, &wavefront.border(Border::Value(above))).1);
 }

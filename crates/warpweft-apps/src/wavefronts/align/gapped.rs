@@ -23,7 +23,7 @@ pub struct Gapped {
 
 /// Smith-Waterman with affine gaps: `open` is added for the first letter of a gap, `extend` for each
 /// further one.
-#[wavefront(bounds = affine_bounds)]
+#[wavefront(bounds = affine_bounds, step = affine_step)]
 pub fn affine(
     before: Earlier<Gapped>,
     #[row] a: u8,
@@ -42,6 +42,16 @@ pub fn affine(
 fn affine_bounds(of: &affine, rows: u64, columns: u64) -> [f64; 2] {
     let affine { matching, mismatch, open, extend } = *of;
     Weights { matching, mismatch, open, extend }.local_bounds(rows, columns)
+}
+
+/// Two neighbours' scores differ by a match and the first letter of a gap at most. Every score of a gap lies between
+/// the cell's own and that of the cell before with the first letter, once the border is passed: there it is [`NONE`].
+fn affine_step(of: &affine, border: Gapped) -> Option<u32> {
+    let affine { matching, mismatch, open, extend } = *of;
+    let least = mismatch.min(open).min(extend).min(0);
+    let step = i64::from(matching.max(0)) - i64::from(least);
+    let known = border == Gapped { h: 0, e: NONE, f: NONE } && open.max(extend) <= 0;
+    u32::try_from(step).ok().filter(|_| known && mismatch <= matching)
 }
 
 impl affine {

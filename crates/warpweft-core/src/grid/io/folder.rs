@@ -31,7 +31,7 @@ pub fn check_folder(path: &Path) -> Result<()> {
             Err(write_error(path, &ErrorKind::NotFound.into()))
         }
         Ok(_) => {
-            let probe = TemporaryFile::beside(&there.join("warpweft"));
+            let probe = TemporaryFile::next_to(&there.join("warpweft"));
             probe.map(drop).map_err(|error| refused(&error))
         }
     }

@@ -16,7 +16,7 @@ pub fn write_synced(folder: &Path, name: &str, from: &mut dyn Read) -> io::Resul
     let target = folder.join(name);
     let _writing = Writing::begin();
     remove_abandoned(&target);
-    let temporary = TemporaryFile::beside(&target)?;
+    let temporary = TemporaryFile::next_to(&target)?;
     let mut file = Counted(temporary.file());
     io::copy(from, &mut file)?;
     file.flush()?;
@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_whole_or_as_it_was_and_nothing_is_left_beside() {
+    fn a_file_is_whole_or_as_it_was_and_nothing_else_is_left() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
         write_synced(folder.path(), "a", &mut &b"first"[..]).unwrap();

@@ -32,7 +32,7 @@ impl TemporaryFile {
     ///
     /// # Errors
     /// It can't be created; `target` names no file.
-    pub fn beside(target: &Path) -> io::Result<Self> {
+    pub fn next_to(target: &Path) -> io::Result<Self> {
         let begin = begin_of(target)
             .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path names no file"))?;
         loop {
@@ -174,14 +174,14 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         // The longest name that Linux allows.
         let target = directory.path().join("a".repeat(255));
-        let one = TemporaryFile::beside(&target).unwrap();
-        let other = TemporaryFile::beside(&target).unwrap();
+        let one = TemporaryFile::next_to(&target).unwrap();
+        let other = TemporaryFile::next_to(&target).unwrap();
         assert_ne!(one.path, other.path);
         drop(one);
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
         other.put(&target).unwrap();
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
         assert!(target.exists());
-        assert!(TemporaryFile::beside(Path::new("..")).is_err());
+        assert!(TemporaryFile::next_to(Path::new("..")).is_err());
     }
 }

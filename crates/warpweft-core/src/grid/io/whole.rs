@@ -41,7 +41,7 @@ fn whole(path: &Path, content: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>)
     if first_time(&target) {
         remove_abandoned(&target);
     }
-    let written = TemporaryFile::beside(&target).and_then(|temporary| {
+    let written = TemporaryFile::next_to(&target).and_then(|temporary| {
         let mut file = BufWriter::with_capacity(1 << 20, Counted(temporary.file()));
         content(&mut file)?;
         file.flush()?;
@@ -60,7 +60,7 @@ pub fn check_writable(path: &Path) -> Result<()> {
     match fs::metadata(&target) {
         Ok(known) if known.is_dir() => Err(Error::file(path, "is a directory", HINT)),
         Ok(known) if !known.is_file() => Ok(()),
-        _ => TemporaryFile::beside(&target).map(drop).map_err(|error| write_error(path, &error)),
+        _ => TemporaryFile::next_to(&target).map(drop).map_err(|error| write_error(path, &error)),
     }
 }
 

@@ -1,13 +1,13 @@
 //! Probes stored on disk, one file for all machines that share a folder, and when to measure again.
 //!
 //! Other work on the cores makes them seem slower. A disturbed probe is repeated once the cores are idle or
-//! an hour has passed, and the better figures of both are kept. An undisturbed probe is valid for a month.
+//! a day has passed, and the better figures of both are kept. An undisturbed probe is valid for a month.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use super::{DISTURBING, Probe, cpu, now, probe};
+use super::{DISTURBED, DISTURBING, Probe, cpu, now, probe};
 use crate::cuda;
 use crate::error::{Error, Result};
 use crate::grid::io::read_small;
@@ -16,8 +16,8 @@ use crate::machine::Machine;
 /// Raised when the measurements change, so that older results are not used.
 const FORM: u32 = 2;
 
-const HOUR: u64 = 60 * 60;
-const MONTH: u64 = 30 * 24 * HOUR;
+const DAY: u64 = 24 * 60 * 60;
+const MONTH: u64 = 30 * DAY;
 
 #[derive(Default, serde::Serialize, serde::Deserialize)]
 struct File {
@@ -35,7 +35,7 @@ impl Probe {
     fn again(&self, now: u64, quiet: impl FnOnce() -> bool) -> Option<&'static str> {
         let age = now.saturating_sub(self.when);
         if self.cpu.disturbed() {
-            (age > HOUR || quiet()).then_some("they were disturbed the last time")
+            (age > DAY || quiet()).then_some("they were disturbed the last time")
         } else {
             // Memory may have been changed, or a virtual machine moved.
             (age > MONTH && quiet()).then_some("that was long ago")
@@ -94,7 +94,7 @@ pub fn known(machine: &Machine, folder: Option<&Path>) -> Option<Probe> {
 
 /// The machine's probe: the one in `folder` ([`cuda::folder`] is the user's), or a new one, which takes a few
 /// seconds, is announced by `tell`, and is stored. A disturbed probe is repeated once the cores are idle or
-/// an hour later, and keeps its better figures; others are repeated after a month, when the cores are idle.
+/// a day later, and keeps its better figures; others are repeated after a month, when the cores are idle.
 ///
 /// # Errors
 /// See [`probe`]. A folder that can't be read or written adds a note.
@@ -117,6 +117,11 @@ pub fn probed(machine: &Machine, folder: Option<&Path>, tell: &dyn Fn(&str)) -> 
     if let Some(Err(error)) = saved {
         notes.push(error.to_string());
     }
+    // Once a day is enough to say that.
+    let lately = |known: &Probe| known.cpu.disturbed() && now().saturating_sub(known.when) < DAY;
+    if known.as_ref().is_some_and(lately) {
+        measured.notes.retain(|what| what != DISTURBED);
+    }
     // This note concerns this run only, so it is not stored.
     measured.notes.extend(notes);
     Ok(measured)
@@ -138,7 +143,7 @@ mod tests {
         let disturbed = measured(1000, 2.0, 1e9, 1e-6);
         let again = |probe: &Probe, later, quiet| probe.again(1000 + later, || quiet).is_some();
         assert_eq!([true, false].map(|quiet| again(&disturbed, 1, quiet)), [true, false]);
-        assert!(again(&disturbed, HOUR + 1, false));
+        assert!(again(&disturbed, DAY + 1, false));
         let fine = measured(1000, 0.1, 1e9, 1e-6);
         assert_eq!([true, false].map(|quiet| again(&fine, MONTH, quiet)), [false, false]);
         assert_eq!([true, false].map(|quiet| again(&fine, MONTH + 1, quiet)), [true, false]);

@@ -61,7 +61,7 @@ pub struct AffineCell {
 
 /// Smith-Waterman with affine gaps (Gotoh 1982), a struct of three a cell: `open` is added for the
 /// first letter of a gap, `extend` for each further one.
-#[wavefront]
+#[wavefront(step = affine_local_step)]
 pub fn affine_local(
     before: Earlier<AffineCell>,
     #[row] a: u8,
@@ -75,6 +75,15 @@ pub fn affine_local(
     let e = (before.w.h + open).max(before.w.e + extend);
     let f = (before.n.h + open).max(before.n.f + extend);
     AffineCell { h: (before.nw.h + pair).max(e).max(f).max(0), e, f }
+}
+
+/// Two neighbours' scores differ by a match and the first letter of a gap at most, and those of gaps lie between the
+/// best score and the cell's before with the first letter.
+fn affine_local_step(of: &affine_local, border: AffineCell) -> Option<u32> {
+    let affine_local { matching, mismatch, open, extend } = *of;
+    let step = i64::from(matching.max(0)) - i64::from(mismatch.min(open).min(extend).min(0));
+    let known = border.h == 0 && border.e.max(border.f) <= 0;
+    u32::try_from(step).ok().filter(|_| known && open.max(extend) <= 0 && mismatch <= matching)
 }
 
 /// A summed area table: the input of each cell, and no other.

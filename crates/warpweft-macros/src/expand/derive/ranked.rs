@@ -2,11 +2,15 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{Data, DeriveInput, Fields};
+use syn::punctuated::Punctuated;
+use syn::{Data, DeriveInput, Field, Fields, Token};
 
 use super::{implementation, or_stub};
 use crate::diag::reject;
 use crate::emit::member_name;
+
+/// The most members that are held apart, as `MOST_PARTS` of the pattern.
+const MOST_PARTS: usize = 4;
 
 /// `#[derive(Ranked)]`.
 pub fn ranked(input: DeriveInput) -> TokenStream {
@@ -14,14 +18,17 @@ pub fn ranked(input: DeriveInput) -> TokenStream {
         let body = quote! {
             type Score = i32;
             const MEMBER: &'static str = "";
+            type Near = ::warpweft::wavefront::Relative;
             fn score(&self) -> i32 {
                 0
             }
         };
         let ranked = implementation(&input, &quote!(::warpweft::wavefront::Ranked), &body);
+        let whole = whole(&input);
         quote! {
             // SAFETY: no program has it: it stands beside an error.
             unsafe #ranked
+            #whole
         }
     })
 }
@@ -46,16 +53,86 @@ fn derived(input: &DeriveInput) -> syn::Result<TokenStream> {
     let (name, member, ty) = (&input.ident, &score.ident, &score.ty);
     let text = member.as_ref().map(|member| format!(".{}", member_name(&member.to_string())));
     let (generics, arguments, clause) = input.generics.split_for_impl();
+    let at = fields.iter().position(|field| field == score).unwrap_or_default();
+    let (parts, near, at) = match apart(input, fields) {
+        Some(parts) => (parts, quote!(Near), at),
+        None => (whole(input), quote!(::warpweft::wavefront::Relative), 0),
+    };
     Ok(quote! {
-        // SAFETY: `MEMBER` is what `#[derive(Device)]` calls the member that `score` reads.
-        unsafe impl #generics ::warpweft::wavefront::Ranked for #name #arguments #clause {
-            type Score = #ty;
-            const MEMBER: &'static str = #text;
+        const _: () = {
+            #parts
+            // SAFETY: `MEMBER` is what `#[derive(Device)]` calls the member that `score` reads.
+            unsafe impl #generics ::warpweft::wavefront::Ranked for #name #arguments #clause {
+                type Score = #ty;
+                const MEMBER: &'static str = #text;
+                const SCORE: usize = #at;
+                type Near = #near;
+                #[inline(always)]
+                fn score(&self) -> #ty {
+                    self.#member
+                }
+            }
+        };
+    })
+}
+
+/// The cell as a single part.
+fn whole(input: &DeriveInput) -> TokenStream {
+    let body = quote! {
+        type Part = Self;
+        const PARTS: usize = 1;
+        #[inline(always)]
+        fn part(&self, _: usize) -> Self {
+            *self
+        }
+        #[inline(always)]
+        fn of(mut part: impl FnMut(usize) -> Self) -> Self {
+            part(0)
+        }
+    };
+    implementation(input, &quote!(::warpweft::wavefront::Parts), &body)
+}
+
+/// The cell as its members, if these are a few of one type, and the struct `Near` with the same members.
+fn apart(input: &DeriveInput, fields: &Punctuated<Field, Token![,]>) -> Option<TokenStream> {
+    let ty = &fields[0].ty;
+    let alike = fields.iter().all(|field| field.ty == *ty);
+    if !alike || fields.len() > MOST_PARTS || !input.generics.params.is_empty() {
+        return None;
+    }
+    let names: Vec<_> = fields.iter().map(|field| &field.ident).collect();
+    let body = |ty: TokenStream| {
+        let (count, at) = (names.len(), 0..names.len());
+        let (numbers, last) = (0..names.len() - 1, &names[names.len() - 1]);
+        let others = &names[..names.len() - 1];
+        quote! {
+            type Part = #ty;
+            const PARTS: usize = #count;
             #[inline(always)]
-            fn score(&self) -> #ty {
-                self.#member
+            fn part(&self, which: usize) -> #ty {
+                match which {
+                    #(#numbers => self.#others,)*
+                    _ => self.#last,
+                }
+            }
+            #[inline(always)]
+            fn of(mut part: impl FnMut(usize) -> #ty) -> Self {
+                Self { #(#names: part(#at)),* }
             }
         }
+    };
+    let relative = quote!(::warpweft::wavefront::Relative);
+    let (cell, near) = (body(quote!(#ty)), body(relative.clone()));
+    let parts = implementation(input, &quote!(::warpweft::wavefront::Parts), &cell);
+    Some(quote! {
+        #parts
+
+        #[derive(Clone, Copy)]
+        #[allow(unreachable_pub, missing_docs, missing_debug_implementations)]
+        pub struct Near {
+            #(pub #names: #relative),*
+        }
+        impl ::warpweft::wavefront::Parts for Near { #near }
     })
 }
 

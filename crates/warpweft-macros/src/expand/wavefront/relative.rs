@@ -2,8 +2,8 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
-use syn::Path;
 use syn::spanned::Spanned;
+use syn::{Path, Type};
 
 use super::shape::{Role, Shape};
 use crate::diag::reject;
@@ -26,12 +26,12 @@ impl Relative {
         let order: Option<Vec<_>> = vectors.iter().map(known).collect();
         let cell = &shape.cell;
         match order {
-            Some(order) if shape.old.is_none() && quote!(#cell).to_string() == "i32" => {
+            Some(order) if shape.old.is_none() && (is_i32(cell) || !is_number(cell)) => {
                 Ok(Self { step, order })
             }
             _ => Err(reject(
                 &step,
-                "cells of 16 bits, which `step` is for, are those of `i32` that read `h.n`, `h.w` and `h.nw`",
+                "cells of 16 bits, which `step` is for, are those of `i32`, or of structs of it, that read `h.n`, `h.w` and `h.nw`",
                 "leave `step` out",
             )),
         }
@@ -50,15 +50,33 @@ impl Relative {
         let inputs = ["__a", "__b", "__x"].map(|name| Ident::new(name, Span::mixed_site()));
         let (declared, passed) = parameters(shape, &inputs);
         let count = order.len();
+        let relative = match is_i32(cell) {
+            true => quote!(::warpweft::wavefront::Relative),
+            false => quote!(<#cell as ::warpweft::wavefront::Ranked>::Near),
+        };
+        // In the copy, the struct's name means the one whose members are relative.
+        let body = match cell {
+            Type::Path(path) if !is_i32(cell) => {
+                let name = path.path.segments.last().map(|last| &last.ident);
+                quote! {{
+                    type __Cell = #cell;
+                    {
+                        type #name = <__Cell as ::warpweft::wavefront::Ranked>::Near;
+                        #body
+                    }
+                }}
+            }
+            _ => body.clone(),
+        };
         let copy = quote_spanned! {step.span()=>
             #[doc(hidden)]
             #[inline(always)]
             #[allow(unused, clippy::all)]
             fn __relative(
-                #earlier: [::warpweft::wavefront::Relative; #count],
-                #old: [::warpweft::wavefront::Relative; #old_count],
+                #earlier: [#relative; #count],
+                #old: [#relative; #old_count],
                 #(#declared),*
-            ) -> ::warpweft::wavefront::Relative #body
+            ) -> #relative #body
         };
         let [a, b, x] = &inputs;
         let [row, column, input] = [0, 1, 2].map(|which| shape.input(which));
@@ -72,11 +90,11 @@ impl Relative {
             #[inline(always)]
             fn relative(
                 &self,
-                #earlier: [::warpweft::wavefront::Relative; 3],
+                #earlier: [#relative; 3],
                 #a: #row,
                 #b: #column,
                 #x: #input,
-            ) -> ::warpweft::wavefront::Relative {
+            ) -> #relative {
                 Self::__relative([#(#earlier[#order]),*], [], #(#passed),*)
             }
         };
@@ -84,14 +102,19 @@ impl Relative {
     }
 }
 
-/// The parameters after the cells as the copy declares them, and as they are passed to it: numbers of the cells' type are
-/// differences there.
+fn is_i32(ty: &Type) -> bool {
+    quote!(#ty).to_string() == "i32"
+}
+
+fn is_number(ty: &Type) -> bool {
+    let name = quote!(#ty).to_string();
+    let digits = name.trim_start_matches(['i', 'u', 'f']);
+    name == "bool" || digits.len() + 1 == name.len() && digits.parse::<u8>().is_ok()
+}
+
+/// The parameters after the cells as the copy declares them, and as they are passed to it: numbers of the cells' type,
+/// which is `i32`, are differences there.
 fn parameters(shape: &Shape, inputs: &[Ident; 3]) -> (Vec<TokenStream>, Vec<TokenStream>) {
-    let cell = &shape.cell;
-    let is_number = |named: &Named| {
-        let ty = &named.ty;
-        quote!(#ty).to_string() == quote!(#cell).to_string()
-    };
     let parameter = |named: &Named, number: bool| {
         let Named { ident, mutable, ty } = named;
         let mutable = mutable.then(|| quote!(mut));
@@ -112,7 +135,7 @@ fn parameters(shape: &Shape, inputs: &[Ident; 3]) -> (Vec<TokenStream>, Vec<Toke
             }
             Role::Rest(at) => {
                 let named = &shape.rest[*at];
-                let (ident, number) = (&named.ident, is_number(named));
+                let (ident, number) = (&named.ident, is_i32(&named.ty));
                 declared.push(parameter(named, number));
                 passed.push(match number {
                     true => quote!(::warpweft::wavefront::Difference::from(self.#ident)),
