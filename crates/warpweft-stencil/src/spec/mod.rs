@@ -301,7 +301,7 @@ mod tests {
         let error = held(300.0).unwrap_err().to_string();
         assert!(error.contains("3e2, which u8 can't hold: it would be 255"), "{error}");
         assert!(held(-1.0).is_err() && held(f64::INFINITY).is_err());
-        [0.0, 255.0].map(|value| held(value).unwrap());
+        assert!(held(0.0).is_ok() && held(255.0).is_ok());
     }
 
     #[test]

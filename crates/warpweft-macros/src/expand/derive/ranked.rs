@@ -55,7 +55,7 @@ fn derived(input: &DeriveInput) -> syn::Result<TokenStream> {
     let (generics, arguments, clause) = input.generics.split_for_impl();
     let at = fields.iter().position(|field| field == score).unwrap_or_default();
     let (parts, near, at) = match apart(input, fields) {
-        Some(parts) => (parts, quote!(Near), at),
+        Some(parts) => (parts, quote!(__Near), at),
         None => (whole(input), quote!(::warpweft::wavefront::Relative), 0),
     };
     Ok(quote! {
@@ -93,7 +93,7 @@ fn whole(input: &DeriveInput) -> TokenStream {
     implementation(input, &quote!(::warpweft::wavefront::Parts), &body)
 }
 
-/// The cell as its members, if these are a few of one type, and the struct `Near` with the same members.
+/// The cell as its members, if these are a few of one type, and the struct `__Near` with the same members.
 fn apart(input: &DeriveInput, fields: &Punctuated<Field, Token![,]>) -> Option<TokenStream> {
     let ty = &fields[0].ty;
     let alike = fields.iter().all(|field| field.ty == *ty);
@@ -128,11 +128,11 @@ fn apart(input: &DeriveInput, fields: &Punctuated<Field, Token![,]>) -> Option<T
         #parts
 
         #[derive(Clone, Copy)]
-        #[allow(unreachable_pub, missing_docs, missing_debug_implementations)]
-        pub struct Near {
+        #[allow(unreachable_pub, missing_docs, missing_debug_implementations, non_camel_case_types)]
+        pub struct __Near {
             #(pub #names: #relative),*
         }
-        impl ::warpweft::wavefront::Parts for Near { #near }
+        impl ::warpweft::wavefront::Parts for __Near { #near }
     })
 }
 
