@@ -54,20 +54,7 @@ impl Relative {
             true => quote!(::warpweft::wavefront::Relative),
             false => quote!(<#cell as ::warpweft::wavefront::Ranked>::Near),
         };
-        // In the copy, the struct's name means the one whose members are relative.
-        let body = match cell {
-            Type::Path(path) if !is_i32(cell) => {
-                let name = path.path.segments.last().map(|last| &last.ident);
-                quote! {{
-                    type __Cell = #cell;
-                    {
-                        type #name = <__Cell as ::warpweft::wavefront::Ranked>::Near;
-                        #body
-                    }
-                }}
-            }
-            _ => body.clone(),
-        };
+        let body = with_near(cell, body);
         let copy = quote_spanned! {step.span()=>
             #[doc(hidden)]
             #[inline(always)]
@@ -99,6 +86,23 @@ impl Relative {
             }
         };
         [copy, method]
+    }
+}
+
+/// `body`, in which the name of a cell's struct means the one whose members are relative.
+fn with_near(cell: &Type, body: &TokenStream) -> TokenStream {
+    match cell {
+        Type::Path(path) if !is_i32(cell) => {
+            let name = path.path.segments.last().map(|last| &last.ident);
+            quote! {{
+                type __Cell = #cell;
+                {
+                    type #name = <__Cell as ::warpweft::wavefront::Ranked>::Near;
+                    #body
+                }
+            }}
+        }
+        _ => body.clone(),
     }
 }
 
