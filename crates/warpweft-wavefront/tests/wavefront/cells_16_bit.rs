@@ -101,7 +101,9 @@ fn cells_of_three_scores_are_the_references_whatever_is_kept() {
         let policy = CpuPolicy { threads: 1, tile_rows, tile_columns, cells_16_bit: true };
         for simd in Simd::available() {
             let mut executor = CpuExecutor::new(&pool, policy).unwrap().simd(simd);
-            for (seed, [m, n]) in EXTENTS.into_iter().enumerate() {
+            // The largest extents take most of the time, and show no more.
+            let extents = EXTENTS.into_iter().filter(|[m, n]| m * n < 400_000);
+            for (seed, [m, n]) in extents.enumerate() {
                 let (a, b) = (letters(seed as u64, m), letters(99 + seed as u64, n));
                 for (keep, border) in KEEPS.iter().flat_map(|&keep| BORDERS.map(|b| (keep, b))) {
                     let wavefront = Wavefront::of(affine_local(5, -4, -9, -1)).rows(&a).columns(&b);
