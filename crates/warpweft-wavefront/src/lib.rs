@@ -38,7 +38,7 @@ pub use frame::Frame;
 pub use policy::{CpuPolicy, CudaPolicy, Method, Policy, ScanPolicy, TilePolicy};
 pub use ranks::RankExecutor;
 #[doc(hidden)]
-pub use recurrence::words_of;
+pub use recurrence::{Both, Incomparable, Same, words_of};
 pub use recurrence::{
     Best, Cells, Dependence, Difference, Earlier, Extreme, Old, Parts, Ranked, Reach, Relative,
     Term, WavefrontElement, precedences, skew,

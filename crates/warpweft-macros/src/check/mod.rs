@@ -10,6 +10,7 @@ mod call;
 mod control;
 mod expr;
 mod method;
+mod most;
 mod pattern;
 mod place;
 mod scope;
@@ -236,12 +237,11 @@ impl<'a> Lower<'a> {
         at: TokenStream,
     ) -> (Hole, TokenStream) {
         let site = site_text(index, "index out of bounds");
-        let known = self.known(index).and_then(|value| usize::try_from(value).ok());
-        let Some(known) = known else { return (self.hole(site), at) };
+        let Some(most) = self.most(index) else { return (self.hole(site), at) };
         let span = ours(index.span());
         let slot = self.slot(span);
         let hole = self.hole(quote_spanned! {span=>
-            if #known < ::warpweft::element::length(&#slot) { "0u".to_string() } else { #site }
+            if #most < ::warpweft::element::length(&#slot) { "0u".to_string() } else { #site }
         });
         // A method, because it sees through references as an index does.
         let at = quote_spanned! {span=> {

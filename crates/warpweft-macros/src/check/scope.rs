@@ -11,6 +11,8 @@ pub struct Binding {
     pub name: String,
     /// Its value, for an immutable integer known while translating.
     pub value: Option<Constant>,
+    /// The greatest value that an immutable integer can have, if that is known; it is then not negative.
+    pub most: Option<usize>,
     /// A `&mut` parameter: passing it on may change what it refers to.
     pub by_mut_ref: bool,
     /// A `const` item of the body.
@@ -20,7 +22,7 @@ pub struct Binding {
 impl Binding {
     /// A variable of unknown value.
     pub fn variable(name: String) -> Self {
-        Self { name, value: None, by_mut_ref: false, constant: false }
+        Self { name, value: None, most: None, by_mut_ref: false, constant: false }
     }
 }
 

@@ -138,15 +138,18 @@ impl Lower<'_> {
             _ => None,
         };
         let known = self.known_constant(&init.expr).and_then(|known| known.typed(ty));
+        // In a type with a sign it may come out negative.
+        let most = self.most(&init.expr).filter(|_| !matches!(local.pat, Pat::Type(_)));
         // Names come into scope after the value: `let x = x + 1` reads the old one.
         let pattern = self.pattern(&local.pat)?;
         if !pattern.irrefutable() {
             return Err(reject(&local.pat, "this pattern may not match", "use `match`"));
         }
-        if let (Some(_), Pattern::Bind { name, mutable: false, inner: None }) = (known, &pattern)
+        if let Pattern::Bind { name, mutable: false, inner: None } = &pattern
+            && (known.is_some() || most.is_some())
             && let Some(ident) = bound(&local.pat)
         {
-            let binding = Binding { value: known, ..Binding::variable(name.clone()) };
+            let binding = Binding { value: known, most, ..Binding::variable(name.clone()) };
             self.scopes.insert(ident.to_string(), binding);
         }
         block.statements.push(Statement::Let(pattern, value.ir));

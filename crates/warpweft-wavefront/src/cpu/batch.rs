@@ -1,4 +1,6 @@
-//! Many problems: a worker takes the next one and computes it alone, the largest first.
+//! Many problems: a worker takes the next ones and computes them alone, the largest first.
+//!
+//! Problems that are small go together, a lane each (`lanes`); others by their own strips of rows.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -8,12 +10,13 @@ use super::form::Cells16;
 use super::output::Filled;
 use super::strips::{self, Strips};
 use super::sweeps::Sweeps;
-use super::{CpuExecutor, panicked};
-use crate::executor::{WavefrontExecutor, by_size, in_turn};
+use super::{CpuExecutor, lanes, panicked};
+use crate::executor::{Paths, WavefrontExecutor, by_size, in_turn};
 use crate::policy::{CpuPolicy, Policy};
-use crate::recurrence::WavefrontElement;
+use crate::recurrence::{Traced, WavefrontElement};
 use crate::report::report;
 use crate::spec::{Kept, Wavefront};
+use crate::traceback::{End, trace_one};
 use warpweft_core::cpu::{Simd, Worker};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::report::Report;
@@ -23,6 +26,48 @@ use warpweft_core::report::Report;
 const ALONE: [usize; 2] = [1024, 256];
 /// Cells of a problem that several workers are not worth calling for: some 50 µs of one.
 const SMALL: u64 = 1 << 20;
+
+/// Results by the numbers of their problems, as workers come to them.
+struct Results<T>(Vec<Mutex<Option<Result<T>>>>);
+
+impl<T> Results<T> {
+    fn new(count: usize) -> Self {
+        Self((0..count).map(|_| Mutex::new(None)).collect())
+    }
+
+    fn put(&self, k: usize, result: Result<T>) {
+        *self.0[k].lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+    }
+
+    /// Those of the problems numbered `group`; of an error, all.
+    fn put_all(&self, group: &[usize], results: Result<Option<Vec<T>>>) {
+        match results {
+            Ok(results) => {
+                let each = group.iter().zip(results.into_iter().flatten());
+                each.for_each(|(&k, result)| self.put(k, Ok(result)));
+            }
+            // The first one tells it.
+            Err(error) => self.put(group[0], Err(error)),
+        }
+    }
+
+    /// All, in order.
+    ///
+    /// # Errors
+    /// The first of any.
+    fn all(self) -> Result<Vec<T>> {
+        let each: Vec<_> = (self.0.into_iter())
+            .map(|result| result.into_inner().unwrap_or_else(PoisonError::into_inner))
+            .collect();
+        let left = || Error::spec("a problem left undone", "report this as a bug");
+        let failed = each.iter().position(|result| matches!(result, Some(Err(_))));
+        let mut each = each;
+        if let Some(Some(Err(error))) = failed.map(|k| each.swap_remove(k)) {
+            return Err(error);
+        }
+        each.into_iter().map(|result| result.unwrap_or_else(|| Err(left()))).collect()
+    }
+}
 
 impl CpuExecutor<'_> {
     /// As [`WavefrontExecutor::run_batch`].
@@ -37,40 +82,83 @@ impl CpuExecutor<'_> {
             return in_turn(wavefronts, |wavefront| self.run(wavefront));
         }
         let begin = Instant::now();
-        let results: Vec<_> = wavefronts.iter().map(|_| Mutex::new(None)).collect();
-        let put = |k: usize, result: Result<Kept<E::Cell>>| {
-            *results[k].lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
-        };
+        let results = Results::new(wavefronts.len());
         for k in large {
-            put(k, Ok(self.run(&wavefronts[k])?.0));
+            results.put(k, Ok(self.run(&wavefronts[k])?.0));
         }
-        let next = AtomicUsize::new(0);
-        let (policy, simd) = (self.policy, self.simd);
-        self.watch
-            .run(self.pool, |worker| {
-                while let Some(&k) = rest.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if let Some(result) = alone(policy, simd, &wavefronts[k], worker).transpose() {
-                        put(k, result);
-                    }
-                }
-                Ok(())
-            })
-            .map_err(|panic| panicked(E::NAME, Some(panic)))?;
-        self.watch.completed()?;
-        let stopped = || Error::spec("a problem left undone", "report this as a bug");
-        let all = results
-            .into_iter()
-            .map(|result| {
-                let result = result.into_inner().unwrap_or_else(PoisonError::into_inner);
-                result.unwrap_or_else(|| Err(stopped()))
-            })
-            .collect::<Result<_>>()?;
-        let devices = vec![self.threads()];
-        let seconds = begin.elapsed().as_secs_f64();
         let narrow = |wavefront| Cells16::fits(wavefront, self.policy).is_some();
         let cells_16_bit = wavefronts.iter().any(narrow);
+        // Strips of cells of 16 bits are as fast as lanes of 32.
+        let (groups, rest) = match cells_16_bit {
+            true => (Vec::new(), rest),
+            false => lanes::grouped(wavefronts, rest),
+        };
+        let (policy, simd) = (self.policy, self.simd);
+        self.tasks(E::NAME, groups.len() + rest.len(), |task, worker| match groups.get(task) {
+            Some(group) => {
+                results.put_all(group, lanes::kept(wavefronts, group, simd, worker));
+            }
+            None => {
+                let k = rest[task - groups.len()];
+                if let Some(result) = alone(policy, simd, &wavefronts[k], worker).transpose() {
+                    results.put(k, result);
+                }
+            }
+        })?;
         let policy = Policy::Cpu(CpuPolicy { cells_16_bit, ..self.policy }).to_json();
-        Ok((all, report(&erased, devices, seconds, 0.0, policy)))
+        let seconds = begin.elapsed().as_secs_f64();
+        Ok((results.all()?, report(&erased, vec![self.threads()], seconds, 0.0, policy)))
+    }
+
+    /// As [`WavefrontExecutor::paths`].
+    pub(super) fn batch_paths<E: Traced>(
+        &mut self,
+        wavefronts: &[Wavefront<'_, E>],
+        end: End,
+    ) -> Result<Option<Paths<E>>> {
+        if const { !lanes::can::<E::Plain>() } {
+            return Ok(None);
+        }
+        wavefronts.iter().try_for_each(Wavefront::check)?;
+        let begin = Instant::now();
+        let results = Results::new(wavefronts.len());
+        let (groups, rest) = lanes::grouped(wavefronts, (0..wavefronts.len()).collect());
+        if groups.is_empty() {
+            return Ok(None);
+        }
+        for k in rest {
+            results.put(k, trace_one(&wavefronts[k], end, self).map(|(path, _)| path));
+        }
+        let simd = self.simd;
+        self.tasks(E::NAME, groups.len(), |task, worker| {
+            let group = &groups[task];
+            results.put_all(group, lanes::paths(wavefronts, group, end, simd, worker));
+        })?;
+        let erased: Vec<_> = wavefronts.iter().map(Wavefront::erased).collect();
+        let policy = Policy::Cpu(CpuPolicy { cells_16_bit: false, ..self.policy }).to_json();
+        let seconds = begin.elapsed().as_secs_f64();
+        let mut report = report(&erased, vec![self.threads()], seconds, 0.0, policy);
+        let together: usize = groups.iter().map(Vec::len).sum();
+        let lanes = lanes::LANES;
+        report.notes.push(format!("{together} paths were found by directions, {lanes} at a time"));
+        Ok(Some((results.all()?, report)))
+    }
+
+    /// Calls `work` for each of `count` tasks, whichever worker is free.
+    fn tasks(&self, name: &str, count: usize, work: impl Fn(usize, &Worker<'_>) + Sync) -> Result<()> {
+        let next = AtomicUsize::new(0);
+        self.watch
+            .run(self.pool, |worker| {
+                loop {
+                    let task = next.fetch_add(1, Ordering::Relaxed);
+                    if task >= count || worker.abort.check().is_err() {
+                        return Ok(());
+                    }
+                    work(task, worker);
+                }
+            })
+            .map_err(|panic| panicked(name, Some(panic)))?;
+        self.watch.completed()
     }
 }
 

@@ -27,12 +27,13 @@ use self::strips::Strips;
 use self::sweeps::Sweeps;
 use self::thread_group::Watched;
 use crate::executor::{
-    Edges, Need, Walk, WavefrontExecutor, check_kept, edges_by_runs, unrecorded,
+    Edges, Need, Paths, Walk, WavefrontExecutor, check_kept, edges_by_runs, unrecorded,
 };
 use crate::policy::{CpuPolicy, Policy};
 use crate::recurrence::{Traced, WavefrontElement};
 use crate::report::report;
 use crate::spec::{Erased, Keep, Kept, Wavefront};
+use crate::traceback::End;
 use warpweft_core::cpu::{Pool, Simd, WorkerPanic};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::report::Report;
@@ -252,5 +253,12 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CpuExecutor<'_> {
         walk(&outcome.kept(wavefront.keep, filled), &mut recorded)?;
         let seconds = begin.elapsed().as_secs_f64();
         Ok(self.report(&wavefront.erased(), policy, seconds, setup_seconds))
+    }
+
+    fn paths(&mut self, wavefronts: &[Wavefront<'_, E>], end: End) -> Result<Option<Paths<E>>>
+    where
+        E: Traced,
+    {
+        self.batch_paths(wavefronts, end)
     }
 }

@@ -73,8 +73,8 @@ pub(super) fn declaration(parameters: &[Parameter]) -> String {
             Arguments => "const __grid_constant__ ww_arguments A",
             Parameter::Watchdog => "const __grid_constant__ ww_watchdog dog",
             Edges => "const __grid_constant__ ww_edges edges",
-            Element => "const ww_element f",
-            Choice => "const ww_choice choice",
+            Element => "const __grid_constant__ ww_element f",
+            Choice => "const __grid_constant__ ww_choice choice",
         })
         .collect();
     format!("#define WW_PARAMETERS {}\n", each.join(", "))

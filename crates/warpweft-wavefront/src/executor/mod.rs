@@ -12,8 +12,12 @@ pub(crate) use edges::{edges_by_runs, other};
 
 use crate::recurrence::{Traced, WavefrontElement};
 use crate::spec::{Kept, Wavefront};
+use crate::traceback::{End, Path, Score};
 use warpweft_core::error::Result;
 use warpweft_core::report::Report;
+
+/// The path of each of many problems, if there is one, and the report of all together.
+pub type Paths<E> = (Vec<Option<Path<Score<E>>>>, Report);
 
 /// Runs wavefronts of `E` on one device.
 pub trait WavefrontExecutor<E: WavefrontElement> {
@@ -81,6 +85,20 @@ pub trait WavefrontExecutor<E: WavefrontElement> {
         let _ = (wavefront, walk);
         Err(unrecorded::<E>())
     }
+
+    /// The path of each of `wavefronts`, in their order, as
+    /// [`traceback::trace`](crate::traceback::trace) finds it; none where this executor has no way of its
+    /// own to find many.
+    ///
+    /// # Errors
+    /// As [`WavefrontExecutor::record`] of any.
+    fn paths(&mut self, wavefronts: &[Wavefront<'_, E>], end: End) -> Result<Option<Paths<E>>>
+    where
+        E: Traced,
+    {
+        let _ = (wavefronts, end);
+        Ok(None)
+    }
 }
 
 impl<E: WavefrontElement, X: WavefrontExecutor<E> + ?Sized> WavefrontExecutor<E> for &mut X {
@@ -119,5 +137,12 @@ impl<E: WavefrontElement, X: WavefrontExecutor<E> + ?Sized> WavefrontExecutor<E>
         E: Traced,
     {
         (**self).record(wavefront, walk)
+    }
+
+    fn paths(&mut self, wavefronts: &[Wavefront<'_, E>], end: End) -> Result<Option<Paths<E>>>
+    where
+        E: Traced,
+    {
+        (**self).paths(wavefronts, end)
     }
 }

@@ -53,6 +53,12 @@ pub unsafe trait WavefrontElement: Copy + Send + Sync + 'static {
         x: Self::Input,
     ) -> Self::Cell;
 
+    /// Whether `other` is known to compute the same, so that one function serves problems of both.
+    fn alike(&self, other: &Self) -> bool {
+        let _ = other;
+        false
+    }
+
     /// Least and greatest number that any cell of a domain of this size can hold, or that can
     /// arise on the way to it, if the function knows: what overflow is checked with.
     fn bounds(&self, rows: u64, columns: u64) -> Option<[f64; 2]> {
@@ -134,6 +140,34 @@ pub const fn words_of<C, M>(offset: usize, _: fn(&C) -> &M) -> u32 {
         word += 1;
     }
     words
+}
+
+/// Two values of a parameter, for [`WavefrontElement::alike`]: the same where their type can tell.
+#[doc(hidden)]
+pub struct Both<'a, T>(pub &'a T, pub &'a T);
+
+/// Of types that can.
+#[doc(hidden)]
+pub trait Same {
+    fn same(&self) -> bool;
+}
+
+impl<T: PartialEq> Same for Both<'_, T> {
+    fn same(&self) -> bool {
+        self.0 == self.1
+    }
+}
+
+/// Of others, which a reference further on are found.
+#[doc(hidden)]
+pub trait Incomparable {
+    fn same(&self) -> bool;
+}
+
+impl<T> Incomparable for &Both<'_, T> {
+    fn same(&self) -> bool {
+        false
+    }
 }
 
 /// An array of cells that executors fill.

@@ -16,7 +16,7 @@ mod traced;
 pub(crate) use bytes::{bytes_of, bytes_of_mut};
 pub use choice::Choice;
 #[doc(hidden)]
-pub use contract::words_of;
+pub use contract::{Both, Incomparable, Same, words_of};
 pub use contract::{Cells, WavefrontElement};
 pub use dependence::{Dependence, Reach, precedences, skew};
 pub use earlier::{Earlier, Old};

@@ -13,6 +13,7 @@ use crate::executor::{Edges, Need, Walk, WavefrontExecutor, edges_by_runs, in_tu
 use crate::policy::{CpuPolicy, Policy};
 use crate::recurrence::{Traced, WavefrontElement};
 use crate::spec::{Kept, Wavefront};
+use crate::traceback::{End, Paths};
 use warpweft_core::cpu::Pool;
 use warpweft_core::error::{Error, Result};
 use warpweft_core::machine::{Cpu, Gpu, Machine};
@@ -266,6 +267,17 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for RunExecutor<'_> {
             },
         };
         report.map(|report| self.with_devices(report))
+    }
+
+    fn paths(&mut self, wavefronts: &[Wavefront<'_, E>], end: End) -> Result<Option<Paths<E>>>
+    where
+        E: Traced,
+    {
+        let watch = self.watch(wavefronts.iter().map(cells).sum(), false)?;
+        let rows = wavefronts.iter().map(|wavefront| wavefront.extents()[0]).max();
+        let Some(mut cores) = self.cores(rows.unwrap_or(0), watch)? else { return Ok(None) };
+        let found = cores.paths(wavefronts, end)?;
+        Ok(found.map(|(paths, report)| (paths, self.with_devices(report))))
     }
 }
 

@@ -114,7 +114,7 @@ impl Erased<'_> {
     fn check_overflow(&self) -> Result<()> {
         let ElementType { name, score: kind, .. } = self.element;
         let Some([least, greatest]) = self.known.bounds() else { return Ok(()) };
-        let holds = |kind| range(kind).is_none_or(|[low, high]| least >= low && greatest <= high);
+        let holds = |kind| holds_all(kind, [least, greatest]);
         let Some([low, high]) = range(kind).filter(|_| !holds(kind)) else { return Ok(()) };
         let wider = [ScalarKind::I16, ScalarKind::I32, ScalarKind::I64];
         let hint = match wider.into_iter().find(|&kind| holds(kind)) {
@@ -132,6 +132,11 @@ impl Erased<'_> {
             hint,
         ))
     }
+}
+
+/// Whether a scalar of this kind holds all numbers from `least` to `greatest`.
+pub(crate) fn holds_all(kind: ScalarKind, [least, greatest]: [f64; 2]) -> bool {
+    range(kind).is_none_or(|[low, high]| least >= low && greatest <= high)
 }
 
 /// Least and greatest value of an integer scalar.

@@ -10,5 +10,6 @@ mod erased;
 mod wavefront;
 
 pub use border::{Band, Border, BorderFunction};
+pub(crate) use check::holds_all;
 pub(crate) use erased::{ElementType, Erased, Named, faults};
 pub use wavefront::{Keep, Kept, MAX_EXTENT, Wavefront, no_inputs};

@@ -1,11 +1,11 @@
 //! Every cell's choice recorded in one pass, and the path read off them; and which method is used.
 
 use super::follow::{Score, in_linear_space};
-use super::trail::Trail;
+use super::trail::path_from;
 use super::{Checkpoint, End, Partition, Path, Way};
-use crate::executor::{Need, WavefrontExecutor, other, unrecorded};
-use crate::recurrence::{Choice, Dependence, NEAR, Ranked, Traced};
-use crate::spec::{Keep, Kept, Wavefront};
+use crate::executor::{Need, WavefrontExecutor, unrecorded};
+use crate::recurrence::{Choice, Dependence, NEAR, Traced};
+use crate::spec::Wavefront;
 use warpweft_core::error::{Error, Result};
 use warpweft_core::report::Report;
 
@@ -29,11 +29,7 @@ pub fn trace<E: Traced, X: WavefrontExecutor<E> + ?Sized>(
     executor: &mut X,
 ) -> Result<(Option<Path<Score<E>>>, Report)> {
     check(wavefront)?;
-    let keep = match end {
-        End::Best => Keep::Best,
-        End::Corner => Keep::LastRow,
-    };
-    let wavefront = &wavefront.clone().keep(keep);
+    let wavefront = &wavefront.clone().keep(end.keep());
     let need = match (way, checkpoint) {
         (Way::LinearSpace, _) | (Way::Auto, Some(_)) => None,
         (Way::Auto, None) => executor.directions(wavefront)?,
@@ -75,7 +71,7 @@ pub fn trace<E: Traced, X: WavefrontExecutor<E> + ?Sized>(
 }
 
 /// Whether all vectors reach one row and one column at most, and cells are computed once.
-fn check<E: Traced>(wavefront: &Wavefront<'_, E>) -> Result<()> {
+pub(super) fn check<E: Traced>(wavefront: &Wavefront<'_, E>) -> Result<()> {
     wavefront.check()?;
     let far = |vectors: &[Dependence]| vectors.iter().find(|v| !NEAR.contains(v)).copied();
     let what = if wavefront.band.is_some() {
@@ -100,24 +96,10 @@ fn by_directions<E: Traced, X: WavefrontExecutor<E> + ?Sized>(
     need: &Need,
     executor: &mut X,
 ) -> Result<(Option<Path<Score<E>>>, Report)> {
-    let [m, n] = wavefront.extents();
     let mut path = None;
     let mut report = executor.record(wavefront, &mut |kept, choices| {
-        let found = match (end, kept) {
-            (End::Best, Kept::Best(best)) => best.map(|best| (best.score, [best.row, best.column])),
-            (End::Corner, Kept::LastRow(row)) => {
-                row.last().map(|cell| (cell.score(), [m - 1, n - 1]))
-            }
-            _ => return Err(other(wavefront.keep)),
-        };
-        let Some((score, at)) = found else { return Ok(()) };
-        let mut trail = Trail::<E>::new();
-        let [mut i, mut j] = at.map(|at| at as isize);
-        while let (Ok(row), Ok(column)) = (usize::try_from(i), usize::try_from(j)) {
-            let Some(vector) = trail.go(choices.at(row, column)?)? else { break };
-            (i, j) = (i + vector[0], j + vector[1]);
-        }
-        path = Some(Path { score, end: at, start: [i, j], moves: trail.moves() });
+        let Some((score, at)) = end.of(kept, wavefront.extents())? else { return Ok(()) };
+        path = Some(path_from::<E>(score, at, |row, column| choices.at(row, column))?);
         Ok(())
     })?;
     report.notes.push(format!("the path was found by directions, {} bytes", need.needed));

@@ -12,7 +12,7 @@ use warpweft_core::memory::check_room;
 use warpweft_core::report::Report;
 
 /// What the cells of `E` are compared by.
-pub(super) type Score<E> = <<E as WavefrontElement>::Cell as Ranked>::Score;
+pub type Score<E> = <<E as WavefrontElement>::Cell as Ranked>::Score;
 
 /// The path to the cell where `end` says, or none where no cell has a number for a score.
 ///

@@ -14,6 +14,7 @@
 //!
 //! Not here: bands, sweeps, inputs of cells, and vectors that reach further than one row or column.
 
+mod batch;
 mod checkpoint;
 mod directions;
 mod follow;
@@ -21,13 +22,20 @@ mod grid;
 mod partition;
 mod trail;
 
-pub use crate::executor::{Choices, Need, Walk};
+pub use crate::executor::{Choices, Need, Paths, Walk};
 pub use crate::recurrence::{Choice, Stored, Traced};
 pub use checkpoint::{Checkpoint, holds_rows};
+pub use batch::trace_batch;
+pub(crate) use batch::trace_one;
 pub use directions::trace;
+pub use follow::Score;
+pub(crate) use trail::path_from;
 pub use partition::Partition;
 
-use crate::recurrence::Dependence;
+use crate::executor::other;
+use crate::recurrence::{Dependence, Ranked};
+use crate::spec::{Keep, Kept};
+use warpweft_core::error::Result;
 
 /// How a path is looked for. Changes time and memory, never the path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,6 +56,37 @@ pub enum End {
     Best,
     /// At the last cell of the last row.
     Corner,
+}
+
+impl End {
+    /// The score and the place of the end of a path through a domain of `extents`, of which `kept` is what
+    /// [`End::keep`] says; none where no cell has a number for a score.
+    ///
+    /// # Errors
+    /// Something else kept.
+    pub(crate) fn of<C: Ranked>(
+        self,
+        kept: &Kept<C>,
+        [rows, columns]: [usize; 2],
+    ) -> Result<Option<(C::Score, [usize; 2])>> {
+        match (self, kept) {
+            (Self::Best, Kept::Best(best)) => {
+                Ok(best.map(|best| (best.score, [best.row, best.column])))
+            }
+            (Self::Corner, Kept::LastRow(row)) => {
+                Ok(row.last().map(|cell| (cell.score(), [rows - 1, columns - 1])))
+            }
+            _ => Err(other(self.keep())),
+        }
+    }
+
+    /// What tells the end.
+    pub(crate) fn keep(self) -> Keep {
+        match self {
+            Self::Best => Keep::Best,
+            Self::Corner => Keep::LastRow,
+        }
+    }
 }
 
 /// A number of moves along the same vector.

@@ -1,6 +1,7 @@
 //! A path on its way: the moves so far, from its end on.
 
-use super::Moves;
+use super::follow::Score;
+use super::{Moves, Path};
 use crate::recurrence::{Dependence, NEAR, Traced};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::memory::grow;
@@ -52,4 +53,22 @@ impl<E: Traced> Trail<E> {
         self.moves.reverse();
         self.moves
     }
+}
+
+/// The path to cell `at`, which has `score`, where `choice` tells the choice of a cell.
+///
+/// # Errors
+/// Those of `choice`, and what it tells that is none.
+pub(crate) fn path_from<E: Traced>(
+    score: Score<E>,
+    at: [usize; 2],
+    mut choice: impl FnMut(usize, usize) -> Result<u8>,
+) -> Result<Path<Score<E>>> {
+    let mut trail = Trail::<E>::new();
+    let [mut i, mut j] = at.map(|at| at as isize);
+    while let (Ok(row), Ok(column)) = (usize::try_from(i), usize::try_from(j)) {
+        let Some(vector) = trail.go(choice(row, column)?)? else { break };
+        (i, j) = (i + vector[0], j + vector[1]);
+    }
+    Ok(Path { score, end: at, start: [i, j], moves: trail.moves() })
 }

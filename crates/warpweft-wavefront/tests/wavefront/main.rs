@@ -9,4 +9,5 @@ mod gpus;
 mod ranks;
 mod run_with;
 mod scan;
+mod tables;
 mod tiles;

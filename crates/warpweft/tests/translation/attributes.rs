@@ -202,12 +202,28 @@ fn an_index_known_to_be_inside_raises_no_fault() {
         let own = [x; 2];
         own[2]
     }
+    const TABLE: [[i8; 4]; 3] = [[1; 4]; 3];
+    #[device]
+    fn masked(a: u8, b: i32) -> i8 {
+        let column = (b & 3) as usize;
+        TABLE[a as usize % 3][column] + TABLE[usize::from(a).min(2)][usize::from(a & 7) >> 1 & 3]
+    }
+    #[device]
+    fn too_wide(a: u8) -> i8 {
+        TABLE[(a & 3) as usize][0]
+    }
+    #[device]
+    fn signed(a: i32) -> i8 {
+        TABLE[(a % 3) as usize][0]
+    }
     let site = |cuda: fn(&mut Unit) -> String| {
         let mut unit = Unit::new();
         cuda(&mut unit);
         unit.site_of(1).map(|site| site.what)
     };
     assert_eq!(site(inside::cuda), None);
+    assert_eq!(site(masked::cuda), None);
+    assert_eq!([site(too_wide::cuda), site(signed::cuda)], [Some("index out of bounds"); 2]);
     assert_eq!(site(unknown::cuda), Some("index out of bounds"));
     assert_eq!(site(outside::cuda), Some("index out of bounds"));
 }

@@ -16,12 +16,12 @@ const PAIR: u8 = 1;
 const ACROSS: u8 = 2;
 const DOWN: u8 = 3;
 /// In further bits, whether the gap along the row, along the column, is opened here.
-const OPENED_ACROSS: u8 = 4;
-const OPENED_DOWN: u8 = 8;
+pub(super) const OPENED_ACROSS: u8 = 4;
+pub(super) const OPENED_DOWN: u8 = 8;
 
 /// Of a score that goes on: what it is equal to first.
 #[device]
-fn first_of(cell: i32, pair: i32, across: i32) -> u8 {
+pub(super) fn first_of(cell: i32, pair: i32, across: i32) -> u8 {
     if cell == pair {
         PAIR
     } else if cell == across {
@@ -177,7 +177,7 @@ pub fn global_affine_choice(
 }
 
 /// From a cell of an affine recurrence, of which the path goes through one score.
-fn gapped(choice: u8, through: Through) -> Option<(Dependence, Through)> {
+pub(super) fn gapped(choice: u8, through: Through) -> Option<(Dependence, Through)> {
     let opened = |bit: u8, further| if choice & bit != 0 { Through::Best } else { further };
     Some(match (through, choice & 3) {
         (Through::Best, BEGINS) => return None,

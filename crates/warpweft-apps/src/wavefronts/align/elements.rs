@@ -109,6 +109,10 @@ unsafe impl WavefrontElement for Dna {
         WavefrontElement::cell(&self.0, h, old, a, b, x)
     }
 
+    fn alike(&self, other: &Self) -> bool {
+        self.0.alike(&other.0)
+    }
+
     fn bounds(&self, rows: u64, columns: u64) -> Option<[f64; 2]> {
         self.0.bounds(rows, columns)
     }

@@ -6,7 +6,7 @@ use warpweft::error::Result;
 use warpweft::memory::grow;
 use warpweft::wavefront::traceback::Path;
 
-use super::{Alignment, Sequence, Weights};
+use super::{Alignment, Scope, Scoring, Sequence};
 
 /// What stands against what in one column of an alignment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,8 +36,8 @@ pub struct Aligned {
 }
 
 impl Aligned {
-    /// Of letters along `path`, which is that of a global alignment if `global`: letters before its
-    /// start then stand against nothing.
+    /// Of letters along `path`. Letters before its start stand against nothing, unless `scope` says that they
+    /// may be left out.
     ///
     /// # Errors
     /// Too little memory.
@@ -45,7 +45,7 @@ impl Aligned {
         path: &Path<i32>,
         query: &Sequence,
         target: &Sequence,
-        global: bool,
+        scope: Scope,
     ) -> Result<Self> {
         let mut operations: Vec<(Operation, usize)> = Vec::new();
         let mut push = |operation, count| {
@@ -60,11 +60,12 @@ impl Aligned {
             Ok(())
         };
         let before = path.start.map(|at| (at + 1) as usize);
-        let [query_start, target_start] = if global { [0; 2] } else { before };
-        if global {
-            push(Operation::Insertion, before[0])?;
-            push(Operation::Deletion, before[1])?;
-        }
+        let ends = scope.ends();
+        let free = [ends.query[0], ends.target[0]].map(|free| free || scope == Scope::Local);
+        let start = |at: usize| if free[at] { before[at] } else { 0 };
+        let [query_start, target_start] = [start(0), start(1)];
+        push(Operation::Insertion, before[0] - query_start)?;
+        push(Operation::Deletion, before[1] - target_start)?;
         let [mut i, mut j] = before;
         for run in &path.moves {
             match run.vector {
@@ -139,7 +140,14 @@ impl Aligned {
     }
 
     /// The score added up again column by column; none where columns and letters don't match.
-    pub fn added_up(&self, query: &Sequence, target: &Sequence, weights: Weights) -> Option<i64> {
+    pub fn added_up(
+        &self,
+        query: &Sequence,
+        target: &Sequence,
+        scoring: impl Into<Scoring>,
+    ) -> Option<i64> {
+        let scoring = scoring.into();
+        let weights = scoring.weights();
         let (mut i, mut j, mut score) = (self.query_start, self.target_start, 0);
         let gap =
             |count: usize| i64::from(weights.open) + i64::from(weights.extend) * (count as i64 - 1);
@@ -154,8 +162,8 @@ impl Aligned {
                     if a.iter().zip(b).any(|(a, b)| (a == b) != equal) {
                         return None;
                     }
-                    let worth = if equal { weights.matching } else { weights.mismatch };
-                    score += i64::from(worth) * count as i64;
+                    let pairs = a.iter().zip(b).map(|(&a, &b)| i64::from(scoring.pair(a, b)));
+                    score += pairs.sum::<i64>();
                     (i, j) = (i + count, j + count);
                 }
             }

@@ -1,29 +1,36 @@
 //! The plain loop, as a reference solution: shares no code with the library.
 
-use super::{Alignment, Scope, Sequence, Weights};
+use super::{Alignment, Ends, Scope, Scoring, Sequence};
 use crate::table::Table;
 
 /// The best alignment by Gotoh's three tables in 64 bits, one row of each kept.
 ///
 /// Complexity: query × target cells, one thread.
-pub fn plain(query: &Sequence, target: &Sequence, weights: Weights, scope: Scope) -> Alignment {
+pub fn plain(
+    query: &Sequence,
+    target: &Sequence,
+    scoring: impl Into<Scoring>,
+    scope: Scope,
+) -> Alignment {
+    let scoring = scoring.into();
     const NEVER: i64 = i64::MIN / 4;
-    let [matching, mismatch, open, extend] =
-        [weights.matching, weights.mismatch, weights.open, weights.extend].map(i64::from);
-    let outside = |letters: usize| match (scope, letters as i64) {
-        (Scope::Local, _) | (_, 0) => 0,
-        (Scope::Global, letters) => open + extend * (letters - 1),
+    let [open, extend] = [scoring.weights().open, scoring.weights().extend].map(i64::from);
+    let Ends { query: query_ends, target: target_ends } = scope.ends();
+    let outside = |free: bool, letters: usize| match letters as i64 {
+        0 => 0,
+        _ if free || scope == Scope::Local => 0,
+        letters => open + extend * (letters - 1),
     };
     let n = target.len();
-    let mut above: Vec<i64> = (0..=n).map(outside).collect();
+    let mut above: Vec<i64> = (0..=n).map(|j| outside(target_ends[0], j)).collect();
     let mut down = vec![NEVER; n + 1];
-    let mut best = (0, 0, 0);
+    let mut best: Option<(i64, usize, usize)> = None;
     for (i, a) in query.as_rows().iter().enumerate() {
         let mut diagonal = above[0];
-        above[0] = outside(i + 1);
+        above[0] = outside(query_ends[0], i + 1);
         let mut across = NEVER;
         for (j, b) in target.as_columns().iter().enumerate() {
-            let pair = diagonal + if a == b { matching } else { mismatch };
+            let pair = diagonal + i64::from(scoring.pair(*a, *b));
             across = (above[j] + open).max(across + extend);
             down[j + 1] = (above[j + 1] + open).max(down[j + 1] + extend);
             let mut score = pair.max(across).max(down[j + 1]);
@@ -32,14 +39,23 @@ pub fn plain(query: &Sequence, target: &Sequence, weights: Weights, scope: Scope
             }
             diagonal = above[j + 1];
             above[j + 1] = score;
-            if score > best.0 {
-                best = (score, i + 1, j + 1);
+            // Where an alignment may end: anywhere, or in the last row or column.
+            let last = [i + 1 == query.len(), j + 1 == n];
+            let ends = match scope {
+                Scope::Local => score > 0,
+                _ => match last {
+                    [true, true] => true,
+                    [true, false] => target_ends[1],
+                    [false, true] => query_ends[1],
+                    [false, false] => false,
+                },
+            };
+            if ends && best.is_none_or(|(most, ..)| score > most) {
+                best = Some((score, i + 1, j + 1));
             }
         }
     }
-    if scope == Scope::Global {
-        best = (above[n], query.len(), n);
-    }
+    let best = best.unwrap_or((0, 0, 0));
     Alignment { score: best.0 as i32, query_end: best.1, target_end: best.2 }
 }
 
@@ -50,50 +66,47 @@ pub fn plain(query: &Sequence, target: &Sequence, weights: Weights, scope: Scope
 pub fn plain_path(
     query: &Sequence,
     target: &Sequence,
-    weights: Weights,
+    scoring: impl Into<Scoring>,
     scope: Scope,
 ) -> (String, [usize; 2]) {
     const NEVER: i64 = i64::MIN / 4;
-    let [matching, mismatch, open, extend] =
-        [weights.matching, weights.mismatch, weights.open, weights.extend].map(i64::from);
+    let scoring = scoring.into();
+    let [open, extend] = [scoring.weights().open, scoring.weights().extend].map(i64::from);
+    let Ends { query: [query_free, _], target: [target_free, _] } = scope.ends();
     let (q, t) = (query.as_rows(), target.as_columns());
     // Entry [i][j] of each is of the first i and j letters: best, end in a deletion, in an insertion.
     let mut tables = Table::filled([0, NEVER, NEVER], q.len() + 1, t.len() + 1);
-    if scope == Scope::Global {
-        for i in 1..=q.len() {
-            let gap = open + extend * (i as i64 - 1);
-            tables[i][0] = [gap, NEVER, gap];
-        }
-        for j in 1..=t.len() {
-            let gap = open + extend * (j as i64 - 1);
-            tables[0][j] = [gap, gap, NEVER];
-        }
+    let global = scope != Scope::Local;
+    for i in (1..=q.len()).filter(|_| global && !query_free) {
+        let gap = open + extend * (i as i64 - 1);
+        tables[i][0] = [gap, NEVER, gap];
     }
-    let mut end = [q.len(), t.len()];
-    let mut best = 0;
+    for j in (1..=t.len()).filter(|_| global && !target_free) {
+        let gap = open + extend * (j as i64 - 1);
+        tables[0][j] = [gap, gap, NEVER];
+    }
     for i in 1..=q.len() {
         for j in 1..=t.len() {
             let deletion = (tables[i][j - 1][0] + open).max(tables[i][j - 1][1] + extend);
             let insertion = (tables[i - 1][j][0] + open).max(tables[i - 1][j][2] + extend);
-            let pair = if q[i - 1] == t[j - 1] { matching } else { mismatch };
+            let pair = i64::from(scoring.pair(q[i - 1], t[j - 1]));
             let mut score = (tables[i - 1][j - 1][0] + pair).max(deletion).max(insertion);
             if scope == Scope::Local {
                 score = score.max(0);
-                if score > best {
-                    (best, end) = (score, [i, j]);
-                }
             }
             tables[i][j] = [score, deletion, insertion];
         }
     }
-    if scope == Scope::Local && best == 0 {
-        return (String::new(), [0, 0]);
-    }
-    let [mut i, mut j] = end;
+    let Alignment { query_end: mut i, target_end: mut j, .. } = plain(query, target, &scoring, scope);
     let mut letters = Vec::new();
     let mut table = 0;
-    while if scope == Scope::Local { table > 0 || tables[i][j][0] > 0 } else { i + j > 0 } {
-        let pair = if i > 0 && j > 0 && q[i - 1] == t[j - 1] { matching } else { mismatch };
+    let goes_on = |i: usize, j: usize, table: usize, score: i64| match scope {
+        Scope::Local => table > 0 || score > 0,
+        // Letters before the start stand against nothing where they are not free.
+        _ => !(i == 0 && (j == 0 || target_free) || j == 0 && query_free),
+    };
+    while goes_on(i, j, table, tables[i][j][0]) {
+        let pair = if i > 0 && j > 0 { i64::from(scoring.pair(q[i - 1], t[j - 1])) } else { 0 };
         let here = tables[i][j];
         if table == 0 && i > 0 && j > 0 && here[0] == tables[i - 1][j - 1][0] + pair {
             letters.push(if q[i - 1] == t[j - 1] { '=' } else { 'X' });

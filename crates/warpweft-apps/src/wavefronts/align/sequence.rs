@@ -1,5 +1,9 @@
-//! Sequences of DNA letters, checked.
+//! Sequences of nucleotides, or of the letters of a matrix, checked.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::Matrix;
 use warpweft::error::{Error, Result};
 use warpweft::memory::room;
 
@@ -12,6 +16,8 @@ pub struct Sequence {
     rows: Vec<u8>,
     columns: Vec<u8>,
     ambiguous: usize,
+    /// That whose numbers the letters are; none of nucleotides.
+    matrix: Option<Arc<Matrix>>,
 }
 
 impl Sequence {
@@ -21,15 +27,7 @@ impl Sequence {
     /// No letters; a character that is no IUPAC code of a nucleotide, with its position from 1; too
     /// little memory.
     pub fn new(name: &str, text: &[u8]) -> Result<Self> {
-        const HINT: &str = "align shorter sequences, or fewer at a time";
-        if text.is_empty() {
-            return Err(Error::spec(
-                format!("sequence {name} is empty"),
-                "give at least one letter",
-            ));
-        }
-        let mut sequence =
-            Self { rows: room(text.len(), HINT)?, columns: room(text.len(), HINT)?, ambiguous: 0 };
+        let mut sequence = Self::with_room(name, text.len())?;
         for (at, &letter) in text.iter().enumerate() {
             let (row, column) = match letter.to_ascii_uppercase() {
                 b'U' => (b'T', b'T'),
@@ -55,13 +53,92 @@ impl Sequence {
         Ok(sequence)
     }
 
+    /// Letters of either case of the alphabet of `matrix`; those that it lacks and that X stands for, U, O and
+    /// J, become X.
+    ///
+    /// # Errors
+    /// No letters; a character that is no letter of the matrix, with its position from 1; too little
+    /// memory.
+    pub fn of(matrix: &Arc<Matrix>, name: &str, text: &[u8]) -> Result<Self> {
+        let mut sequence = Self::with_room(name, text.len())?;
+        for (at, &letter) in text.iter().enumerate() {
+            let Some((number, unknown)) = matrix.number(letter) else {
+                let letters = String::from_utf8_lossy(matrix.symbols()).into_owned();
+                return Err(Error::spec(
+                    format!(
+                        "character {:?} at position {} of sequence {name}",
+                        char::from(letter),
+                        at + 1
+                    ),
+                    format!("use the letters of {}: {letters}", matrix.name()),
+                ));
+            };
+            sequence.ambiguous += usize::from(unknown);
+            sequence.rows.push(number);
+            sequence.columns.push(number);
+        }
+        Ok(Self { matrix: Some(matrix.clone()), ..sequence })
+    }
+
+    /// An empty one with memory for `count` letters.
+    fn with_room(name: &str, count: usize) -> Result<Self> {
+        const HINT: &str = "align shorter sequences, or fewer at a time";
+        if count == 0 {
+            return Err(Error::spec(
+                format!("sequence {name} is empty"),
+                "give at least one letter",
+            ));
+        }
+        Ok(Self { rows: room(count, HINT)?, columns: room(count, HINT)?, ambiguous: 0, matrix: None })
+    }
+
+    /// Its first `count` letters.
+    pub(super) fn first(&self, count: usize) -> Self {
+        let Self { rows, columns, matrix, .. } = self;
+        let [rows, columns] = [rows, columns].map(|letters| letters[..count].to_vec());
+        let ambiguous = if self.ambiguous == 0 { 0 } else { self.ambiguous.min(count).max(1) };
+        Self { rows, columns, ambiguous, matrix: matrix.clone() }
+    }
+
+    /// The other strand, from its end: each nucleotide's complement, in reverse; N of an ambiguous one. None
+    /// of the letters of a matrix.
+    pub fn reverse_complement(&self) -> Option<Self> {
+        let complement = |&letter: &u8| match letter {
+            b'A' => b'T',
+            b'C' => b'G',
+            b'G' => b'C',
+            b'T' => b'A',
+            other => other,
+        };
+        let other = |letters: &[u8]| letters.iter().rev().map(complement).collect();
+        let (rows, columns) = (other(&self.rows), other(&self.columns));
+        let strand = Self { rows, columns, ambiguous: self.ambiguous, matrix: None };
+        self.matrix.is_none().then_some(strand)
+    }
+
+    /// The letters, in upper case; N for an ambiguous nucleotide.
+    pub fn text(&self) -> Cow<'_, [u8]> {
+        match &self.matrix {
+            None => Cow::Borrowed(&self.columns),
+            Some(matrix) => {
+                let letter = |&number: &u8| matrix.symbols()[usize::from(number)];
+                Cow::Owned(self.columns.iter().map(letter).collect())
+            }
+        }
+    }
+
+    /// The matrix whose letters they are; none of nucleotides.
+    pub fn matrix(&self) -> Option<&Arc<Matrix>> {
+        self.matrix.as_ref()
+    }
+
     /// Number of letters.
     #[expect(clippy::len_without_is_empty, reason = "no sequence is empty")]
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Number of ambiguous letters.
+    /// Number of ambiguous nucleotides, or of letters X.
     pub fn ambiguous(&self) -> usize {
         self.ambiguous
     }

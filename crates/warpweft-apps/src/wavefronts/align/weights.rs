@@ -3,7 +3,7 @@
 use warpweft::error::{Error, Result};
 use warpweft::wavefront::Border;
 
-use super::Scope;
+use super::{Ends, Scope};
 use super::gapped::{Gapped, NONE};
 
 /// What letters and gaps are worth. A gap of k letters adds `open + extend · (k − 1)`, as in
@@ -88,8 +88,8 @@ impl Weights {
     pub(super) fn check_lengths(&self, scope: Scope, [rows, columns]: [usize; 2]) -> Result<()> {
         let of = match (scope, self.is_linear()) {
             (Scope::Local, _) => Self::local_bounds,
-            (Scope::Global, true) => Self::global_bounds,
-            (Scope::Global, false) => Self::gapped_global_bounds,
+            (_, true) => Self::global_bounds,
+            (_, false) => Self::gapped_global_bounds,
         };
         let [least, greatest] = of(self, rows as u64, columns as u64);
         if least >= f64::from(i32::MIN) && greatest <= f64::from(i32::MAX) {
@@ -114,19 +114,35 @@ impl Weights {
     /// What cells outside hold, of recurrences with a linear gap.
     pub(super) fn border(self, scope: Scope) -> Border<i32> {
         match scope {
-            Scope::Local => Border::Value(0),
-            Scope::Global => Border::function(move |i, j| self.gap(i + 1) + self.gap(j + 1)),
+            Scope::Local | Scope::Free(Ends { query: [true, _], target: [true, _] }) => {
+                Border::Value(0)
+            }
+            _ => Border::function(move |i, j| self.before(scope, i, j)),
         }
+    }
+
+    /// What letters before the alignment score, at cell `[i, j]` outside.
+    fn before(&self, scope: Scope, i: isize, j: isize) -> i32 {
+        let Ends { query: [query, _], target: [target, _] } = scope.ends();
+        let gap = |free: bool, letters| if free { 0 } else { self.gap(letters) };
+        gap(query, i + 1) + gap(target, j + 1)
     }
 
     /// The same with affine gaps.
     pub(super) fn gapped_border(self, scope: Scope) -> Border<Gapped> {
         match scope {
-            Scope::Local => Border::Value(Gapped { h: 0, e: NONE, f: NONE }),
-            Scope::Global => Border::function(move |i, j| match (i, j) {
-                (-1, -1) => Gapped { h: 0, e: NONE, f: NONE },
-                (-1, j) => Gapped { h: self.gap(j + 1), e: self.gap(j + 1), f: NONE },
-                (i, _) => Gapped { h: self.gap(i + 1), e: NONE, f: self.gap(i + 1) },
+            Scope::Local | Scope::Free(Ends { query: [true, _], target: [true, _] }) => {
+                Border::Value(Gapped { h: 0, e: NONE, f: NONE })
+            }
+            _ => Border::function(move |i, j| {
+                let h = self.before(scope, i, j);
+                // A gap that costs nothing is none that goes on.
+                let Ends { query: [query, _], target: [target, _] } = scope.ends();
+                match (i, j) {
+                    (-1, -1) => Gapped { h, e: NONE, f: NONE },
+                    (-1, _) => Gapped { h, e: if target { NONE } else { h }, f: NONE },
+                    _ => Gapped { h, e: NONE, f: if query { NONE } else { h } },
+                }
             }),
         }
     }

@@ -81,6 +81,7 @@ impl Item<'_> {
         let [form, relative] = self.forms();
         let (element, cuda, passed) = (self.element(form), self.cuda(), self.passed());
         let bounds = self.bounds();
+        let members = self.shape.rest.iter().map(|named| &named.ident);
         quote! {
             #element
 
@@ -109,6 +110,13 @@ impl Item<'_> {
                     #x: #input,
                 ) -> #cell {
                     Self::__specialised(#earlier, #old, #passed)
+                }
+                fn alike(&self, __other: &Self) -> bool {
+                    #[allow(unused_imports)]
+                    use ::warpweft::wavefront::{Incomparable as _, Same as _};
+                    true #(
+                        && (&::warpweft::wavefront::Both(&self.#members, &__other.#members)).same()
+                    )*
                 }
                 #bounds
                 #relative

@@ -71,6 +71,7 @@ pub(super) fn source(element: &ElementType, keep: Keep, rows: u32, warps: u32) -
 pub(super) fn options() -> Options {
     Options::including(&[
         ("batch.cuh", include_str!("kernel/batch.cuh")),
+        ("tables.cuh", include_str!("kernel/tables.cuh")),
         ("neighbours.cuh", include_str!("../neighbours.cuh")),
         ("words.cuh", include_str!("../words.cuh")),
         ("rank.cuh", include_str!("../rank.cuh")),

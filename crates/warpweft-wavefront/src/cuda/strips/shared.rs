@@ -10,6 +10,8 @@ use warpweft_core::error::{Error, Result};
 pub(super) const RING: u32 = 512;
 pub(super) const INPUTS: u32 = 4096;
 pub(super) const WINDOW: u32 = 128;
+/// Bytes of an element from which on it is copied to shared memory, as in `tables.cuh`: it holds tables.
+const FEW_BYTES: usize = 256;
 /// Threads of a block at most.
 const MOST_THREADS: u32 = 1024;
 
@@ -36,7 +38,12 @@ pub(super) fn block_bytes(wavefront: &Erased<'_>, policy: &CudaPolicy, staged: b
     let given = warps * rows * 4 * chunk * element.input;
     let chunks = if inputs { 8 * warps } else { 0 };
     // Counts of columns, records, counts of chunks, and what aligning all of these may take.
-    cells + columns + given + 16 * (warps + 1) + chunks + 128
+    // The tables of the element, and those of the function that tells choices, which has no others.
+    let tables = match wavefront.parameters.len() {
+        ..=FEW_BYTES => 0,
+        bytes => 2 * bytes.next_multiple_of(16),
+    };
+    cells + columns + given + 16 * (warps + 1) + chunks + tables + 128
 }
 
 /// Whether a matrix leaves by way of tiles in shared memory: where they fit.

@@ -132,6 +132,7 @@ pub(super) fn options() -> Options {
     Options::including(&[
         ("strip.cuh", include_str!("kernel/strip.cuh")),
         ("layout.cuh", include_str!("kernel/layout.cuh")),
+        ("tables.cuh", include_str!("kernel/tables.cuh")),
         ("movers.cuh", include_str!("kernel/movers.cuh")),
         ("walker.cuh", include_str!("kernel/walker.cuh")),
         ("given.cuh", include_str!("kernel/given.cuh")),

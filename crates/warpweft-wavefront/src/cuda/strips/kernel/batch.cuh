@@ -7,6 +7,7 @@
 #include "words.cuh"
 #include "rank.cuh"
 #include "neighbours.cuh"
+#include "tables.cuh"
 
 enum { WW_BEST = 0, WW_LAST_ROW = 1, WW_LAST_COLUMN = 2 };
 
@@ -106,12 +107,16 @@ extern "C" __global__ void __launch_bounds__(32 * BATCH_WARPS)
     const int lane = threadIdx.x % 32;
     const unsigned warp = blockIdx.x * BATCH_WARPS + threadIdx.x / 32;
     cell_t* line = A.lines + warp * A.line;
+    __shared__ __align__(16) char element_copies[BATCH_WARPS][copy_bytes<ww_element>];
     for (;;) {
         unsigned k = lane == 0 ? atomicAdd(A.next, 1u) : 0u;
         k = __shfl_sync(~0u, k, 0);
         if (k >= A.count) return;
         const ww_problem P = A.problems[k];
-        const ww_element f = A.elements[k];
+        __syncwarp();  // all have read the tables of the problem before
+        passed<ww_element, has_tables<ww_element>>::type f =
+            held(element_copies[threadIdx.x / 32], A.elements[k], lane, 32);
+        __syncwarp();
         const cell_t border = A.borders[k];
         candidate mine{0, 0, 0x7fffffff, 0x7fffffff};
         for (int row0 = 0; row0 < P.row_count; row0 += PASS) {

@@ -1,6 +1,7 @@
 // A saved window computed again, cell by cell, to find the place of its best one.
 #pragma once
 #include "given.cuh"
+#include "tables.cuh"
 
 // What a replay needs; by value, so that nothing of the walker lives in memory.
 struct saved_window {
@@ -16,7 +17,8 @@ struct saved_window {
 };
 
 // The best cell of a saved window. Called by whole warps, once a run.
-__device__ __noinline__ candidate replay(const saved_window saved, const ww_element f, int lane) {
+__device__ __noinline__ candidate replay(const saved_window saved,
+                                         passed<ww_element, has_tables<ww_element>>::type f, int lane) {
     cell_t h[HALVES][K], corner[HALVES], bottom[HALVES][SK];
     typename ww_element::Row inputs[HALVES][K];
 #pragma unroll

@@ -24,6 +24,7 @@
 // the list that it launches with (text.rs).
 #pragma once
 #include "layout.cuh"
+#include "tables.cuh"
 #include "movers.cuh"
 #include "walker.cuh"
 
@@ -36,13 +37,16 @@ wavefront_strip(WW_PARAMETERS) {
     shared_state& S = *(shared_state*)memory;
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const int strips = (A.row_count + BLOCK_ROWS - 1) / BLOCK_ROWS;
+    __shared__ __align__(16) char element_copy[copy_bytes<ww_element>];
+    const ww_element& here = held(element_copy, f, threadIdx.x, blockDim.x);
 #if WW_PACKED
-    const lane_element g{f};
+    const lane_element g{here};
 #else
-    const lane_element& g = f;
+    const lane_element& g = here;
 #endif
 #if WW_DIRECTIONS
-    const recorder record_choices(choice);
+    __shared__ __align__(16) char choice_copy[copy_bytes<ww_choice>];
+    const recorder record_choices(held(choice_copy, choice, threadIdx.x, blockDim.x));
 #else
     const recorder record_choices;
 #endif

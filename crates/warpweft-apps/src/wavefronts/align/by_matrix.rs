@@ -1,0 +1,83 @@
+//! The recurrence whose pairs a matrix scores, for every scope, and its choices.
+
+use warpweft::wavefront::traceback::Traced;
+use warpweft::wavefront::{Dependence, Earlier, wavefront};
+
+use super::back::{OPENED_ACROSS, OPENED_DOWN, Through, first_of, gapped};
+use super::gapped::Gapped;
+use super::matrix::SYMBOLS;
+use super::{Scope, Scoring, Weights};
+
+/// Gotoh's recurrence over letters by their numbers. No score is below `floor`: 0 for local alignments, so
+/// low that it has no effect for others.
+#[wavefront(bounds = scored_bounds)]
+pub fn scored(
+    before: Earlier<Gapped>,
+    #[row] a: u8,
+    #[column] b: u8,
+    scores: [[i8; SYMBOLS]; SYMBOLS],
+    open: i32,
+    extend: i32,
+    floor: i32,
+) -> Gapped {
+    let pair = scores[(a & 31) as usize][(b & 31) as usize] as i32;
+    let e = (before.w.h + open).max(before.w.e + extend);
+    let f = (before.n.h + open).max(before.n.f + extend);
+    Gapped { h: f.max((before.nw.h + pair).max(e).max(floor)), e, f }
+}
+
+fn scored_bounds(of: &scored, rows: u64, columns: u64) -> [f64; 2] {
+    let all = || of.scores.iter().flatten().copied();
+    let [mismatch, matching] = [all().min(), all().max()].map(|score| score.unwrap_or(0).into());
+    let weights = Weights { matching, mismatch, open: of.open, extend: of.extend };
+    match of.floor {
+        0 => weights.local_bounds(rows, columns),
+        _ => weights.gapped_global_bounds(rows, columns),
+    }
+}
+
+impl scored {
+    /// For `scope`; none unless a matrix scores.
+    pub fn with(scoring: &Scoring, scope: Scope) -> Option<Self> {
+        let Weights { open, extend, .. } = scoring.weights();
+        let floor = if scope == Scope::Local { 0 } else { i32::MIN };
+        scoring.matrix().map(|matrix| scored(*matrix.scores(), open, extend, floor))
+    }
+}
+
+/// The choices of [`scored`].
+#[wavefront(choice)]
+pub fn scored_choice(
+    before: Earlier<Gapped>,
+    #[row] a: u8,
+    #[column] b: u8,
+    #[cell] cell: Gapped,
+    scores: [[i8; SYMBOLS]; SYMBOLS],
+    open: i32,
+    floor: i32,
+) -> u8 {
+    let pair = scores[(a & 31) as usize][(b & 31) as usize] as i32;
+    let best = if cell.h == floor { 0 } else { first_of(cell.h, before.nw.h + pair, cell.e) };
+    let across = if cell.e == before.w.h + open { OPENED_ACROSS } else { 0 };
+    let down = if cell.f == before.n.h + open { OPENED_DOWN } else { 0 };
+    best | across | down
+}
+
+impl Traced for scored {
+    type State = Through;
+    type Choice = scored_choice;
+    type Plain = Self;
+    const BITS: u32 = 4;
+
+    fn plain(&self) -> Self {
+        *self
+    }
+
+    fn choice(&self) -> scored_choice {
+        scored_choice(self.scores, self.open, self.floor)
+    }
+
+    fn back(choice: u8, through: Through) -> Option<(Dependence, Through)> {
+        gapped(choice, through)
+    }
+}

@@ -1,0 +1,209 @@
+//! What pairs of letters score, as a table: known ones of proteins, and those of files.
+
+use std::path::Path;
+
+use warpweft::error::{Error, Result};
+
+/// Letters of an alphabet at most: what five bits tell apart.
+pub const SYMBOLS: usize = 32;
+
+/// An alphabet, and what each pair of its letters scores.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Matrix {
+    /// What it is called.
+    name: String,
+    /// The letters, in upper case.
+    symbols: Vec<u8>,
+    /// By the numbers of a letter of the query and one of the target; 0 beyond the alphabet.
+    scores: [[i8; SYMBOLS]; SYMBOLS],
+    /// The letter that stands for letters that the matrix lacks.
+    unknown: Option<u8>,
+}
+
+/// The matrices that have a name.
+const KNOWN: [(&str, &str); 3] = [
+    ("BLOSUM62", include_str!("matrices/blosum62.txt")),
+    ("BLOSUM50", include_str!("matrices/blosum50.txt")),
+    ("PAM250", include_str!("matrices/pam250.txt")),
+];
+
+/// Letters of proteins that most matrices lack: selenocysteine, pyrrolysine, leucine or isoleucine.
+const RARE: &[u8] = b"UOJ";
+
+impl Matrix {
+    /// The known one of this name, in letters of either case, or that of a file.
+    ///
+    /// # Errors
+    /// A file that can't be read; as [`Matrix::parse`].
+    pub fn named(name: &str) -> Result<Self> {
+        let known = KNOWN.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        if let Some((name, text)) = known {
+            return Self::parse(name, text);
+        }
+        let path = Path::new(name);
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            let names: Vec<_> = KNOWN.iter().map(|(name, _)| *name).collect();
+            Error::file(path, error, format!("give {} or a file with a matrix", names.join(", ")))
+        })?;
+        Self::parse(name, &text).map_err(|error| match error {
+            Error::Spec { what, hint } => Error::file(path, what, hint),
+            other => other,
+        })
+    }
+
+    /// From text: a line with the letters of the target, then a line for each letter of the query, first the
+    /// letter, then its scores. Lines that begin with `#` say nothing.
+    ///
+    /// # Errors
+    /// No letters or more than [`SYMBOLS`]; one twice; a score that is none or takes more than 8 bits; a pair
+    /// that is missing; each with its line.
+    pub fn parse(name: &str, text: &str) -> Result<Self> {
+        let wrong = |line: usize, what: String| {
+            let hint = "give a line of letters, then for each of them a line: the letter, then its score \
+                        with each letter of the first line";
+            Err(Error::spec(format!("line {line}: {what}"), hint))
+        };
+        let mut lines = (text.lines().enumerate())
+            .map(|(number, line)| (number + 1, line.trim()))
+            .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+        let Some((first, header)) = lines.next() else {
+            return wrong(1, "no letters".into());
+        };
+        let mut symbols = Vec::new();
+        for word in header.split_whitespace() {
+            match letter(word) {
+                Some(symbol) if !symbols.contains(&symbol) => symbols.push(symbol),
+                Some(_) => return wrong(first, format!("letter {word} twice")),
+                None => return wrong(first, format!("{word:?} is no letter of an alphabet")),
+            }
+        }
+        if symbols.len() > SYMBOLS {
+            let what = format!("{} letters; a matrix has {SYMBOLS} at most", symbols.len());
+            return wrong(first, what);
+        }
+        let mut scores = [[0; SYMBOLS]; SYMBOLS];
+        let mut seen = vec![false; symbols.len()];
+        let mut last = first;
+        for (number, line) in lines {
+            last = number;
+            let mut words = line.split_whitespace();
+            let word = words.next().unwrap_or_default();
+            let row = letter(word).and_then(|it| symbols.iter().position(|&known| known == it));
+            let Some(row) = row else {
+                return wrong(number, format!("{word:?} is no letter of the first line"));
+            };
+            if std::mem::replace(&mut seen[row], true) {
+                return wrong(number, format!("a second line for letter {word}"));
+            }
+            let numbers: Vec<_> = words.collect();
+            if numbers.len() != symbols.len() {
+                let (given, wanted) = (numbers.len(), symbols.len());
+                return wrong(number, format!("{given} scores for letter {word}, not {wanted}"));
+            }
+            for (column, number_text) in numbers.into_iter().enumerate() {
+                let Ok(score) = number_text.parse::<i8>() else {
+                    let pair = format!("{word} with {}", char::from(symbols[column]));
+                    let what = format!("score {number_text:?} of {pair} is no number from -128 to 127");
+                    return wrong(number, what);
+                };
+                scores[row][column] = score;
+            }
+        }
+        if let Some(missing) = seen.iter().position(|seen| !seen) {
+            let letter = char::from(symbols[missing]);
+            return wrong(last, format!("no line for letter {letter} follows"));
+        }
+        let unknown = symbols.contains(&b'X').then_some(b'X');
+        Ok(Self { name: name.into(), symbols, scores, unknown })
+    }
+
+    /// What it is called.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The letters, in the order of their numbers.
+    pub fn symbols(&self) -> &[u8] {
+        &self.symbols
+    }
+
+    /// The number of a letter of either case, and whether it stands for one that the matrix lacks.
+    pub fn number(&self, letter: u8) -> Option<(u8, bool)> {
+        let letter = letter.to_ascii_uppercase();
+        let of = |letter| self.symbols.iter().position(|&known| known == letter);
+        let known = of(letter).map(|at| (at as u8, Some(letter) == self.unknown));
+        let unknown = || {
+            let rare = RARE.contains(&letter);
+            self.unknown.filter(|_| rare).and_then(of).map(|at| (at as u8, true))
+        };
+        known.or_else(unknown)
+    }
+
+    /// The scores, by the numbers of a letter of the query and one of the target.
+    pub fn scores(&self) -> &[[i8; SYMBOLS]; SYMBOLS] {
+        &self.scores
+    }
+
+    /// The least and the greatest score.
+    pub fn range(&self) -> [i32; 2] {
+        let count = self.symbols.len();
+        let all = || self.scores[..count].iter().flat_map(|row| &row[..count]).copied();
+        [all().min(), all().max()].map(|score| score.unwrap_or_default().into())
+    }
+}
+
+/// The letter that `word` is, in upper case.
+fn letter(word: &str) -> Option<u8> {
+    let &[letter] = word.as_bytes() else { return None };
+    let letter = letter.to_ascii_uppercase();
+    (letter.is_ascii_uppercase() || letter == b'*').then_some(letter)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What papers print of them, and that they are symmetric.
+    #[test]
+    fn known_matrices_have_their_published_scores() {
+        let score = |name, a, b| {
+            let matrix = Matrix::named(name).unwrap();
+            let of = |letter| usize::from(matrix.number(letter).unwrap().0);
+            i32::from(matrix.scores()[of(a)][of(b)])
+        };
+        let cases = [
+            ("BLOSUM62", b'W', b'W', 11),
+            ("blosum62", b'c', b'a', 0),
+            ("BLOSUM62", b'I', b'V', 3),
+            ("BLOSUM50", b'W', b'W', 15),
+            ("BLOSUM50", b'H', b'H', 10),
+            ("PAM250", b'W', b'W', 17),
+            ("PAM250", b'C', b'C', 12),
+            ("PAM250", b'W', b'C', -8),
+        ];
+        for (name, a, b, expected) in cases {
+            assert_eq!(score(name, a, b), expected, "{name} {a} {b}");
+            assert_eq!(score(name, b, a), expected, "{name} {b} {a}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_matrix_is_told_with_its_line() {
+        let error = |text: &str| Matrix::parse("m", text).unwrap_err().to_string();
+        let good = "# two letters\n  A C\nA 5 -4\nC -4 5\n";
+        assert_eq!(Matrix::parse("m", good).unwrap().range(), [-4, 5]);
+        for (text, what) in [
+            ("", "line 1: no letters"),
+            ("A C A\n", "line 1: letter A twice"),
+            ("A 12\n", "line 1: \"12\" is no letter"),
+            ("A C\nA 5 -4\n", "line 2: no line for letter C follows"),
+            ("A C\nA 5\nC 1 2\n", "line 2: 1 scores for letter A, not 2"),
+            ("A C\nA 5 1\nA 5 1\n", "line 3: a second line for letter A"),
+            ("A C\nA 5 1\nG 5 1\n", "line 3: \"G\" is no letter of the first line"),
+            ("A C\nA 5 1.5\n", "line 2: score \"1.5\" of A with C is no number"),
+            ("A C\nA 5 200\n", "line 2: score \"200\" of A with C is no number from -128 to 127"),
+        ] {
+            assert!(error(text).contains(what), "{text:?}: {}", error(text));
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Many pairs at once: their scores and ends, or their paths.
+
+use warpweft::error::{Error, Result};
+use warpweft::report::Report;
+use warpweft::wavefront::traceback::{Traced, trace_batch};
+use warpweft::wavefront::{Border, Kept, Ranked, Wavefront, WavefrontExecutor};
+
+use super::problem::{aligned, end_of, found};
+use super::{
+    Aligned, Alignment, Dna, Executor, Scope, Scoring, Sequence, affine, global_affine,
+    global_letters, letters, nothing, scored,
+};
+
+/// The score and the end of the best alignment of each query with its target: many short pairs take
+/// little longer than few.
+///
+/// # Errors
+/// As [`align`](super::align), of any pair; no pairs.
+pub fn align_all(
+    pairs: &[(&Sequence, &Sequence)],
+    scoring: impl Into<Scoring>,
+    scope: Scope,
+    executor: &mut dyn Executor,
+) -> Result<(Vec<Alignment>, Report)> {
+    let scoring = &scoring.into();
+    let many = Many { pairs, scope };
+    many.by_form(scoring, executor, Want::Ends).map(|(found, report)| {
+        (found.into_iter().map(|found| found.alignment).collect(), report)
+    })
+}
+
+/// The best alignment of each query with its target letter by letter, each as [`trace`](super::trace) finds
+/// it.
+///
+/// # Errors
+/// As [`align_all`].
+pub fn trace_all(
+    pairs: &[(&Sequence, &Sequence)],
+    scoring: impl Into<Scoring>,
+    scope: Scope,
+    executor: &mut dyn Executor,
+) -> Result<(Vec<Aligned>, Report)> {
+    let scoring = &scoring.into();
+    let Scope::Free(_) = scope else {
+        return Many { pairs, scope }.by_form(scoring, executor, Want::Paths);
+    };
+    // Up to where each ends, an alignment with free ends is one whose ends are not.
+    let (ends, report) = align_all(pairs, scoring, scope, executor)?;
+    let cut: Vec<_> = (pairs.iter().zip(&ends))
+        .map(|((query, target), end)| (query.first(end.query_end), target.first(end.target_end)))
+        .collect();
+    let pairs: Vec<_> = cut.iter().map(|(query, target)| (query, target)).collect();
+    let (found, further) = Many { pairs: &pairs, scope }.by_form(scoring, executor, Want::Paths)?;
+    Ok((found, report.followed_by(&further)))
+}
+
+/// What is wanted of each pair.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Want {
+    Ends,
+    Paths,
+}
+
+/// Pairs to be aligned.
+struct Many<'a> {
+    pairs: &'a [(&'a Sequence, &'a Sequence)],
+    scope: Scope,
+}
+
+impl Many<'_> {
+    /// By the recurrence for `scoring` and the scope.
+    fn by_form(
+        &self,
+        scoring: &Scoring,
+        executor: &mut dyn Executor,
+        want: Want,
+    ) -> Result<(Vec<Aligned>, Report)> {
+        let Self { pairs, scope } = *self;
+        scoring.check()?;
+        let weights = scoring.weights();
+        for (query, target) in pairs {
+            [query, target].into_iter().try_for_each(|of| scoring.check_alphabet(of))?;
+            weights.check_lengths(scope, [query.len(), target.len()])?;
+        }
+        let (border, gapped) = (weights.border(scope), weights.gapped_border(scope));
+        if let Some(element) = scored::with(scoring, scope) {
+            return self.solve(element, gapped, executor, want);
+        }
+        let plain = pairs.iter().all(|(_, target)| target.is_plain());
+        match (scope, weights.is_linear()) {
+            (Scope::Local, true) if plain && Dna::can(&weights) => {
+                self.solve(Dna::new(weights), border, executor, want)
+            }
+            (Scope::Local, true) => self.solve(letters::with(weights), border, executor, want),
+            (_, true) => self.solve(global_letters::with(weights), border, executor, want),
+            (Scope::Local, false) => self.solve(affine::with(weights), gapped, executor, want),
+            (_, false) => self.solve(global_affine::with(weights), gapped, executor, want),
+        }
+    }
+
+    fn solve<E, X>(
+        &self,
+        element: E,
+        border: Border<E::Cell>,
+        executor: &mut X,
+        want: Want,
+    ) -> Result<(Vec<Aligned>, Report)>
+    where
+        E: Traced<Row = u8, Column = u8>,
+        E::Cell: Ranked<Score = i32>,
+        X: WavefrontExecutor<E> + ?Sized,
+    {
+        let wavefronts: Vec<_> = (self.pairs.iter())
+            .map(|(query, target)| {
+                Wavefront::of(element)
+                    .rows(query.as_rows())
+                    .columns(target.as_columns())
+                    .border(border.clone())
+            })
+            .collect();
+        match want {
+            Want::Ends => self.ends(&wavefronts, executor),
+            Want::Paths => {
+                let (paths, report) = trace_batch(&wavefronts, end_of(self.scope), executor)?;
+                let each = paths.iter().zip(self.pairs).map(|(path, (query, target))| {
+                    aligned(path.as_ref(), query, target, self.scope)
+                });
+                Ok((each.collect::<Result<_>>()?, report))
+            }
+        }
+    }
+
+    /// The ends of all, by a run for each thing that tells them.
+    fn ends<E, X>(
+        &self,
+        wavefronts: &[Wavefront<'_, E>],
+        executor: &mut X,
+    ) -> Result<(Vec<Aligned>, Report)>
+    where
+        E: Traced,
+        E::Cell: Ranked<Score = i32>,
+        X: WavefrontExecutor<E> + ?Sized,
+    {
+        let mut all: Vec<Vec<Kept<E::Cell>>> = wavefronts.iter().map(|_| Vec::new()).collect();
+        let mut total: Option<Report> = None;
+        for &keep in self.scope.keeps() {
+            let keeping: Vec<_> = wavefronts.iter().map(|one| one.clone().keep(keep)).collect();
+            let (kept, report) = executor.run_batch(&keeping)?;
+            all.iter_mut().zip(kept).for_each(|(all, kept)| all.push(kept));
+            total = Some(match total {
+                Some(total) => total.followed_by(&report),
+                None => report,
+            });
+        }
+        let found = all.iter().zip(wavefronts).map(|(kept, wavefront)| {
+            match found(self.scope, kept, wavefront.extents()) {
+                Some(alignment) => Aligned { alignment, ..nothing() },
+                None => nothing(),
+            }
+        });
+        let nothing = || Error::spec("a batch of no problems", "give at least one");
+        Ok((found.collect(), total.ok_or_else(nothing)?))
+    }
+}

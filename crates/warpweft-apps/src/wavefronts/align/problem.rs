@@ -1,0 +1,212 @@
+//! One pair: which recurrence aligns it, where its alignment ends, and its path.
+
+use warpweft::error::{Error, Result};
+use warpweft::report::Report;
+use warpweft::wavefront::traceback::{self, Checkpoint, End, Partition, Traced};
+use warpweft::wavefront::{Best, Border, Kept, Ranked, Wavefront, WavefrontExecutor};
+
+use super::{
+    Aligned, Alignment, Dna, Executor, MEMORY, Scope, Scoring, Sequence, Tracing, affine,
+    global_affine, global_letters, letters, nothing, scored,
+};
+
+/// What is aligned.
+pub(super) struct Problem<'a> {
+    pub query: &'a Sequence,
+    pub target: &'a Sequence,
+    pub scoring: &'a Scoring,
+    pub scope: Scope,
+    /// How a path is looked for, if at all.
+    pub tracing: Option<&'a Tracing>,
+}
+
+impl Problem<'_> {
+    pub fn solve(&self, executor: &mut dyn Executor) -> Result<(Aligned, Report)> {
+        let Self { query, target, scoring, scope, .. } = *self;
+        scoring.check()?;
+        [query, target].into_iter().try_for_each(|of| scoring.check_alphabet(of))?;
+        let weights = scoring.weights();
+        weights.check_lengths(scope, [query.len(), target.len()])?;
+        let (border, gapped) = (weights.border(scope), weights.gapped_border(scope));
+        if let Some(element) = scored::with(scoring, scope) {
+            return self.run(element, gapped, executor);
+        }
+        match (scope, weights.is_linear()) {
+            // The plain four letters have a shorter inner loop on the device.
+            (Scope::Local, true) if target.is_plain() && Dna::can(&weights) => {
+                self.run(Dna::new(weights), border, executor)
+            }
+            (Scope::Local, true) => self.run(letters::with(weights), border, executor),
+            (_, true) => self.run(global_letters::with(weights), border, executor),
+            (Scope::Local, false) => self.run(affine::with(weights), gapped, executor),
+            (_, false) => self.run(global_affine::with(weights), gapped, executor),
+        }
+    }
+
+    fn run<E, X>(
+        &self,
+        element: E,
+        border: Border<E::Cell>,
+        executor: &mut X,
+    ) -> Result<(Aligned, Report)>
+    where
+        E: Traced<Row = u8, Column = u8>,
+        E::Cell: Ranked<Score = i32>,
+        X: WavefrontExecutor<E> + ?Sized,
+    {
+        let wavefront = Wavefront::of(element)
+            .rows(self.query.as_rows())
+            .columns(self.target.as_columns())
+            .border(border);
+        let Some(tracing) = self.tracing else { return self.score(&wavefront, executor) };
+        let Scope::Free(_) = self.scope else { return self.path(&wavefront, tracing, executor) };
+        if tracing.checkpoint.is_some() {
+            return Err(Error::spec(
+                "a checkpoint of an alignment with free ends",
+                "align locally or globally, or leave the checkpoint out",
+            ));
+        }
+        let (found, report) = self.score(&wavefront, executor)?;
+        let Alignment { query_end, target_end, .. } = found.alignment;
+        let [query, target] = [self.query.first(query_end), self.target.first(target_end)];
+        let wavefront = wavefront.rows(query.as_rows()).columns(target.as_columns());
+        let up_to = Problem { query: &query, target: &target, ..*self };
+        let (path, further) = up_to.path(&wavefront, tracing, executor)?;
+        Ok((path, report.followed_by(&further)))
+    }
+
+    /// Score and end only.
+    fn score<E, X>(
+        &self,
+        wavefront: &Wavefront<'_, E>,
+        executor: &mut X,
+    ) -> Result<(Aligned, Report)>
+    where
+        E: Traced,
+        E::Cell: Ranked<Score = i32>,
+        X: WavefrontExecutor<E> + ?Sized,
+    {
+        let (kept, report) = match self.scope.keeps() {
+            &[keep] => {
+                let (kept, report) = executor.run(&wavefront.clone().keep(keep))?;
+                (vec![kept], report)
+            }
+            _ => {
+                let keep = warpweft::wavefront::Keep::LastRow;
+                let (edges, report) = executor.edges(&wavefront.clone().keep(keep))?;
+                (vec![Kept::LastRow(edges.row), Kept::LastColumn(edges.column)], report)
+            }
+        };
+        let found = found(self.scope, &kept, [self.query.len(), self.target.len()]);
+        Ok(match found {
+            Some(alignment) => (Aligned { alignment, ..nothing() }, report),
+            None => (nothing(), report),
+        })
+    }
+
+    /// The path to the last cell, or locally to the best.
+    fn path<E, X>(
+        &self,
+        wavefront: &Wavefront<'_, E>,
+        tracing: &Tracing,
+        executor: &mut X,
+    ) -> Result<(Aligned, Report)>
+    where
+        E: Traced<Row = u8, Column = u8>,
+        E::Cell: Ranked<Score = i32>,
+        X: WavefrontExecutor<E> + ?Sized,
+    {
+        let cell = size_of::<E::Cell>();
+        // What a checkpoint holds must not depend on the machine.
+        let within =
+            if tracing.checkpoint.is_some() { Partition::within } else { Partition::fitting };
+        let cut = tracing.cut.unwrap_or_else(|| within(MEMORY, wavefront.extents(), cell));
+        let checkpoint = tracing.checkpoint.as_ref().map(|(directory, resume)| Checkpoint {
+            directory: directory.clone(),
+            resume: *resume,
+            of: self.fingerprint(),
+        });
+        let end = end_of(self.scope);
+        let (path, report) =
+            traceback::trace(wavefront, end, tracing.way, &cut, checkpoint.as_ref(), executor)?;
+        Ok((aligned(path.as_ref(), self.query, self.target, self.scope)?, report))
+    }
+
+    /// What a checkpoint is of.
+    fn fingerprint(&self) -> String {
+        let Self { query, target, scoring, scope, .. } = self;
+        let matrix = scoring.matrix().map_or(String::new(), |matrix| {
+            format!(" {} {:?}", matrix.name(), matrix.scores())
+        });
+        let weights = scoring.weights();
+        format!("{scope:?} {weights:?}{matrix} {} {}", query.fingerprint(), target.fingerprint())
+    }
+}
+
+/// Where a path ends whose sequences end with it, or which is local.
+pub(super) fn end_of(scope: Scope) -> End {
+    match scope {
+        Scope::Local => End::Best,
+        Scope::Global | Scope::Free(_) => End::Corner,
+    }
+}
+
+/// The alignment along `path`; none locally where nothing scores.
+///
+/// # Errors
+/// Too little memory.
+pub(super) fn aligned(
+    path: Option<&traceback::Path<i32>>,
+    query: &Sequence,
+    target: &Sequence,
+    scope: Scope,
+) -> Result<Aligned> {
+    match path {
+        Some(path) if scope != Scope::Local || path.score > 0 => {
+            Aligned::of(path, query, target, scope)
+        }
+        _ => Ok(nothing()),
+    }
+}
+
+/// The alignment of a query and a target of these lengths that `kept` tells of, as [`Scope::keeps`] asked,
+/// if any.
+pub(super) fn found<C: Ranked<Score = i32>>(
+    scope: Scope,
+    kept: &[Kept<C>],
+    [query_end, target_end]: [usize; 2],
+) -> Option<Alignment> {
+    let ends = scope.ends();
+    let mut best: Option<Alignment> = None;
+    let mut add = |score: i32, query_end: usize, target_end: usize| {
+        let place = (query_end, target_end);
+        let wins = best.is_none_or(|best| {
+            score > best.score
+                || score == best.score && place < (best.query_end, best.target_end)
+        });
+        if wins {
+            best = Some(Alignment { score, query_end, target_end });
+        }
+    };
+    for kept in kept {
+        match kept {
+            Kept::Best(Some(Best { score, row, column })) if *score > 0 => {
+                add(*score, row + 1, column + 1);
+            }
+            Kept::LastRow(row) => {
+                let free = ends.target[1];
+                let first = if free { 0 } else { row.len() - 1 };
+                for (j, cell) in row.iter().enumerate().skip(first) {
+                    add(cell.score(), query_end, j + 1);
+                }
+            }
+            Kept::LastColumn(column) => {
+                for (i, cell) in column.iter().enumerate() {
+                    add(cell.score(), i + 1, target_end);
+                }
+            }
+            _ => {}
+        }
+    }
+    best
+}

@@ -1,0 +1,90 @@
+//! What is noted of each cell in addition to its value: nothing, or its choice.
+
+use std::marker::PhantomData;
+
+use super::kernel::{Each, LANES};
+use crate::recurrence::{Traced, WavefrontElement, choice_of};
+
+/// What is noted of the cells of all lanes.
+pub(super) trait Note<E: WavefrontElement>: Sync {
+    /// Bytes of all lanes together.
+    const BYTES: usize;
+
+    /// Notes `cells`, next to which are those to the north-west, north and west.
+    fn note(
+        &self,
+        near: [&Each<E::Cell>; 3],
+        cells: &Each<E::Cell>,
+        a: &Each<E::Row>,
+        b: &Each<E::Column>,
+        to: &mut [u8],
+    );
+}
+
+/// Nothing.
+pub(super) struct Nothing;
+
+impl<E: WavefrontElement> Note<E> for Nothing {
+    const BYTES: usize = 0;
+
+    #[inline(always)]
+    fn note(
+        &self,
+        _: [&Each<E::Cell>; 3],
+        _: &Each<E::Cell>,
+        _: &Each<E::Row>,
+        _: &Each<E::Column>,
+        _: &mut [u8],
+    ) {
+    }
+}
+
+/// The choices of `E`, in as few bits as they need, so that none lies in two bytes.
+pub(super) struct Chosen<E: Traced> {
+    choice: E::Choice,
+    of: PhantomData<fn() -> E>,
+}
+
+impl<E: Traced> Chosen<E> {
+    /// Bits of a choice.
+    const BITS: usize = E::BITS.next_power_of_two() as usize;
+
+    pub fn new(element: &E) -> Self {
+        Self { choice: element.choice(), of: PhantomData }
+    }
+
+    /// The choice of lane `l` among those of a cell of all lanes.
+    pub fn of(notes: &[u8], l: usize) -> u8 {
+        let bit = l * Self::BITS;
+        (notes[bit / 8] >> (bit % 8)) & mask::<E>()
+    }
+}
+
+/// The bits of a choice.
+fn mask<E: Traced>() -> u8 {
+    ((1u32 << E::BITS) - 1) as u8
+}
+
+impl<E: Traced> Note<E::Plain> for Chosen<E> {
+    const BYTES: usize = LANES * Self::BITS / 8;
+
+    #[inline(always)]
+    fn note(
+        &self,
+        [corner, north, west]: [&Each<E::Cell>; 3],
+        cells: &Each<E::Cell>,
+        a: &Each<E::Row>,
+        b: &Each<E::Column>,
+        to: &mut [u8],
+    ) {
+        let mut choices = [0u8; LANES];
+        for l in 0..LANES {
+            let near = [corner[l], north[l], west[l]];
+            choices[l] = choice_of::<E>(&self.choice, near, cells[l], a[l], b[l]) & mask::<E>();
+        }
+        let each = 8 / Self::BITS;
+        for (to, few) in to.iter_mut().zip(choices.chunks_exact(each)) {
+            *to = few.iter().rev().fold(0, |byte, choice| (byte << (Self::BITS % 8)) | choice);
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! The paths of many problems.
+
+use super::directions::{check, trace};
+use super::follow::Score;
+use super::{End, Partition, Path, Way};
+use crate::executor::WavefrontExecutor;
+use crate::recurrence::Traced;
+use crate::spec::Wavefront;
+use warpweft_core::error::{Error, Result};
+use warpweft_core::report::Report;
+
+/// Bytes that the search for one of the paths keeps in memory in linear space.
+const MEMORY: u64 = 512 << 20;
+
+/// The path of each of `wavefronts`, in their order, as [`trace`] finds it: many small problems at once, each
+/// with one lane of a vector, others one after another. The report is that of all together.
+///
+/// ```
+/// use warpweft::prelude::*;
+/// use warpweft::wavefront::traceback::{Choice, End, Stored, Traced, trace_batch};
+/// use warpweft::wavefront::{Dependence, Run, RunExecutor};
+///
+/// #[wavefront]
+/// fn common(h: Earlier<i32>, #[row] a: u8, #[column] b: u8) -> i32 {
+///     if a == b { h.nw + 1 } else { h.n.max(h.w) }
+/// }
+///
+/// #[wavefront(choice)]
+/// fn chosen(h: Earlier<i32>, #[row] a: u8, #[column] b: u8, #[cell] cell: i32) -> u8 {
+///     if a == b { 0 } else if cell == h.n { 1 } else { 2 }
+/// }
+///
+/// impl Traced for common {
+///     type State = ();
+///     type Choice = chosen;
+///     type Plain = Self;
+///     const BITS: u32 = 2;
+///     fn plain(&self) -> Self {
+///         *self
+///     }
+///     fn choice(&self) -> chosen {
+///         chosen()
+///     }
+///     fn back(choice: u8, (): ()) -> Option<(Dependence, ())> {
+///         Some(([[-1, -1], [-1, 0], [0, -1]][usize::from(choice)], ()))
+///     }
+/// }
+///
+/// # fn main() -> warpweft::Result<()> {
+/// let run = Run { threads: Some(1), ..Run::default() };
+/// let mut executor = RunExecutor::new(&Machine::detect()?, &run)?;
+/// let pairs: [[&[u8]; 2]; 3] = [[b"GATTACA", b"ATTACK"], [b"ACA", b"CAT"], [b"A", b"A"]];
+/// let all = pairs.map(|[a, b]| Wavefront::of(common()).rows(a).columns(b));
+/// let (paths, _) = trace_batch(&all, End::Corner, &mut executor)?;
+/// let lengths: Vec<_> = paths.iter().flatten().map(|path| path.score).collect();
+/// assert_eq!(lengths, [5, 2, 1]);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// No problems; as [`trace`] of any, with its number from 1.
+pub fn trace_batch<E: Traced, X: WavefrontExecutor<E> + ?Sized>(
+    wavefronts: &[Wavefront<'_, E>],
+    end: End,
+    executor: &mut X,
+) -> Result<(Vec<Option<Path<Score<E>>>>, Report)> {
+    let wavefronts: Vec<_> = wavefronts.iter().map(|one| one.clone().keep(end.keep())).collect();
+    for (k, wavefront) in wavefronts.iter().enumerate() {
+        check(wavefront).map_err(|error| match error {
+            Error::Spec { what, hint } => {
+                Error::Spec { what: format!("problem {}: {what}", k + 1), hint }
+            }
+            error => error,
+        })?;
+    }
+    if let Some(found) = executor.paths(&wavefronts, end)? {
+        return Ok(found);
+    }
+    let mut paths = Vec::with_capacity(wavefronts.len());
+    let mut total: Option<Report> = None;
+    for wavefront in &wavefronts {
+        let (path, report) = trace_one(wavefront, end, executor)?;
+        paths.push(path);
+        total = Some(match total {
+            Some(total) => total.followed_by(&report),
+            None => report,
+        });
+    }
+    let nothing = || Error::spec("a batch of no problems", "give at least one");
+    Ok((paths, total.ok_or_else(nothing)?))
+}
+
+/// The path of one of them alone.
+pub(crate) fn trace_one<E: Traced, X: WavefrontExecutor<E> + ?Sized>(
+    wavefront: &Wavefront<'_, E>,
+    end: End,
+    executor: &mut X,
+) -> Result<(Option<Path<Score<E>>>, Report)> {
+    let partition = Partition::fitting(MEMORY, wavefront.extents(), size_of::<E::Cell>());
+    trace(wavefront, end, Way::Auto, &partition, None, executor)
+}
