@@ -56,7 +56,7 @@ enum Command {
     /// Run an application, check its answer and report.
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Run(Box<run::Run>),
-    /// Align DNA sequences: the best alignment, its score, ends and path.
+    /// Align DNA or protein sequences: the best alignment, its score, ends and path.
     Align(align::Align),
     /// Summed area table (integral image) of an image.
     Sat(recurrences::Sat),

@@ -37,12 +37,12 @@ pub use executor::{Edges, WavefrontExecutor};
 pub use frame::Frame;
 pub use policy::{CpuPolicy, CudaPolicy, Method, Policy, ScanPolicy, TilePolicy};
 pub use ranks::RankExecutor;
-#[doc(hidden)]
-pub use recurrence::{Both, Incomparable, Same, words_of};
 pub use recurrence::{
     Best, Cells, Dependence, Difference, Earlier, Extreme, Old, Parts, Ranked, Reach, Relative,
     Term, WavefrontElement, precedences, skew,
 };
+#[doc(hidden)]
+pub use recurrence::{Both, Incomparable, Same, words_of};
 pub use reference::reference;
 pub use run::{Run, RunExecutor, WavefrontPattern};
 pub use spec::{Band, Border, BorderFunction, Keep, Kept, MAX_EXTENT, Wavefront, no_inputs};

@@ -1,6 +1,7 @@
 //! The applications against reference solutions that share no code with them.
 
 mod align;
+mod align_modes;
 mod align_pairs;
 mod align_path;
 mod apsp;

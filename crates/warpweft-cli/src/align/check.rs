@@ -1,7 +1,7 @@
 //! Checks alignments against a plain loop, and paths against their scores.
 
 use warpweft::memory::check_room;
-use warpweft_apps::align::{Scope, Weights, plain};
+use warpweft_apps::align::{Scope, Scoring, plain};
 
 use super::pair::Pair;
 use crate::run::check::Check;
@@ -24,13 +24,13 @@ pub struct Tally {
 
 impl Tally {
     /// Checks one more pair.
-    pub fn add(&mut self, pair: &Pair<'_>, weights: Weights, scope: Scope) {
-        let (query, target) = (&pair.query.sequence, &pair.target.sequence);
+    pub fn add(&mut self, pair: &Pair<'_>, scoring: &Scoring, scope: Scope) {
+        let (query, target) = pair.sequences();
         let found = pair.alignment;
         if let Some(path) = &pair.path {
             self.paths += 1;
             let error = path
-                .added_up(query, target, weights)
+                .added_up(query, target, scoring)
                 .map_or(f64::INFINITY, |score| score.abs_diff(i64::from(found.score)) as f64);
             self.error = self.error.max(error);
         }
@@ -47,7 +47,7 @@ impl Tally {
         }
         self.cells += cells;
         self.checked += 1;
-        let expect = plain(query, target, weights, scope);
+        let expect = plain(query, target, scoring, scope);
         let distance = |a: usize, b: usize| a.abs_diff(b) as f64;
         let error = [
             f64::from(found.score.abs_diff(expect.score)),

@@ -20,6 +20,8 @@ const UNKNOWN: u8 = 255;
 /// Flags of a SAM line: an unmapped query, and a line that is not the query's primary one.
 const UNMAPPED: u16 = 0x4;
 const SECONDARY: u16 = 0x100;
+/// Flag of a line whose letters are the reverse complement of the query's.
+const REVERSE: u16 = 0x10;
 
 /// The format of a file of alignments.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -92,7 +94,7 @@ impl Files {
                 }
             }
         }
-        match (&self.plot, queries.len() * targets.len()) {
+        match (&self.plot, queries.len().saturating_mul(targets.len())) {
             (Some(_), pairs @ 2..) => Err(Error::spec(
                 format!("a picture of {pairs} pairs"),
                 "give --plot with one query and one target",
@@ -159,13 +161,13 @@ fn unaligned(pairs: &[Pair<'_>]) -> Option<String> {
 fn paf(to: &mut dyn Write, pairs: &[Pair<'_>], told_apart: bool) -> io::Result<()> {
     for pair @ Pair { query, target, alignment, .. } in pairs {
         let Some(path) = pair.hit() else { continue };
+        let [query_start, query_end] = pair.query_range(path);
         writeln!(
             to,
-            "{}\t{}\t{}\t{}\t+\t{}\t{}\t{}\t{}\t{}\t{}\t{UNKNOWN}\tAS:i:{}\tNM:i:{}\tcg:Z:{}",
+            "{}\t{}\t{query_start}\t{query_end}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{UNKNOWN}\tAS:i:{}\tNM:i:{}\tcg:Z:{}",
             query.name,
             query.sequence.len(),
-            path.query_start,
-            alignment.query_end,
+            pair.strand(),
             target.name,
             target.sequence.len(),
             path.target_start,
@@ -189,7 +191,7 @@ fn sam(
     told_apart: bool,
 ) -> io::Result<()> {
     writeln!(to, "@HD\tVN:1.6\tSO:unknown")?;
-    for Named { name, sequence } in targets {
+    for Named { name, sequence, .. } in targets {
         writeln!(to, "@SQ\tSN:{name}\tLN:{}", sequence.len())?;
     }
     writeln!(to, "@PG\tID:warpweft\tPN:warpweft\tVN:{}", env!("CARGO_PKG_VERSION"))?;
@@ -212,8 +214,10 @@ fn sam(
 /// The line of an unmapped query.
 fn unmapped(to: &mut dyn Write, query: &Named) -> io::Result<()> {
     write!(to, "{}\t{UNMAPPED}\t*\t0\t0\t*\t*\t0\t0\t", query.name)?;
-    to.write_all(query.sequence.as_columns())?;
-    writeln!(to, "\t*")
+    to.write_all(&query.sequence.text())?;
+    to.write_all(b"\t")?;
+    to.write_all(query.quality.as_deref().unwrap_or(b"*"))?;
+    writeln!(to)
 }
 
 /// The line of a pair, if it has an alignment. Lines that are not primary omit the letters (SAM 1.6, section
@@ -221,6 +225,7 @@ fn unmapped(to: &mut dyn Write, query: &Named) -> io::Result<()> {
 fn mapped(to: &mut dyn Write, pair: &Pair<'_>, primary: bool, told_apart: bool) -> io::Result<()> {
     let Some(path) = pair.hit() else { return Ok(()) };
     let Pair { query, target, alignment, .. } = pair;
+    let strand = if pair.minus { REVERSE } else { 0 };
     let clip = |letters: usize| match letters {
         0 => String::new(),
         letters => format!("{letters}S"),
@@ -229,20 +234,26 @@ fn mapped(to: &mut dyn Write, pair: &Pair<'_>, primary: bool, told_apart: bool) 
         to,
         "{}\t{}\t{}\t{}\t{UNKNOWN}\t{}{}{}\t*\t0\t0\t",
         query.name,
-        if primary { 0 } else { SECONDARY },
+        strand | if primary { 0 } else { SECONDARY },
         target.name,
         path.target_start + 1,
         clip(path.query_start),
         path.cigar(told_apart),
         clip(query.sequence.len() - alignment.query_end)
     )?;
-    to.write_all(if primary { query.sequence.as_columns() } else { b"*" })?;
-    writeln!(to, "\t*\tAS:i:{}\tNM:i:{}", alignment.score, distance(path))
+    let (letters, quality) = match primary {
+        true => (pair.sequences().0.text(), pair.quality()),
+        false => (b"*".into(), None),
+    };
+    to.write_all(&letters)?;
+    to.write_all(b"\t")?;
+    to.write_all(quality.as_deref().unwrap_or(b"*"))?;
+    writeln!(to, "\tAS:i:{}\tNM:i:{}", alignment.score, distance(path))
 }
 
 /// Draws the path from its start through the end of each operation.
 fn picture(path: &Path, pair: &Pair<'_>) -> Result<()> {
-    let (query, target) = (&pair.query.sequence, &pair.target.sequence);
+    let (query, target) = pair.sequences();
     let mut corners = Vec::new();
     if let Some(found) = pair.hit() {
         let mut at = [found.query_start, found.target_start];

@@ -1,6 +1,8 @@
-//! `warpweft align`: the best alignment of DNA sequences from FASTA files.
+//! `warpweft align`: the best alignments of DNA and protein sequences from FASTA and FASTQ files.
 
+mod aligner;
 mod check;
+mod choices;
 mod files;
 mod pair;
 
@@ -8,23 +10,22 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use warpweft::grid::io::{Claim, check_folder};
-use warpweft::report::{Report, counted};
+use warpweft::grid::io::check_folder;
+use warpweft::report::counted;
 use warpweft::run::Target;
-use warpweft::wavefront::traceback::{Way, holds_rows};
+use warpweft::wavefront::traceback::Way;
 use warpweft::wavefront::{RankExecutor, Run, RunExecutor};
 use warpweft::{Error, Result};
-use warpweft_apps::align::{Executor, Scope, Sequence, Tracing, Weights, align_all, read, trace};
+use warpweft_apps::align::{Executor, Scoring, Sequence, Weights, read};
 
 use crate::arguments::threads;
-use crate::device::{Place, cut, for_wavefronts, note_crowd};
-use crate::output::note;
+use crate::device::{Place, for_wavefronts, note_crowd};
 use crate::place;
-use crate::progress::Progress;
 use crate::run::outcome::Outcome;
 use crate::world;
 
-use self::check::Tally;
+use self::aligner::Aligner;
+use self::choices::{FreeEnd, Strands};
 use self::files::Files;
 use self::pair::{Answer, Named, Pair};
 
@@ -51,7 +52,7 @@ impl From<Traceback> for Way {
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
-    after_help = "Finds the best alignment, local (Smith and Waterman) or global (Needleman and Wunsch). Prints its \
+    after_help = "Finds the best alignment: local (Smith and Waterman), global (Needleman and Wunsch), or with free ends. Prints its \
 score, its first and last letter in either sequence (counted from 1), its identity (equal letters over \
 columns), its gaps and its CIGAR. If several ends have the best score, the one with the smallest query end is \
 taken, then the one with the smallest target end. In a CIGAR, I is a letter of the query opposite a gap, D one \
@@ -72,7 +73,14 @@ which refuses a folder without a state or with that of another run.
 A gap of k letters scores gap-open + gap-extend * (k - 1), as in parasail; 5 and -5 mean the same for \
 --gap, --gap-open and --gap-extend. With equal numbers, or --gap alone, the gap is linear.
 
-Files are FASTA, plain or gzip. Ambiguous letters (N, R, ..) match nothing.
+With --strand both, each query and its reverse complement are aligned, and the one that scores more is reported; \
+positions are those of the query as it is in its file. --top searches a set of targets: all scores first, then \
+the paths of the best.
+
+A file for --matrix has a line of letters, then for each of them a line: the letter, then its score with each \
+letter of the first line. U, O and J are scored as X if the matrix lacks them.
+
+Files are FASTA or FASTQ, plain or gzip. Ambiguous nucleotides (N, R, ..) match nothing.
 
 Examples:
   warpweft align query.fa target.fa.gz
@@ -80,6 +88,8 @@ Examples:
   warpweft align a.fa b.fa --output hits.paf --eqx --plot
   warpweft align a.fa b.fa --checkpoint saved --resume
   warpweft align reads.fa windows.fa --batch --score-only
+  warpweft align query.fa proteins.fa --matrix BLOSUM62 --top 10
+  warpweft align reads.fq genome.fa --semi-global --strand both --output hits.sam
   warpweft align a.fa b.fa --global --match 2 --mismatch -3 --gap-open -5 --gap-extend -2"
 )]
 pub struct Align {
@@ -88,26 +98,45 @@ pub struct Align {
     /// The target sequences.
     target: PathBuf,
     /// Score of a pair of equal letters.
-    #[arg(long = "match", value_name = "N", default_value_t = 2)]
+    #[arg(long = "match", value_name = "N", default_value_t = 2, conflicts_with = "matrix")]
     matching: i32,
     /// Score of a pair of different letters.
-    #[arg(long, value_name = "N", default_value_t = -1, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = -1, allow_negative_numbers = true, conflicts_with = "matrix")]
     mismatch: i32,
-    /// Score of each letter of a gap; 1 and -1 mean the same.
-    #[arg(long, value_name = "N", default_value_t = -1, allow_negative_numbers = true, conflicts_with = "gap_open")]
-    gap: i32,
-    /// Score of the first letter of a gap; needs --gap-extend [default: that of --gap].
+    /// Score pairs of letters by a matrix: BLOSUM62, BLOSUM50, PAM250 or a file. The sequences are then of
+    /// its letters, such as proteins.
+    #[arg(long, value_name = "MATRIX")]
+    matrix: Option<String>,
+    /// Score of each letter of a gap; 1 and -1 mean the same [default: -1].
+    #[arg(long, value_name = "N", allow_negative_numbers = true, conflicts_with = "gap_open")]
+    gap: Option<i32>,
+    /// Score of the first letter of a gap; needs --gap-extend [default: that of --gap; -12 with --matrix].
     #[arg(long, value_name = "N", allow_negative_numbers = true, requires = "gap_extend")]
     gap_open: Option<i32>,
-    /// Score of each further letter of a gap; needs --gap-open [default: that of --gap].
+    /// Score of each further letter of a gap; needs --gap-open [default: that of --gap; -1 with --matrix].
     #[arg(long, value_name = "N", allow_negative_numbers = true, requires = "gap_open")]
     gap_extend: Option<i32>,
     /// Align any part of the query with any part of the target [default].
-    #[arg(long, conflicts_with = "global")]
+    #[arg(long, group = "scopes")]
     local: bool,
     /// Align both sequences from end to end.
-    #[arg(long)]
+    #[arg(long, group = "scopes")]
     global: bool,
+    /// Align the whole query with any part of the target.
+    #[arg(long, group = "scopes")]
+    semi_global: bool,
+    /// Align sequences that overlap: no end of either needs to be aligned.
+    #[arg(long, group = "scopes")]
+    overlap: bool,
+    /// Align both sequences but for these ends, which cost nothing.
+    #[arg(long, value_name = "ENDS", value_enum, value_delimiter = ',', group = "scopes")]
+    free_ends: Vec<FreeEnd>,
+    /// The strands of each query: as it is, its reverse complement, or whichever scores more.
+    #[arg(long, value_name = "STRAND", value_enum, default_value_t)]
+    strand: Strands,
+    /// Report only the N targets that score most with each query, best first.
+    #[arg(long, value_name = "N")]
+    top: Option<NonZero<usize>>,
     /// Align the first sequence of one file with the first of the other, the second with the second,
     /// and so on.
     #[arg(long)]
@@ -154,8 +183,9 @@ impl Align {
     }
 
     fn outcome(&self) -> Result<Outcome> {
-        let weights = self.weights();
-        weights.check()?;
+        self.check()?;
+        let scoring = self.scoring()?;
+        scoring.check()?;
         if [&self.query, &self.target].iter().all(|path| path.as_os_str() == "-") {
             let hint = "give a file for the query or for the target";
             return Err(Error::spec("standard input can be read once", hint));
@@ -172,7 +202,9 @@ impl Align {
             }
             false => Files::prepare(&[], None, &[])?,
         };
-        let (queries, targets) = (sequences(&self.query)?, sequences(&self.target)?);
+        let reversed = self.strand != Strands::Plus;
+        let queries = sequences(&self.query, &scoring, reversed)?;
+        let targets = sequences(&self.target, &scoring, false)?;
         files.check(&queries, &targets)?;
         let Place { machine, target, threads, .. } = for_wavefronts(self.device)?;
         if threads.is_some() {
@@ -180,17 +212,21 @@ impl Align {
         }
         let run = Run { target, threads: self.threads.map(NonZero::get), ..Run::default() };
         let mut executor = RunExecutor::new(&machine, &run)?;
-        let aligned = self.align(&queries, &targets, weights, &mut executor)?;
-        let Aligner { pairs, report: Some(report), check } = aligned else {
+        let aligned = self.align((&queries, &targets), &scoring, &mut executor)?;
+        let Aligner { pairs, report: Some(report), check, .. } = aligned else {
             return Err(Error::spec("no pair of sequences", "give files with records"));
         };
+        let weights = scoring.weights();
         let Weights { matching, mismatch, open, extend } = weights;
         let gap = match weights.is_linear() {
             true => format!("gap {open}"),
             false => format!("gap {open} and {extend}"),
         };
-        let how = if self.global { "globally" } else { "locally" };
-        let how = format!("{how}, match {matching}, mismatch {mismatch}, {gap}");
+        let [scope, how] = self.scope_name();
+        let how = match scoring.matrix() {
+            Some(matrix) => format!("{how}, {}, {gap}", matrix.name()),
+            None => format!("{how}, match {matching}, mismatch {mismatch}, {gap}"),
+        };
         let title = match &pairs[..] {
             [pair] => format!(
                 "{} ({} letters) and {} ({} letters) {how}",
@@ -205,16 +241,17 @@ impl Align {
             queries.iter().chain(&targets).map(|named| named.sequence.ambiguous()).sum();
         let (answer, mut lines) = self.answer(&pairs, ambiguous);
         lines.extend(report.notes.iter().map(|note| ("note", note.clone())));
+        let pair_scores = match scoring.matrix() {
+            Some(matrix) => vec![("matrix", matrix.name().into())],
+            None => vec![("match", matching.into()), ("mismatch", mismatch.into())],
+        };
+        let settings = [("scope", scope.into())].into_iter().chain(pair_scores);
         Ok(Outcome {
             app: "align",
             title,
-            settings: vec![
-                ("scope", if self.global { "global" } else { "local" }.into()),
-                ("match", weights.matching.into()),
-                ("mismatch", weights.mismatch.into()),
-                ("gap_open", weights.open.into()),
-                ("gap_extend", weights.extend.into()),
-            ],
+            settings: settings
+                .chain([("gap_open", open.into()), ("gap_extend", extend.into())])
+                .collect(),
             report,
             answer,
             check: check.made(),
@@ -223,13 +260,6 @@ impl Align {
             json: self.json,
             interrupted: None,
         })
-    }
-
-    /// Gap scores are costs, whatever their sign.
-    fn weights(&self) -> Weights {
-        let [open, extend] = [self.gap_open, self.gap_extend]
-            .map(|given| given.unwrap_or(self.gap).saturating_abs().saturating_neg());
-        Weights { matching: self.matching, mismatch: self.mismatch, open, extend }
     }
 
     /// Refuses options that several ranks don't support.
@@ -249,91 +279,19 @@ impl Align {
     /// Aligns all pairs on `executor`, over all processes if there are several.
     fn align<'s>(
         &self,
-        queries: &'s [Named],
-        targets: &'s [Named],
-        weights: Weights,
+        (queries, targets): (&'s [Named], &'s [Named]),
+        scoring: &'s Scoring,
         executor: &mut dyn Executor,
     ) -> Result<Aligner<'s>> {
+        let mut all = Aligner::new(scoring, self.scope());
         match world::net() {
             Some(net) => {
                 let mut executor = RankExecutor::new(net, executor);
-                self.align_on(queries, targets, weights, &mut executor)
+                all.align(self, queries, targets, &mut executor)?;
             }
-            None => self.align_on(queries, targets, weights, executor),
-        }
-    }
-
-    fn align_on<'s>(
-        &self,
-        queries: &'s [Named],
-        targets: &'s [Named],
-        weights: Weights,
-        executor: &mut dyn Executor,
-    ) -> Result<Aligner<'s>> {
-        let scope = if self.global { Scope::Global } else { Scope::Local };
-        let mut all = Aligner { pairs: Vec::new(), report: None, check: Tally::default() };
-        let chosen = self.pairs(queries, targets)?;
-        // For all pairs, whichever the run was at. A missing folder has nothing to resume either.
-        let folder = self.checkpoint.as_ref().filter(|folder| !self.resume || folder.is_dir());
-        let claim = folder.map(|folder| Claim::of(folder)).transpose()?;
-        folder
-            .zip(claim.as_ref())
-            .and_then(|(at, claim)| claim.note(at))
-            .iter()
-            .for_each(|what| note(what));
-        let progress = Progress::waiting("aligning");
-        let count = chosen.len();
-        if self.score_only && !chosen.is_empty() {
-            let sequences: Vec<_> =
-                chosen.iter().map(|(a, b)| (&a.sequence, &b.sequence)).collect();
-            let (found, report) = align_all(&sequences, weights, scope, executor)?;
-            for ((query, target), alignment) in chosen.into_iter().zip(found) {
-                let pair = Pair { query, target, alignment, path: None, resumed: 0 };
-                all.check.add(&pair, weights, scope);
-                all.pairs.push(pair);
-            }
-            return Ok(Aligner { report: Some(report), ..all });
-        }
-        for (query, target) in chosen {
-            progress.tell(format!("pair {} of {count}", all.pairs.len() + 1));
-            let folder = format!("pair-{}", all.pairs.len() + 1);
-            let checkpoint = self.checkpoint.as_ref().map(|path| path.join(folder));
-            // A run saves its first pair first, and may not have reached the others.
-            let reached = |path: &Path| all.pairs.is_empty() || holds_rows(path).unwrap_or(true);
-            let checkpoint = checkpoint.map(|path| (path.clone(), self.resume && reached(&path)));
-            // The size of cells with affine gaps; others are smaller.
-            let cut = cut([query.sequence.len(), target.sequence.len()], 12);
-            let tracing = Tracing { way: self.traceback.into(), cut, checkpoint };
-            let (a, b) = (&query.sequence, &target.sequence);
-            let (path, report) = trace(a, b, weights, scope, &tracing, executor)?;
-            let resumed = (report.first / target.sequence.len() as u64) as usize;
-            let alignment = path.alignment;
-            let pair = Pair { query, target, alignment, path: Some(path), resumed };
-            all.check.add(&pair, weights, scope);
-            all.pairs.push(pair);
-            all.report = Some(match all.report.take() {
-                Some(total) => total.followed_by(&report),
-                None => report,
-            });
+            None => all.align(self, queries, targets, executor)?,
         }
         Ok(all)
-    }
-
-    /// The pairs of queries and targets.
-    fn pairs<'s>(
-        &self,
-        queries: &'s [Named],
-        targets: &'s [Named],
-    ) -> Result<Vec<(&'s Named, &'s Named)>> {
-        if !self.batch {
-            let with = |query| targets.iter().map(move |target| (query, target));
-            return Ok(queries.iter().flat_map(with).collect());
-        }
-        if queries.len() != targets.len() {
-            let counts = format!("{} queries for {} targets", queries.len(), targets.len());
-            return Err(Error::spec(counts, "give the same number of both, or leave out --batch"));
-        }
-        Ok(queries.iter().zip(targets).collect())
     }
 
     /// The application's result: in JSON always a list of pairs; in text one line for each pair.
@@ -355,30 +313,33 @@ impl Align {
         };
         if ambiguous > 0 {
             let letters = counted(ambiguous as u64, "ambiguous letter");
-            lines.push(("note", format!("{letters} in all, which match nothing")));
+            let which = match self.matrix {
+                Some(_) => "scored as X",
+                None => "which match nothing",
+            };
+            lines.push(("note", format!("{letters} in all, {which}")));
         }
         (answer, lines)
     }
 }
 
-/// All pairs and their results.
-struct Aligner<'s> {
-    pairs: Vec<Pair<'s>>,
-    report: Option<Report>,
-    check: Tally,
-}
-
-fn sequences(path: &Path) -> Result<Vec<Named>> {
+/// The checked records of a file; the reverse complement, too, if it is `reversed`.
+fn sequences(path: &Path, scoring: &Scoring, reversed: bool) -> Result<Vec<Named>> {
     read(path)?
         .into_iter()
         .map(|record| {
             let label = &record.name;
+            let sequence = match scoring.matrix() {
+                Some(matrix) => Sequence::of(matrix, label, &record.letters),
+                None => Sequence::new(label, &record.letters),
+            };
             // The error is in the file, not in the command line.
-            let sequence = Sequence::new(label, &record.letters).map_err(|error| match error {
+            let sequence = sequence.map_err(|error| match error {
                 Error::Spec { what, hint } => Error::file(path, what, hint),
                 other => other,
-            });
-            Ok(Named { sequence: sequence?, name: record.name })
+            })?;
+            let reverse = if reversed { sequence.reverse_complement() } else { None };
+            Ok(Named { sequence, reverse, name: record.name, quality: record.quality })
         })
         .collect()
 }

@@ -18,6 +18,10 @@ pub struct Named {
     pub name: String,
     /// Its letters.
     pub sequence: Sequence,
+    /// Its reverse complement, if that is aligned.
+    pub reverse: Option<Sequence>,
+    /// A quality for each letter, of FASTQ.
+    pub quality: Option<Vec<u8>>,
 }
 
 /// Two sequences and their alignment.
@@ -26,6 +30,8 @@ pub struct Pair<'s> {
     pub query: &'s Named,
     /// The columns.
     pub target: &'s Named,
+    /// Whether the reverse complement of the query is aligned.
+    pub minus: bool,
     /// Score and ends.
     pub alignment: Alignment,
     /// The path, unless only the score was requested.
@@ -39,7 +45,60 @@ fn first(path: &Aligned, before: usize) -> usize {
     if path.operations.is_empty() { 0 } else { before + 1 }
 }
 
-impl Pair<'_> {
+impl<'s> Pair<'s> {
+    /// The pair before it is aligned.
+    pub fn new(query: &'s Named, target: &'s Named, minus: bool) -> Self {
+        let alignment = Alignment { score: 0, query_end: 0, target_end: 0 };
+        Self { query, target, minus, alignment, path: None, resumed: 0 }
+    }
+
+    /// What is aligned with what.
+    pub fn sequences(&self) -> (&'s Sequence, &'s Sequence) {
+        let reverse = self.query.reverse.as_ref().filter(|_| self.minus);
+        (reverse.unwrap_or(&self.query.sequence), &self.target.sequence)
+    }
+
+    /// The qualities of the query's letters, in the order in which they are aligned.
+    pub fn quality(&self) -> Option<Vec<u8>> {
+        let mut quality = self.query.quality.clone()?;
+        if self.minus {
+            quality.reverse();
+        }
+        Some(quality)
+    }
+
+    /// `+`, or `-` of a reverse complement.
+    pub fn strand(&self) -> char {
+        if self.minus { '-' } else { '+' }
+    }
+
+    /// Letters of the query before `at` letters of what is aligned, in the order of its file.
+    fn on_file(&self, at: usize) -> usize {
+        if self.minus { self.query.sequence.len() - at } else { at }
+    }
+
+    /// Letters of the query, in the order of its file, before the alignment and up to its end.
+    pub fn query_range(&self, path: &Aligned) -> [usize; 2] {
+        let [start, end] = [path.query_start, self.alignment.query_end].map(|at| self.on_file(at));
+        [start.min(end), start.max(end)]
+    }
+
+    /// Where the alignment begins and ends in the query, positions from 1, as far as that is known: of a
+    /// reverse complement, the end that scores tell is the beginning on the file.
+    fn query_places(&self) -> [Option<usize>; 2] {
+        let end = self.alignment.query_end;
+        match &self.path {
+            Some(path) if path.operations.is_empty() => [Some(0), Some(0)],
+            Some(path) => {
+                let [start, end] = self.query_range(path);
+                [Some(start + 1), Some(end)]
+            }
+            None if end == 0 => [None, Some(0)],
+            None if self.minus => [Some(self.on_file(end) + 1), None],
+            None => [None, Some(end)],
+        }
+    }
+
     /// The path, if it was requested and any letters align.
     pub fn hit(&self) -> Option<&Aligned> {
         self.path.as_ref().filter(|path| !path.operations.is_empty())
@@ -47,11 +106,13 @@ impl Pair<'_> {
 
     /// The object that `--json` lists.
     pub fn to_json(&self, told_apart: bool) -> Value {
-        let Alignment { score, query_end, target_end } = self.alignment;
+        let Alignment { score, target_end, .. } = self.alignment;
+        let [query_start, query_end] = self.query_places();
         let mut pair = json!({
             "query": self.query.name,
             "query_length": self.query.sequence.len(),
             "query_end": query_end,
+            "strand": self.strand().to_string(),
             "target": self.target.name,
             "target_length": self.target.sequence.len(),
             "target_end": target_end,
@@ -60,9 +121,11 @@ impl Pair<'_> {
         if self.resumed > 0 {
             pair["resumed_from_row"] = self.resumed.into();
         }
+        if let Some(start) = query_start {
+            pair["query_start"] = start.into();
+        }
         if let Some(path) = &self.path {
             let [gaps, gap_letters] = path.gaps();
-            pair["query_start"] = first(path, path.query_start).into();
             pair["target_start"] = first(path, path.target_start).into();
             pair["columns"] = path.columns().into();
             pair["matches"] = path.count(Operation::Equal).into();
@@ -77,15 +140,17 @@ impl Pair<'_> {
 
     /// The results of a single pair, by name.
     pub fn numbers(&self) -> Vec<(&'static str, Value)> {
-        let Alignment { score, query_end, target_end } = self.alignment;
+        let Alignment { score, target_end, .. } = self.alignment;
+        let [query_start, query_end] = self.query_places();
         let mut numbers = vec![("score", score.into())];
         if self.resumed > 0 {
             numbers.insert(0, ("resumed from row", self.resumed.into()));
         }
-        if let Some(path) = &self.path {
-            numbers.push(("query start", first(path, path.query_start).into()));
+        if self.minus {
+            numbers.push(("strand", self.strand().to_string().into()));
         }
-        numbers.push(("query end", query_end.into()));
+        numbers.extend(query_start.map(|start| ("query start", start.into())));
+        numbers.extend(query_end.map(|end| ("query end", end.into())));
         if let Some(path) = &self.path {
             numbers.push(("target start", first(path, path.target_start).into()));
         }

@@ -145,7 +145,12 @@ impl CpuExecutor<'_> {
     }
 
     /// Calls `work` for each of `count` tasks, whichever worker is free.
-    fn tasks(&self, name: &str, count: usize, work: impl Fn(usize, &Worker<'_>) + Sync) -> Result<()> {
+    fn tasks(
+        &self,
+        name: &str,
+        count: usize,
+        work: impl Fn(usize, &Worker<'_>) + Sync,
+    ) -> Result<()> {
         let next = AtomicUsize::new(0);
         self.watch
             .run(self.pool, |worker| {

@@ -275,8 +275,15 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for RunExecutor<'_> {
     {
         let watch = self.watch(wavefronts.iter().map(cells).sum(), false)?;
         let rows = wavefronts.iter().map(|wavefront| wavefront.extents()[0]).max();
-        let Some(mut cores) = self.cores(rows.unwrap_or(0), watch)? else { return Ok(None) };
-        let found = cores.paths(wavefronts, end)?;
+        let strips = wavefronts.iter().all(|wavefront| self.by_strips(wavefront));
+        let found = match &mut self.on {
+            On::Gpus { strips: executor, .. } if strips => executor.paths(wavefronts, end)?,
+            On::Gpus { .. } => None,
+            On::Cores { .. } => match self.cores(rows.unwrap_or(0), watch)? {
+                Some(mut cores) => cores.paths(wavefronts, end)?,
+                None => None,
+            },
+        };
         Ok(found.map(|(paths, report)| (paths, self.with_devices(report))))
     }
 }

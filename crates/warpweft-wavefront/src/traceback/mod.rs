@@ -24,13 +24,13 @@ mod trail;
 
 pub use crate::executor::{Choices, Need, Paths, Walk};
 pub use crate::recurrence::{Choice, Stored, Traced};
-pub use checkpoint::{Checkpoint, holds_rows};
 pub use batch::trace_batch;
 pub(crate) use batch::trace_one;
+pub use checkpoint::{Checkpoint, holds_rows};
 pub use directions::trace;
 pub use follow::Score;
-pub(crate) use trail::path_from;
 pub use partition::Partition;
+pub(crate) use trail::path_from;
 
 use crate::executor::other;
 use crate::recurrence::{Dependence, Ranked};

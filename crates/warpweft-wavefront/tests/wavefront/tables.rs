@@ -14,13 +14,7 @@ use warpweft_lab::conformance::wavefront::Inputs;
 
 /// Smith-Waterman by a table of 32 symbols and a linear gap. Masks keep every index inside.
 #[wavefront]
-fn scored(
-    h: Earlier<i32>,
-    #[row] a: u8,
-    #[column] b: u8,
-    scores: [[i8; 32]; 32],
-    gap: i32,
-) -> i32 {
+fn scored(h: Earlier<i32>, #[row] a: u8, #[column] b: u8, scores: [[i8; 32]; 32], gap: i32) -> i32 {
     let column = (b & 31) as usize;
     let pair = scores[(a & 31) as usize][column] as i32;
     (h.n + gap).max((h.nw + pair).max(h.w + gap).max(0))

@@ -1,32 +1,35 @@
-//! FASTA files, plain or gzip, with any number of records.
+//! FASTA and FASTQ files, plain or gzip, with any number of records.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
+use super::fastq;
 use warpweft::error::{Error, Result};
 use warpweft::memory::{check_room, grow};
 
-/// One record: the first word of its header, and its letters without white space.
+/// One record: the first word of its header, its letters without white space, and, of FASTQ, their qualities.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     /// First word after `>`.
     pub name: String,
     /// The letters as they stand in the file, not yet checked.
     pub letters: Vec<u8>,
+    /// A character for each letter, `!` the lowest, in FASTQ.
+    pub quality: Option<Vec<u8>>,
 }
 
 /// The records of a file, in order; of standard input for `-`. Compression is told by the file's first bytes, not its name.
 ///
 /// # Errors
 /// A file that can't be read or is cut short, that doesn't begin with a header, has a record without a
-/// name or no records.
+/// name, another number of qualities than of letters, or no records.
 pub fn read(path: &Path) -> Result<Vec<Record>> {
     let failed = |error: std::io::Error| {
         let hint = match error.kind() {
             std::io::ErrorKind::NotFound => "check the path",
             std::io::ErrorKind::OutOfMemory => ROOM,
-            _ => "check that the file is complete FASTA text, plain or gzip",
+            _ => "check that the file is complete FASTA or FASTQ text, plain or gzip",
         };
         Error::file(path, error, hint)
     };
@@ -67,29 +70,40 @@ fn text_of(from: &mut dyn Read, failed: &dyn Fn(std::io::Error) -> Error) -> Res
         let piece = &text[before..];
         if let Some(at) = piece.iter().position(|&byte| byte == 0) {
             let what = format!("byte {} is 0, which is no text", before + at + 1);
-            return Err(Error::spec(what, "give FASTA text, plain or gzip"));
+            return Err(Error::spec(what, "give FASTA or FASTQ text, plain or gzip"));
         }
         blank = if piece.trim_ascii().is_empty() { blank + read } else { 0 };
         if blank > BLANK {
             let what = format!("{} MiB of blank lines in a row", BLANK >> 20);
-            return Err(Error::spec(what, "give FASTA text, plain or gzip"));
+            return Err(Error::spec(what, "give FASTA or FASTQ text, plain or gzip"));
         }
     }
 }
 
 /// What to do where memory does not hold a file.
-const ROOM: &str = "align shorter sequences, or fewer at a time";
+pub(super) const ROOM: &str = "align shorter sequences, or fewer at a time";
 
 /// The records of `text`, which may begin with a byte-order mark; lines end in `\n`, `\r\n`, or, if there
 /// is no `\n`, in `\r`.
 fn parse(text: &[u8]) -> Result<Vec<Record>> {
     let wrong = |what: String| {
-        Error::spec(what, "give FASTA: lines of letters, each record after a line `>name`")
+        Error::spec(
+            what,
+            "give FASTA or FASTQ: lines of letters, each record after a line `>name` or `@name`",
+        )
     };
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let end = if text.contains(&b'\n') { b'\n' } else { b'\r' };
+    let lines = || text.split(move |&byte| byte == end);
+    if lines()
+        .map(<[u8]>::trim_ascii)
+        .find(|line| !line.is_empty())
+        .is_some_and(|line| line[0] == b'@')
+    {
+        return fastq::parse(lines());
+    }
     let mut records: Vec<Record> = Vec::new();
-    for (number, line) in text.split(|&byte| byte == end).enumerate() {
+    for (number, line) in lines().enumerate() {
         let line = line.trim_ascii();
         if let Some(header) = line.strip_prefix(b">") {
             let name = header.split(u8::is_ascii_whitespace).next().unwrap_or_default();
@@ -97,7 +111,7 @@ fn parse(text: &[u8]) -> Result<Vec<Record>> {
                 return Err(wrong(format!("line {}: a record without a name", number + 1)));
             }
             let name = String::from_utf8_lossy(name).into_owned();
-            records.push(Record { name, letters: Vec::new() });
+            records.push(Record { name, letters: Vec::new(), quality: None });
         } else if let Some(record) = records.last_mut() {
             grow(&mut record.letters, line.len(), ROOM)?;
             record.letters.extend(line.iter().filter(|byte| !byte.is_ascii_whitespace()));

@@ -103,7 +103,8 @@ impl Matrix {
             for (column, number_text) in numbers.into_iter().enumerate() {
                 let Ok(score) = number_text.parse::<i8>() else {
                     let pair = format!("{word} with {}", char::from(symbols[column]));
-                    let what = format!("score {number_text:?} of {pair} is no number from -128 to 127");
+                    let what =
+                        format!("score {number_text:?} of {pair} is no number from -128 to 127");
                     return wrong(number, what);
                 };
                 scores[row][column] = score;

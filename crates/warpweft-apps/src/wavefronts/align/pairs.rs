@@ -24,9 +24,8 @@ pub fn align_all(
 ) -> Result<(Vec<Alignment>, Report)> {
     let scoring = &scoring.into();
     let many = Many { pairs, scope };
-    many.by_form(scoring, executor, Want::Ends).map(|(found, report)| {
-        (found.into_iter().map(|found| found.alignment).collect(), report)
-    })
+    many.by_form(scoring, executor, Want::Ends)
+        .map(|(found, report)| (found.into_iter().map(|found| found.alignment).collect(), report))
 }
 
 /// The best alignment of each query with its target letter by letter, each as [`trace`](super::trace) finds

@@ -97,7 +97,8 @@ pub fn plain_path(
             tables[i][j] = [score, deletion, insertion];
         }
     }
-    let Alignment { query_end: mut i, target_end: mut j, .. } = plain(query, target, &scoring, scope);
+    let Alignment { query_end: mut i, target_end: mut j, .. } =
+        plain(query, target, &scoring, scope);
     let mut letters = Vec::new();
     let mut table = 0;
     let goes_on = |i: usize, j: usize, table: usize, score: i64| match scope {

@@ -135,9 +135,9 @@ impl Problem<'_> {
     /// What a checkpoint is of.
     fn fingerprint(&self) -> String {
         let Self { query, target, scoring, scope, .. } = self;
-        let matrix = scoring.matrix().map_or(String::new(), |matrix| {
-            format!(" {} {:?}", matrix.name(), matrix.scores())
-        });
+        let matrix = scoring
+            .matrix()
+            .map_or(String::new(), |matrix| format!(" {} {:?}", matrix.name(), matrix.scores()));
         let weights = scoring.weights();
         format!("{scope:?} {weights:?}{matrix} {} {}", query.fingerprint(), target.fingerprint())
     }
@@ -181,8 +181,7 @@ pub(super) fn found<C: Ranked<Score = i32>>(
     let mut add = |score: i32, query_end: usize, target_end: usize| {
         let place = (query_end, target_end);
         let wins = best.is_none_or(|best| {
-            score > best.score
-                || score == best.score && place < (best.query_end, best.target_end)
+            score > best.score || score == best.score && place < (best.query_end, best.target_end)
         });
         if wins {
             best = Some(Alignment { score, query_end, target_end });

@@ -89,7 +89,12 @@ impl Sequence {
                 "give at least one letter",
             ));
         }
-        Ok(Self { rows: room(count, HINT)?, columns: room(count, HINT)?, ambiguous: 0, matrix: None })
+        Ok(Self {
+            rows: room(count, HINT)?,
+            columns: room(count, HINT)?,
+            ambiguous: 0,
+            matrix: None,
+        })
     }
 
     /// Its first `count` letters.

@@ -3,8 +3,8 @@
 use warpweft::error::{Error, Result};
 use warpweft::wavefront::Border;
 
-use super::{Ends, Scope};
 use super::gapped::{Gapped, NONE};
+use super::{Ends, Scope};
 
 /// What letters and gaps are worth. A gap of k letters adds `open + extend · (k − 1)`, as in
 /// parasail: with `open = extend` the gap is linear.

@@ -58,11 +58,15 @@ pub(super) fn solve<E: WavefrontElement, N: Note<E>>(
     let b: Vec<Each<E::Column>> = (0..n)
         .map(|j| each(members, |member| member.columns[j.min(member.columns.len() - 1)]))
         .collect();
-    let border = |i: isize, j: isize| each(members, |member| member.border.at(
-        // Lines end with the problem.
-        i.min(member.rows.len() as isize - 1),
-        j.min(member.columns.len() as isize - 1),
-    ));
+    let border = |i: isize, j: isize| {
+        each(members, |member| {
+            member.border.at(
+                // Lines end with the problem.
+                i.min(member.rows.len() as isize - 1),
+                j.min(member.columns.len() as isize - 1),
+            )
+        })
+    };
     let mut cells: Vec<_> = (0..n as isize).map(|j| border(-1, j)).collect();
     let mut west = [border(-1, -1); 2];
     let mut winners = [extreme.worst(); LANES];
@@ -74,9 +78,13 @@ pub(super) fn solve<E: WavefrontElement, N: Note<E>>(
             return Ok(None);
         }
         west = [west[1], border(i as isize, -1)];
-        let columns = each(members, |member| {
-            if i < member.rows.len() { member.columns.len() as i32 } else { 0 }
-        });
+        let columns =
+            each(
+                members,
+                |member| {
+                    if i < member.rows.len() { member.columns.len() as i32 } else { 0 }
+                },
+            );
         let a = each(members, |member| member.rows[i.min(member.rows.len() - 1)]);
         let row = Row {
             element: &element,

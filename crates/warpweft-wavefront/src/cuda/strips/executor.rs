@@ -13,12 +13,13 @@ use super::subdomain::{Gpu, Subdomain};
 use super::text::{Variant, options, source};
 use crate::cuda::filled::{Found, filled, kept};
 use crate::cuda::winner::{total, winner};
-use crate::executor::{Edges, Need, Walk, WavefrontExecutor, check_kept};
+use crate::executor::{Edges, Need, Paths, Walk, WavefrontExecutor, check_kept};
 use crate::frame::allocate;
 use crate::policy::{CudaPolicy, Policy};
 use crate::recurrence::{Traced, WavefrontElement, bytes_of_mut};
 use crate::report::report;
 use crate::spec::{Erased, Keep, Kept, Wavefront};
+use crate::traceback::End;
 use warpweft_core::cuda::{Device, Event, SharedMemory, Together, compile};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::report::Report;
@@ -164,6 +165,13 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CudaExecutor {
         wavefronts: &[Wavefront<'_, E>],
     ) -> Result<(Vec<Kept<E::Cell>>, Report)> {
         self.batch(wavefronts)
+    }
+
+    fn paths(&mut self, wavefronts: &[Wavefront<'_, E>], end: End) -> Result<Option<Paths<E>>>
+    where
+        E: Traced,
+    {
+        self.batch_paths(wavefronts, end)
     }
 
     fn run(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Kept<E::Cell>, Report)> {

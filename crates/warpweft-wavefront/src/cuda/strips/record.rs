@@ -128,7 +128,7 @@ impl Recording {
     }
 
     /// Whether it may fault: strips tell choices of cells outside the domain, too.
-    fn faults(&self) -> bool {
+    pub fn faults(&self) -> bool {
         faults(self.define)
     }
 }

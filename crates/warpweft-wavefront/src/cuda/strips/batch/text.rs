@@ -2,7 +2,8 @@
 
 use crate::cuda::names::names;
 use crate::cuda::signature::{ALONE, arguments, declaration};
-use crate::recurrence::WavefrontElement;
+use crate::cuda::strips::record::Recording;
+use crate::recurrence::{Traced, WavefrontElement};
 use crate::spec::{ElementType, Keep};
 use warpweft_core::cuda::{Cubin, Options, compile};
 use warpweft_core::element::Unit;
@@ -16,6 +17,8 @@ arguments! {
         columns: u64 = "unsigned long long",
         /// Where its last row or column does.
         kept: u64 = "unsigned long long",
+        /// Where its words of choices do.
+        directions: u64 = "unsigned long long",
         row_count: i32 = "int",
         column_count: i32 = "int",
     }
@@ -40,14 +43,24 @@ arguments! {
         kept: u64 = "ww_cell*",
         /// A problem: rank, score's bits, row << 32 | column.
         candidates: u64 = "unsigned long long*",
+        /// Words of choices, and `[count]` functions that tell them, if any are recorded.
+        directions: u64 = "void*",
+        choices: u64 = "const void*",
         line: u64 = "unsigned long long",
         count: u32 = "unsigned",
         reserved: i32 = "int",
     }
 }
 
-/// CUDA C++ of the kernel for `element`, whose lanes own `rows` rows.
-pub(super) fn source(element: &ElementType, keep: Keep, rows: u32, warps: u32) -> String {
+/// CUDA C++ of the kernel for `element`, whose lanes own `rows` rows; choices are told by the function that
+/// `recording` defines.
+pub(super) fn source(
+    element: &ElementType,
+    keep: Keep,
+    rows: u32,
+    warps: u32,
+    recording: Option<&Recording>,
+) -> String {
     let mut unit = Unit::new();
     let [element, types] = names(&mut unit, element, Some(keep));
     let kept = match keep {
@@ -55,10 +68,14 @@ pub(super) fn source(element: &ElementType, keep: Keep, rows: u32, warps: u32) -
         Keep::LastColumn => 2,
         _ => 0,
     };
+    let choice = recording.map(|recording| (recording.define)(&mut unit));
+    let choice = choice.map_or(String::new(), |name| format!("using ww_choice = {name};\n"));
+    let directions = recording.map_or(0, |recording| recording.bits);
     let signature = Problem::declaration() + &Arguments::declaration() + &declaration(ALONE);
     format!(
         "{}
-{element}{types}#define WW_KEEP {kept}
+{element}{types}{choice}#define WW_DIRECTIONS {directions}
+#define WW_KEEP {kept}
 #define WW_ROWS {rows}
 #define WW_WARPS {warps}
 {signature}#include \"batch.cuh\"
@@ -70,11 +87,11 @@ pub(super) fn source(element: &ElementType, keep: Keep, rows: u32, warps: u32) -
 /// What the skeleton may include.
 pub(super) fn options() -> Options {
     Options::including(&[
-        ("batch.cuh", include_str!("kernel/batch.cuh")),
-        ("tables.cuh", include_str!("kernel/tables.cuh")),
-        ("neighbours.cuh", include_str!("../neighbours.cuh")),
-        ("words.cuh", include_str!("../words.cuh")),
-        ("rank.cuh", include_str!("../rank.cuh")),
+        ("batch.cuh", include_str!("../kernel/batch.cuh")),
+        ("tables.cuh", include_str!("../kernel/tables.cuh")),
+        ("neighbours.cuh", include_str!("../../neighbours.cuh")),
+        ("words.cuh", include_str!("../../words.cuh")),
+        ("rank.cuh", include_str!("../../rank.cuh")),
     ])
 }
 
@@ -84,5 +101,16 @@ pub(super) fn options() -> Options {
 /// The compiler's.
 pub fn compile_check<E: WavefrontElement>(keep: Keep, rows: u32, arch: &str) -> Result<Cubin> {
     let element = ElementType::of::<E>();
-    compile(&source(&element, keep, rows, super::batch::WARPS), E::NAME, arch, &options())
+    compile(&source(&element, keep, rows, super::WARPS, None), E::NAME, arch, &options())
+}
+
+/// The same of the kernel that records choices of `element`.
+///
+/// # Errors
+/// The compiler's.
+pub fn compile_paths_check<E: Traced>(element: &E, rows: u32, arch: &str) -> Result<Cubin> {
+    let recording = Recording::of(element);
+    let plain = ElementType::of::<E::Plain>();
+    let text = source(&plain, Keep::Best, rows, super::WARPS, Some(&recording));
+    compile(&text, E::NAME, arch, &options())
 }

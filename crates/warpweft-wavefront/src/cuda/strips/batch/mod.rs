@@ -3,10 +3,14 @@
 //! For sizes of which one can't fill a GPU. Problems that would keep a warp busy when all others are
 //! done, and what the kernel can't do, run one by one.
 
+mod paths;
+mod text;
+
 use std::collections::HashMap;
 use std::time::Instant;
 
 use super::executor::CudaExecutor;
+use super::record::Recording;
 use super::shape::{missing, possible};
 use crate::cuda::filled::{Found, kept};
 use crate::cuda::signature::{ALONE, Values};
@@ -17,15 +21,15 @@ use crate::policy::{CudaPolicy, Policy};
 use crate::recurrence::{WavefrontElement, bytes_of, bytes_of_mut};
 use crate::report::report;
 use crate::spec::{Erased, Keep, Kept, Wavefront};
-use warpweft_core::cuda::{Args, Buffer, Event, Kernel, Launch, Module, Stream, compile};
+use warpweft_core::cuda::{Args, Buffer, Event, Kernel, Launch, Module, Pinned, Stream, compile};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::report::Report;
 
-pub use super::batch_text::compile_check;
-use super::batch_text::{Arguments, Problem, options, source};
+use text::{Arguments, Problem, options, source};
+pub use text::{compile_check, compile_paths_check};
 
 /// Warps of a block.
-pub(super) const WARPS: u32 = 4;
+const WARPS: u32 = 4;
 /// The most rows a lane owns.
 const MOST_ROWS: u32 = 8;
 /// The most bytes of lines between passes: fewer warps run where columns are many.
@@ -47,6 +51,7 @@ fn placed<'w>(wavefronts: &[&Erased<'w>]) -> (Vec<Problem>, [Pooled<'w>; 2], usi
             rows: rows.place(wavefront.rows, m),
             columns: columns.place(wavefront.columns, n),
             kept: kept as u64,
+            directions: 0,
             row_count: m as i32,
             column_count: n as i32,
         }
@@ -70,9 +75,9 @@ fn borders<'w>(wavefronts: &'w [Erased<'_>]) -> Option<Vec<&'w [u8]>> {
     }
 }
 
-/// Rows a lane owns: the fewest steps over all problems, each of which takes a row's time a row.
-fn rows_of(wavefronts: &[&Erased<'_>], cell: usize) -> u32 {
-    let most = (MOST_ROWS as usize * 4 / cell.max(4)).max(1) as u32;
+/// Rows a lane owns, at most `most`: the fewest steps over all problems, each of which takes a row's time a
+/// row.
+fn rows_of(wavefronts: &[&Erased<'_>], most: u32) -> u32 {
     // What a step costs in addition to its rows, in rows.
     let step = 2;
     let cost = |rows: u32| -> u64 {
@@ -83,6 +88,69 @@ fn rows_of(wavefronts: &[&Erased<'_>], cell: usize) -> u32 {
         passes.sum::<u64>() * u64::from(rows + step)
     };
     (1..=most).min_by_key(|&rows| cost(rows)).unwrap_or(1)
+}
+
+/// The most rows that a lane owns, of cells of so many bytes: their choices fit a word.
+fn most_rows(cell: usize, recording: Option<&Recording>) -> u32 {
+    let most = (MOST_ROWS as usize * 4 / cell.max(4)).max(1) as u32;
+    recording.map_or(most, |recording| most.min(32 / recording.bits))
+}
+
+/// Bytes of a word of choices of a lane's rows.
+fn word_bytes(rows: u32, recording: &Recording) -> usize {
+    (rows * recording.bits).next_power_of_two().max(8) as usize / 8
+}
+
+/// Words of choices of a problem.
+fn words_of(wavefront: &Erased<'_>, rows: u32) -> usize {
+    let [m, n] = wavefront.extents;
+    m.div_ceil(32 * rows as usize) * (n + 31) * 32
+}
+
+/// Bytes of choices of a problem at most, whatever rows a lane will own.
+fn recorded_bytes(wavefront: &Erased<'_>, recording: &Recording) -> usize {
+    let most = most_rows(wavefront.element.cell, Some(recording));
+    let bytes = |rows| words_of(wavefront, rows) * word_bytes(rows, recording);
+    (1..=most).map(bytes).max().unwrap_or(0)
+}
+
+/// Says where each problem's words begin; how many there are.
+fn place_words(problems: &mut [Problem], wavefronts: &[&Erased<'_>], rows: u32) -> usize {
+    let mut words = 0;
+    for (problem, wavefront) in problems.iter_mut().zip(wavefronts) {
+        problem.directions = words as u64;
+        words += words_of(wavefront, rows);
+    }
+    words
+}
+
+/// The choices of all problems, on the host.
+struct Recorded<'r> {
+    recording: &'r Recording,
+    /// Rows of a lane.
+    rows: usize,
+    /// Where each problem's words begin.
+    firsts: Vec<usize>,
+    words: Pinned<u8>,
+}
+
+impl<'r> Recorded<'r> {
+    /// Nothing yet.
+    fn new(recording: &'r Recording, device: &warpweft_core::cuda::Device) -> Result<Self> {
+        Ok(Self { recording, rows: 1, firsts: Vec::new(), words: Pinned::new(device, 0)? })
+    }
+
+    /// The choice of cell `[i, j]` of problem `k`, which has `columns` columns.
+    fn at(&self, k: usize, columns: usize, i: usize, j: usize) -> u8 {
+        let (strip, r) = (i / self.rows, i % self.rows);
+        let (pass, lane) = (strip / 32, strip % 32);
+        let bytes = word_bytes(self.rows as u32, self.recording);
+        let at = self.firsts[k] + (pass * (columns + 31) + j + lane) * 32 + lane;
+        let mut word = [0; 4];
+        word[..bytes].copy_from_slice(&self.words[at * bytes..(at + 1) * bytes]);
+        let bits = self.recording.bits as usize;
+        ((u32::from_le_bytes(word) >> (r * bits)) & ((1 << bits) - 1)) as u8
+    }
 }
 
 /// Inputs of all problems behind one another; those that several share are there once.
@@ -165,7 +233,7 @@ impl CudaExecutor {
         if let Some(borders) = borders {
             let small: Vec<_> = rest.iter().map(|&k| &wavefronts[k]).collect();
             let borders: Vec<_> = rest.iter().map(|&k| borders[k]).collect();
-            let (all, found, report) = self.small(&small, &borders.concat())?;
+            let (all, found, report) = self.small(&small, &borders.concat(), None)?;
             let mut all = &all[..];
             for (k, found) in rest.into_iter().zip(found) {
                 let (own, further) = all.split_at(cells[k].len());
@@ -203,22 +271,25 @@ impl CudaExecutor {
     }
 
     /// One launch for all of `wavefronts`, the largest first: what is kept of their cells, one behind
-    /// the other, and what was found of each.
+    /// the other, and what was found of each; their choices go to `recorded`.
     fn small(
         &mut self,
         wavefronts: &[&Erased<'_>],
         borders: &[u8],
+        recorded: Option<&mut Recorded<'_>>,
     ) -> Result<(Vec<u8>, Found, Report)> {
         let begin = Instant::now();
         let keep = wavefronts[0].keep;
         let element = &wavefronts[0].element;
         let cell = element.cell;
-        let rows = rows_of(wavefronts, cell);
-        let text = source(element, keep, rows, WARPS);
+        let recording = recorded.as_ref().map(|recorded| recorded.recording);
+        let rows = rows_of(wavefronts, most_rows(cell, recording));
+        let text = source(element, keep, rows, WARPS, recording);
         let cubin = compile(&text, element.name, &self.gpus[0].device.arch()?, &options())?;
         let kernel = Module::load(&self.gpus[0].device, &cubin)?.kernel("wavefront_batch")?;
 
-        let (problems, [row_inputs, column_inputs], kept_count) = placed(wavefronts);
+        let (mut problems, [row_inputs, column_inputs], kept_count) = placed(wavefronts);
+        let words = place_words(&mut problems, wavefronts, rows);
         // A line is read by the next pass, if there is one.
         let passes = |wavefront: &&&Erased<'_>| wavefront.extents[0] > 32 * rows as usize;
         let line = wavefronts.iter().filter(passes).map(|w| w.extents[1]).max().unwrap_or(0);
@@ -235,6 +306,10 @@ impl CudaExecutor {
         let lines = Buffer::new(&self.gpus[0].device, blocks * WARPS as usize * line * cell)?;
         let kept = Buffer::new(&self.gpus[0].device, kept_count * cell)?;
         let candidates = Buffer::zeroed(stream, wavefronts.len() * 24)?;
+        let word = recording.map_or(0, |recording| word_bytes(rows, recording));
+        let directions = Buffer::new(&self.gpus[0].device, words * word)?;
+        let functions = recording.map_or(&[][..], |recording| &recording.choice);
+        let choices = inputs(stream, &functions.repeat(wavefronts.len()), wavefronts.len())?;
         let arguments = Arguments {
             rows: row_inputs.address(),
             columns: column_inputs.address(),
@@ -245,6 +320,8 @@ impl CudaExecutor {
             lines: lines.address(),
             kept: kept.address(),
             candidates: candidates.address(),
+            directions: directions.address(),
+            choices: choices.address(),
             line: line as u64,
             count: wavefronts.len() as u32,
             reserved: 0,
@@ -269,6 +346,12 @@ impl CudaExecutor {
         stream.download(&kept, 0, &mut cells)?;
         let mut found = vec![[0u64; 3]; wavefronts.len()];
         stream.download(&candidates, 0, &mut found)?;
+        if let Some(recorded) = recorded {
+            recorded.rows = rows as usize;
+            recorded.firsts = problems.iter().map(|problem| problem.directions as usize).collect();
+            recorded.words = Pinned::new(&self.gpus[0].device, words * word)?;
+            stream.download(&directions, 0, &mut recorded.words)?;
+        }
         setup_seconds += begin.elapsed().as_secs_f64();
         let devices = vec![self.gpus[0].device.label().to_string()];
         let policy = CudaPolicy {

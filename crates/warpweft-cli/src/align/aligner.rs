@@ -1,0 +1,206 @@
+//! The alignments of a run: of which pairs, and in which order they are computed.
+
+use std::path::Path;
+
+use warpweft::grid::io::Claim;
+use warpweft::report::Report;
+use warpweft::wavefront::traceback::holds_rows;
+use warpweft::{Error, Result};
+use warpweft_apps::align::{
+    Aligned, Executor, Scope, Scoring, Sequence, Tracing, align_all, trace, trace_all,
+};
+
+use super::check::Tally;
+use super::choices::Strands;
+use super::pair::{Named, Pair};
+use super::{Align, Traceback};
+use crate::device::cut;
+use crate::output::note;
+use crate::progress::Progress;
+use crate::world;
+
+/// Cells of pairs whose paths are found many at once.
+const SMALL: usize = 1 << 20;
+
+/// All pairs and their results.
+pub struct Aligner<'s> {
+    pub pairs: Vec<Pair<'s>>,
+    pub report: Option<Report>,
+    pub check: Tally,
+    scoring: &'s Scoring,
+    scope: Scope,
+}
+
+impl<'s> Aligner<'s> {
+    pub fn new(scoring: &'s Scoring, scope: Scope) -> Self {
+        Self { pairs: Vec::new(), report: None, check: Tally::default(), scoring, scope }
+    }
+
+    /// Adds a run's report to those before.
+    fn add(&mut self, report: &Report) {
+        self.report = Some(match self.report.take() {
+            Some(total) => total.followed_by(report),
+            None => report.clone(),
+        });
+    }
+
+    fn push(&mut self, pair: Pair<'s>) {
+        self.check.add(&pair, self.scoring, self.scope);
+        self.pairs.push(pair);
+    }
+
+    /// Aligns what `of` asks for.
+    pub fn align(
+        &mut self,
+        of: &Align,
+        queries: &'s [Named],
+        targets: &'s [Named],
+        executor: &mut dyn Executor,
+    ) -> Result<()> {
+        let mut chosen = candidates(of, queries, targets)?;
+        // For all pairs, whichever the run was at. A missing folder has nothing to resume either.
+        let folder = of.checkpoint.as_ref().filter(|folder| !of.resume || folder.is_dir());
+        let claim = folder.map(|folder| Claim::of(folder)).transpose()?;
+        folder
+            .zip(claim.as_ref())
+            .and_then(|(at, claim)| claim.note(at))
+            .iter()
+            .for_each(|what| note(what));
+        if chosen.is_empty() {
+            return Ok(());
+        }
+        if of.score_only || of.top.is_some() || of.strand == Strands::Both {
+            self.score(&mut chosen, executor)?;
+            chosen = best_strands(chosen);
+            if let Some(top) = of.top {
+                chosen = best_targets(chosen, top.get());
+            }
+        }
+        if of.score_only {
+            chosen.into_iter().for_each(|pair| self.push(pair));
+            return Ok(());
+        }
+        self.paths(of, chosen, executor)
+    }
+
+    /// The score and the end of each.
+    fn score(&mut self, pairs: &mut [Pair<'s>], executor: &mut dyn Executor) -> Result<()> {
+        let sequences: Vec<_> = pairs.iter().map(|pair| pair.sequences()).collect();
+        let (found, report) = align_all(&sequences, self.scoring, self.scope, executor)?;
+        pairs.iter_mut().zip(found).for_each(|(pair, found)| pair.alignment = found);
+        self.add(&report);
+        Ok(())
+    }
+
+    /// The path of each: of the small ones at once, of others one after another.
+    fn paths(
+        &mut self,
+        of: &Align,
+        pairs: Vec<Pair<'s>>,
+        executor: &mut dyn Executor,
+    ) -> Result<()> {
+        let progress = Progress::waiting("aligning");
+        let alone = of.checkpoint.is_some() || of.traceback != Traceback::Auto;
+        let small = |pair: &Pair<'_>| {
+            let (query, target) = pair.sequences();
+            !alone && world::net().is_none() && query.len().saturating_mul(target.len()) <= SMALL
+        };
+        let together: Vec<_> =
+            pairs.iter().filter(|pair| small(pair)).map(Pair::sequences).collect();
+        let mut found = Vec::new().into_iter();
+        if together.len() > 1 {
+            progress.tell(format!("{} pairs at once", together.len()));
+            let (paths, report) = trace_all(&together, self.scoring, self.scope, executor)?;
+            self.add(&report);
+            found = paths.into_iter();
+        }
+        let count = pairs.len();
+        for (k, mut pair) in pairs.into_iter().enumerate() {
+            let (path, resumed) = match found.as_slice().is_empty() || !small(&pair) {
+                false => (found.next(), 0),
+                true => {
+                    progress.tell(format!("pair {} of {count}", k + 1));
+                    let (path, resumed) = self.path(of, k, pair.sequences(), executor)?;
+                    (Some(path), resumed)
+                }
+            };
+            let path = path.ok_or_else(|| Error::spec("a path too few", "report this as a bug"))?;
+            pair.alignment = path.alignment;
+            (pair.path, pair.resumed) = (Some(path), resumed);
+            self.push(pair);
+        }
+        Ok(())
+    }
+
+    /// The path of pair `k`, and how many of its rows were resumed.
+    fn path(
+        &mut self,
+        of: &Align,
+        k: usize,
+        (query, target): (&Sequence, &Sequence),
+        executor: &mut dyn Executor,
+    ) -> Result<(Aligned, usize)> {
+        let checkpoint = of.checkpoint.as_ref().map(|path| path.join(format!("pair-{}", k + 1)));
+        // A run saves its first pair first, and may not have reached the others.
+        let reached = |path: &Path| k == 0 || holds_rows(path).unwrap_or(true);
+        let checkpoint = checkpoint.map(|path| (path.clone(), of.resume && reached(&path)));
+        // The size of cells with affine gaps; others are smaller.
+        let cut = cut([query.len(), target.len()], 12);
+        let tracing = Tracing { way: of.traceback.into(), cut, checkpoint };
+        let (path, report) = trace(query, target, self.scoring, self.scope, &tracing, executor)?;
+        self.add(&report);
+        Ok((path, (report.first / target.len() as u64) as usize))
+    }
+}
+
+/// The pairs of queries and targets, once for each strand.
+fn candidates<'s>(of: &Align, queries: &'s [Named], targets: &'s [Named]) -> Result<Vec<Pair<'s>>> {
+    let strands = |query, target| {
+        of.strand.reversed().iter().map(move |&minus| Pair::new(query, target, minus))
+    };
+    if !of.batch {
+        let with = |query| targets.iter().flat_map(move |target| strands(query, target));
+        return Ok(queries.iter().flat_map(with).collect());
+    }
+    if queries.len() != targets.len() {
+        let counts = format!("{} queries for {} targets", queries.len(), targets.len());
+        return Err(Error::spec(counts, "give the same number of both, or leave out --batch"));
+    }
+    let both = queries.iter().zip(targets);
+    Ok(both.flat_map(|(query, target)| strands(query, target)).collect())
+}
+
+/// Of the strands of a query with the same target, the first that scores most.
+fn best_strands(pairs: Vec<Pair<'_>>) -> Vec<Pair<'_>> {
+    let mut best: Vec<Pair<'_>> = Vec::with_capacity(pairs.len());
+    for pair in pairs {
+        match best.last_mut() {
+            Some(last)
+                if std::ptr::eq(last.query, pair.query)
+                    && std::ptr::eq(last.target, pair.target) =>
+            {
+                if pair.alignment.score > last.alignment.score {
+                    *last = pair;
+                }
+            }
+            _ => best.push(pair),
+        }
+    }
+    best
+}
+
+/// Of each query the `top` targets that score most, best first; of equal ones the first.
+fn best_targets(pairs: Vec<Pair<'_>>, top: usize) -> Vec<Pair<'_>> {
+    let mut all = Vec::new();
+    let mut rest = pairs.into_iter().peekable();
+    while let Some(first) = rest.next() {
+        let query = first.query;
+        let mut of_query = vec![first];
+        while let Some(pair) = rest.next_if(|pair| std::ptr::eq(pair.query, query)) {
+            of_query.push(pair);
+        }
+        of_query.sort_by_key(|pair| std::cmp::Reverse(pair.alignment.score));
+        all.extend(of_query.into_iter().take(top));
+    }
+    all
+}
