@@ -3,31 +3,25 @@
 //!
 //! Smith and Waterman (1981), Needleman and Wunsch (1970), Gotoh (1982).
 
-mod back;
-mod by_matrix;
-mod elements;
-mod fasta;
-mod fastq;
-mod gapped;
 mod matrix;
 mod pairs;
 mod path;
 mod plain;
 mod problem;
+mod read;
+mod recurrences;
 mod scope;
 
 mod scoring;
 mod sequence;
 mod weights;
 
-pub use by_matrix::scored;
-pub use elements::{Dna, global_letters, letters};
-pub use fasta::{Record, read};
-pub use gapped::{Gapped, affine, global_affine};
 pub use matrix::{Matrix, SYMBOLS};
 pub use pairs::{align_all, trace_all};
 pub use path::{Aligned, Operation};
 pub use plain::{plain, plain_path};
+pub use read::{Record, read};
+pub use recurrences::{Dna, Gapped, affine, global_affine, global_letters, letters, scored};
 pub use scope::{Ends, Scope};
 pub use scoring::Scoring;
 pub use sequence::Sequence;

@@ -3,7 +3,7 @@
 use warpweft::error::{Error, Result};
 use warpweft::wavefront::Border;
 
-use super::gapped::{Gapped, NONE};
+use super::recurrences::{Gapped, NONE};
 use super::{Ends, Scope};
 
 /// What letters and gaps are worth. A gap of k letters adds `open + extend · (k − 1)`, as in

@@ -3,6 +3,7 @@
 //! For sizes of which one can't fill a GPU. Problems that would keep a warp busy when all others are
 //! done, and what the kernel can't do, run one by one.
 
+mod choices;
 mod paths;
 mod text;
 
@@ -21,10 +22,11 @@ use crate::policy::{CudaPolicy, Policy};
 use crate::recurrence::{WavefrontElement, bytes_of, bytes_of_mut};
 use crate::report::report;
 use crate::spec::{Erased, Keep, Kept, Wavefront};
-use warpweft_core::cuda::{Args, Buffer, Event, Kernel, Launch, Module, Pinned, Stream, compile};
+use warpweft_core::cuda::{Args, Buffer, Event, Kernel, Launch, Module, Stream, compile};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::report::Report;
 
+use choices::{Recorded, most_rows, place_words, word_bytes};
 use text::{Arguments, Problem, options, source};
 pub use text::{compile_check, compile_paths_check};
 
@@ -88,69 +90,6 @@ fn rows_of(wavefronts: &[&Erased<'_>], most: u32) -> u32 {
         passes.sum::<u64>() * u64::from(rows + step)
     };
     (1..=most).min_by_key(|&rows| cost(rows)).unwrap_or(1)
-}
-
-/// The most rows that a lane owns, of cells of so many bytes: their choices fit a word.
-fn most_rows(cell: usize, recording: Option<&Recording>) -> u32 {
-    let most = (MOST_ROWS as usize * 4 / cell.max(4)).max(1) as u32;
-    recording.map_or(most, |recording| most.min(32 / recording.bits))
-}
-
-/// Bytes of a word of choices of a lane's rows.
-fn word_bytes(rows: u32, recording: &Recording) -> usize {
-    (rows * recording.bits).next_power_of_two().max(8) as usize / 8
-}
-
-/// Words of choices of a problem.
-fn words_of(wavefront: &Erased<'_>, rows: u32) -> usize {
-    let [m, n] = wavefront.extents;
-    m.div_ceil(32 * rows as usize) * (n + 31) * 32
-}
-
-/// Bytes of choices of a problem at most, whatever rows a lane will own.
-fn recorded_bytes(wavefront: &Erased<'_>, recording: &Recording) -> usize {
-    let most = most_rows(wavefront.element.cell, Some(recording));
-    let bytes = |rows| words_of(wavefront, rows) * word_bytes(rows, recording);
-    (1..=most).map(bytes).max().unwrap_or(0)
-}
-
-/// Says where each problem's words begin; how many there are.
-fn place_words(problems: &mut [Problem], wavefronts: &[&Erased<'_>], rows: u32) -> usize {
-    let mut words = 0;
-    for (problem, wavefront) in problems.iter_mut().zip(wavefronts) {
-        problem.directions = words as u64;
-        words += words_of(wavefront, rows);
-    }
-    words
-}
-
-/// The choices of all problems, on the host.
-struct Recorded<'r> {
-    recording: &'r Recording,
-    /// Rows of a lane.
-    rows: usize,
-    /// Where each problem's words begin.
-    firsts: Vec<usize>,
-    words: Pinned<u8>,
-}
-
-impl<'r> Recorded<'r> {
-    /// Nothing yet.
-    fn new(recording: &'r Recording, device: &warpweft_core::cuda::Device) -> Result<Self> {
-        Ok(Self { recording, rows: 1, firsts: Vec::new(), words: Pinned::new(device, 0)? })
-    }
-
-    /// The choice of cell `[i, j]` of problem `k`, which has `columns` columns.
-    fn at(&self, k: usize, columns: usize, i: usize, j: usize) -> u8 {
-        let (strip, r) = (i / self.rows, i % self.rows);
-        let (pass, lane) = (strip / 32, strip % 32);
-        let bytes = word_bytes(self.rows as u32, self.recording);
-        let at = self.firsts[k] + (pass * (columns + 31) + j + lane) * 32 + lane;
-        let mut word = [0; 4];
-        word[..bytes].copy_from_slice(&self.words[at * bytes..(at + 1) * bytes]);
-        let bits = self.recording.bits as usize;
-        ((u32::from_le_bytes(word) >> (r * bits)) & ((1 << bits) - 1)) as u8
-    }
 }
 
 /// Inputs of all problems behind one another; those that several share are there once.
@@ -347,10 +286,7 @@ impl CudaExecutor {
         let mut found = vec![[0u64; 3]; wavefronts.len()];
         stream.download(&candidates, 0, &mut found)?;
         if let Some(recorded) = recorded {
-            recorded.rows = rows as usize;
-            recorded.firsts = problems.iter().map(|problem| problem.directions as usize).collect();
-            recorded.words = Pinned::new(&self.gpus[0].device, words * word)?;
-            stream.download(&directions, 0, &mut recorded.words)?;
+            recorded.fetch(rows, &problems, stream, &directions)?;
         }
         setup_seconds += begin.elapsed().as_secs_f64();
         let devices = vec![self.gpus[0].device.label().to_string()];

@@ -4,7 +4,8 @@
 
 use std::thread;
 
-use super::{Recorded, borders, recorded_bytes};
+use super::borders;
+use super::choices::{Recorded, recorded_bytes};
 use crate::cuda::filled::kept;
 use crate::cuda::strips::executor::CudaExecutor;
 use crate::cuda::strips::record::Recording;

@@ -3,7 +3,7 @@
 use warpweft::element::Unit;
 use warpweft::wavefront::{Dependence, Earlier, Relative, WavefrontElement, wavefront};
 
-use super::Weights;
+use crate::align::Weights;
 
 /// Smith-Waterman over any letters. Of the three terms only the one to the north waits for the row
 /// above, so it comes last.

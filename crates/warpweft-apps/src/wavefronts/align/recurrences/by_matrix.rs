@@ -5,8 +5,7 @@ use warpweft::wavefront::{Dependence, Earlier, wavefront};
 
 use super::back::{OPENED_ACROSS, OPENED_DOWN, Through, first_of, gapped};
 use super::gapped::Gapped;
-use super::matrix::SYMBOLS;
-use super::{Scope, Scoring, Weights};
+use crate::align::{SYMBOLS, Scope, Scoring, Weights};
 
 /// Gotoh's recurrence over letters by their numbers. No score is below `floor`: 0 for local alignments, so
 /// low that it has no effect for others.

@@ -3,7 +3,7 @@
 use warpweft::element::Device;
 use warpweft::wavefront::{Earlier, Ranked, wavefront};
 
-use super::Weights;
+use crate::align::Weights;
 
 /// Below every score that can arise, with room for one more gap.
 pub const NONE: i32 = -(1 << 30);

@@ -7,8 +7,8 @@ use warpweft::element::device;
 use warpweft::wavefront::traceback::{Stored, Traced};
 use warpweft::wavefront::{Dependence, Earlier, wavefront};
 
+use super::elements::{Dna, global_letters, letters};
 use super::gapped::{Gapped, affine, global_affine};
-use super::{Dna, global_letters, letters};
 
 /// What a score was made from, in two bits.
 const BEGINS: u8 = 0;

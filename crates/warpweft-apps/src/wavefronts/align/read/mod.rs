@@ -1,0 +1,6 @@
+//! Sequences from files.
+
+mod fasta;
+mod fastq;
+
+pub use fasta::{Record, read};

@@ -1,0 +1,11 @@
+//! The recurrences of alignments, and what their cells were made from.
+
+mod back;
+mod by_matrix;
+mod elements;
+mod gapped;
+
+pub use by_matrix::scored;
+pub use elements::{Dna, global_letters, letters};
+pub(super) use gapped::NONE;
+pub use gapped::{Gapped, affine, global_affine};
