@@ -3,7 +3,7 @@
 use super::directions::{check, trace};
 use super::follow::Score;
 use super::{End, Partition, Path, Way};
-use crate::executor::WavefrontExecutor;
+use crate::executor::{Paths, WavefrontExecutor};
 use crate::recurrence::Traced;
 use crate::spec::Wavefront;
 use warpweft_core::error::{Error, Result};
@@ -64,7 +64,7 @@ pub fn trace_batch<E: Traced, X: WavefrontExecutor<E> + ?Sized>(
     wavefronts: &[Wavefront<'_, E>],
     end: End,
     executor: &mut X,
-) -> Result<(Vec<Option<Path<Score<E>>>>, Report)> {
+) -> Result<Paths<E>> {
     let wavefronts: Vec<_> = wavefronts.iter().map(|one| one.clone().keep(end.keep())).collect();
     for (k, wavefront) in wavefronts.iter().enumerate() {
         check(wavefront).map_err(|error| match error {

@@ -7,8 +7,9 @@ use super::note::Note;
 use crate::recurrence::{Cells, Ranked, WavefrontElement, is_nan};
 use warpweft_core::cpu::Simd;
 
-/// Problems at once: as many as a vector of 64 bytes has words.
-pub(crate) const LANES: usize = 16;
+/// Problems at once: four vectors of 64 bytes of words. Loops over fewer are unrolled before they would
+/// become vectors, which then fails.
+pub(crate) const LANES: usize = 64;
 
 /// A number a lane.
 pub(super) type Each<T> = [T; LANES];
@@ -70,6 +71,8 @@ copies! {
 #[inline(always)]
 fn every_cell<E: WavefrontElement, N: Note<E>>(row: Row<'_, E>, note: &N) {
     let Row { element, a, b, cells, west, columns, least, best, at, notes } = row;
+    // Copies: what lies behind a reference might change with every store.
+    let (element, note) = (*element, *note);
     let [mut corner, mut west] = west;
     let (mut winners, mut places) = (*best, [-1; LANES]);
     let columns = *columns;

@@ -20,7 +20,7 @@ use warpweft_core::error::Result;
 /// Cells of the largest problem: their choices still fit a cache of a core.
 pub(super) const MOST: u64 = 1 << 20;
 /// The fewest problems of a group; fewer are computed one by one.
-const FEWEST: usize = 3;
+const FEWEST: usize = 8;
 
 /// Whether lanes compute such recurrences at all.
 pub(super) const fn can<E: WavefrontElement>() -> bool {
@@ -83,6 +83,9 @@ pub(super) fn kept<E: WavefrontElement>(
     each.collect::<Result<_>>().map(Some)
 }
 
+/// A path a problem, if there is one.
+type PathOfEach<E> = Vec<Option<Path<Score<E>>>>;
+
 /// What a path is compared by.
 type Score<E> = <<E as WavefrontElement>::Cell as Ranked>::Score;
 
@@ -96,7 +99,7 @@ pub(super) fn paths<E: Traced>(
     end: End,
     simd: Simd,
     worker: &Worker<'_>,
-) -> Result<Option<Vec<Option<Path<Score<E>>>>>> {
+) -> Result<Option<PathOfEach<E>>> {
     let element = wavefronts[group[0]].element;
     let plain: Vec<_> = group.iter().map(|&k| wavefronts[k].with(element.plain())).collect();
     let members: Vec<_> = plain.iter().collect();

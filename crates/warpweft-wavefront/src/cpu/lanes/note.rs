@@ -6,7 +6,7 @@ use super::kernel::{Each, LANES};
 use crate::recurrence::{Traced, WavefrontElement, choice_of};
 
 /// What is noted of the cells of all lanes.
-pub(super) trait Note<E: WavefrontElement>: Sync {
+pub(super) trait Note<E: WavefrontElement>: Copy + Sync {
     /// Bytes of all lanes together.
     const BYTES: usize;
 
@@ -22,6 +22,7 @@ pub(super) trait Note<E: WavefrontElement>: Sync {
 }
 
 /// Nothing.
+#[derive(Clone, Copy)]
 pub(super) struct Nothing;
 
 impl<E: WavefrontElement> Note<E> for Nothing {
@@ -44,6 +45,13 @@ pub(super) struct Chosen<E: Traced> {
     choice: E::Choice,
     of: PhantomData<fn() -> E>,
 }
+
+impl<E: Traced> Clone for Chosen<E> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<E: Traced> Copy for Chosen<E> {}
 
 impl<E: Traced> Chosen<E> {
     /// Bits of a choice.

@@ -11,7 +11,6 @@ use std::collections::HashMap;
 use std::time::Instant;
 
 use super::executor::CudaExecutor;
-use super::record::Recording;
 use super::shape::{missing, possible};
 use crate::cuda::filled::{Found, kept};
 use crate::cuda::signature::{ALONE, Values};

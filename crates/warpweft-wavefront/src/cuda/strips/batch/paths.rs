@@ -14,7 +14,7 @@ use crate::executor::Paths;
 use crate::frame::allocate;
 use crate::recurrence::{Traced, WavefrontElement, bytes_of_mut};
 use crate::spec::{Erased, Wavefront};
-use crate::traceback::{End, Path, Score, path_from, trace_one};
+use crate::traceback::{End, path_from, trace_one};
 use warpweft_core::error::Result;
 use warpweft_core::report::Report;
 
@@ -93,7 +93,7 @@ impl CudaExecutor {
         launch: &[usize],
         end: End,
         recording: &Recording,
-    ) -> Result<(Vec<Option<Path<Score<E>>>>, Report)>
+    ) -> Result<Paths<E>>
     where
         E: Traced<Plain = P>,
         P: WavefrontElement<Cell = E::Cell>,
