@@ -8,6 +8,7 @@ use super::note::Note;
 use crate::recurrence::{Best, Extreme, Ranked, WavefrontElement, is_nan};
 use crate::spec::{Keep, Kept, Wavefront};
 use warpweft_core::cpu::{Aborted, Simd, Worker};
+use warpweft_core::element::Scalar;
 use warpweft_core::error::{Error, Result};
 use warpweft_core::memory::{check_room, room};
 
@@ -58,15 +59,7 @@ pub(super) fn solve<E: WavefrontElement, N: Note<E>>(
     let b: Vec<Each<E::Column>> = (0..n)
         .map(|j| each(members, |member| member.columns[j.min(member.columns.len() - 1)]))
         .collect();
-    let border = |i: isize, j: isize| {
-        each(members, |member| {
-            member.border.at(
-                // Lines end with the problem.
-                i.min(member.rows.len() as isize - 1),
-                j.min(member.columns.len() as isize - 1),
-            )
-        })
-    };
+    let border = |i: isize, j: isize| outside(members, i, j);
     let mut cells: Vec<_> = (0..n as isize).map(|j| border(-1, j)).collect();
     let mut west = [border(-1, -1); 2];
     let mut winners = [extreme.worst(); LANES];
@@ -78,13 +71,7 @@ pub(super) fn solve<E: WavefrontElement, N: Note<E>>(
             return Ok(None);
         }
         west = [west[1], border(i as isize, -1)];
-        let columns =
-            each(
-                members,
-                |member| {
-                    if i < member.rows.len() { member.columns.len() as i32 } else { 0 }
-                },
-            );
+        let columns = each(members, |member| widths(member, i));
         let a = each(members, |member| member.rows[i.min(member.rows.len() - 1)]);
         let row = Row {
             element: &element,
@@ -106,11 +93,34 @@ pub(super) fn solve<E: WavefrontElement, N: Note<E>>(
         }
         keep(members, &mut lines, i, &cells);
     }
-    // Where no score is better than the worst there is, all are equal to it.
-    let worst: <E::Cell as Ranked>::Score = extreme.worst();
-    let first = (!is_nan(worst)).then_some(Best { score: worst, row: 0, column: 0 });
-    let best = best.map(|best| best.filter(|best| !is_nan(best.score)).or(first));
+    let best = best.map(|best| best_of_all(best, extreme));
     Ok(Some(Group { extents: [m, n], best, lines, bytes: N::BYTES, notes }))
+}
+
+/// Cell `[i, j]` outside of each member.
+fn outside<E: WavefrontElement>(
+    members: &[&Wavefront<'_, E>],
+    i: isize,
+    j: isize,
+) -> Each<E::Cell> {
+    each(members, |member| {
+        // Lines end with the problem.
+        let [rows, columns] = member.extents().map(|extent| extent as isize);
+        member.border.at(i.min(rows - 1), j.min(columns - 1))
+    })
+}
+
+/// Columns of `member`, or none where it has no row `i`.
+fn widths<E: WavefrontElement>(member: &Wavefront<'_, E>, i: usize) -> i32 {
+    let [rows, columns] = member.extents();
+    if i < rows { columns as i32 } else { 0 }
+}
+
+/// The winner of all cells: where no score is better than the worst there is, all are equal to it.
+fn best_of_all<S: Scalar>(best: Option<Best<S>>, extreme: Extreme) -> Option<Best<S>> {
+    let worst: S = extreme.worst();
+    let first = (!is_nan(worst)).then_some(Best { score: worst, row: 0, column: 0 });
+    best.filter(|best| !is_nan(best.score)).or(first)
 }
 
 /// Memory for what each member keeps of its cells.

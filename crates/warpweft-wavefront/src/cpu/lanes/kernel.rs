@@ -71,8 +71,6 @@ copies! {
 #[inline(always)]
 fn every_cell<E: WavefrontElement, N: Note<E>>(row: Row<'_, E>, note: &N) {
     let Row { element, a, b, cells, west, columns, least, best, at, notes } = row;
-    // Copies: what lies behind a reference might change with every store.
-    let (element, note) = (*element, *note);
     let [mut corner, mut west] = west;
     let (mut winners, mut places) = (*best, [-1; LANES]);
     let columns = *columns;
