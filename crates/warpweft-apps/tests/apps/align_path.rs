@@ -7,7 +7,7 @@ use warpweft::cpu::Pool;
 use warpweft::cuda::{Device, compiler};
 use warpweft::report::Report;
 use warpweft::wavefront::cpu::CpuExecutor;
-use warpweft::wavefront::cuda::{CudaExecutor, compile_recording_check};
+use warpweft::wavefront::cuda::{CudaExecutor, compile_paths_check, compile_recording_check};
 use warpweft::wavefront::traceback::{Need, Partition, Traced, Walk, Way};
 use warpweft::wavefront::{
     CpuPolicy, CudaPolicy, Edges, Kept, Wavefront, WavefrontElement, WavefrontExecutor,
@@ -338,6 +338,9 @@ fn kernels_that_record_choices_compile() {
     compiles(global_affine::with(WEIGHTS[3]), &[None], &ARCHS);
     compiles(time_warping::<f32>(), &[None], &ARCHS);
     compiles(time_warping::<f64>(), &[None], &ARCHS);
+    for arch in ARCHS {
+        compile_paths_check(&letters::with(WEIGHTS[0]), 8, arch).unwrap();
+    }
 }
 
 #[test]

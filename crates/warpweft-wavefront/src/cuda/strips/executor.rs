@@ -39,6 +39,9 @@ pub struct Extras {
     pub delays: Option<u32>,
     /// Blocks of each GPU's launch at most, if they are said.
     pub blocks: Vec<usize>,
+    /// Paths of small problems are recorded by one launch for all, a warp for each. Otherwise one problem follows
+    /// another.
+    pub path_batches: bool,
 }
 
 impl CudaExecutor {
@@ -171,7 +174,7 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CudaExecutor {
     where
         E: Traced,
     {
-        self.batch_paths(wavefronts, end)
+        if self.extras.path_batches { self.batch_paths(wavefronts, end) } else { Ok(None) }
     }
 
     fn run(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Kept<E::Cell>, Report)> {
