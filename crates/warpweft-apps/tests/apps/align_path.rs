@@ -310,37 +310,39 @@ fn policies() -> Vec<Option<CudaPolicy>> {
     shapes.into_iter().chain([None]).collect()
 }
 
-const ARCHS: [&str; 2] = ["sm_80", "sm_90"];
-
-fn compiles<E: Traced>(element: E, policies: &[Option<CudaPolicy>], archs: &[&str]) {
+/// Compiles `element` in each of these shapes for its architecture.
+fn compiles<E: Traced>(element: E, policies: &[(Option<CudaPolicy>, &str)]) {
     let (a, b) = ([E::Row::default(); 3], [E::Column::default(); 3]);
     let wavefront = Wavefront::of(element).rows(&a).columns(&b);
     std::thread::scope(|scope| {
-        for (policy, arch) in policies.iter().flat_map(|p| archs.iter().map(move |arch| (p, arch)))
-        {
+        for (policy, arch) in policies {
             let wavefront = &wavefront;
             scope.spawn(move || compile_recording_check(wavefront, *policy, arch).unwrap());
         }
     });
 }
 
+/// What depends on the architecture is the kernel around an element, which is the same for all: each shape and each
+/// element is compiled for one of both, the default shape of one for both.
 #[test]
 fn kernels_that_record_choices_compile() {
     if let Err(error) = compiler() {
         return println!("skipped: {error}");
     }
-    // Words of 8, 16 and 64 bits.
-    compiles(letters::with(WEIGHTS[0]), &policies(), &ARCHS);
-    compiles(affine::with(WEIGHTS[3]), &[None, policies()[0]], &ARCHS);
-    compiles(affine::with(WEIGHTS[3]), &policies()[4..5], &ARCHS[1..]);
-    compiles(Dna::new(WEIGHTS[0]), &[None], &ARCHS);
-    compiles(global_letters::with(WEIGHTS[0]), &[None], &ARCHS);
-    compiles(global_affine::with(WEIGHTS[3]), &[None], &ARCHS);
-    compiles(time_warping::<f32>(), &[None], &ARCHS);
-    compiles(time_warping::<f64>(), &[None], &ARCHS);
-    for arch in ARCHS {
-        compile_paths_check(&letters::with(WEIGHTS[0]), 8, arch).unwrap();
-    }
+    let (ampere, hopper) = ("sm_80", "sm_90");
+    // Words of 8, 16, 32 and 64 bits.
+    let archs = [ampere, hopper].into_iter().cycle();
+    let mut shapes: Vec<_> = policies().into_iter().zip(archs).collect();
+    shapes.push((None, ampere));
+    compiles(letters::with(WEIGHTS[0]), &shapes);
+    let affine_shapes = [(None, hopper), (policies()[0], ampere), (policies()[4], hopper)];
+    compiles(affine::with(WEIGHTS[3]), &affine_shapes);
+    compiles(Dna::new(WEIGHTS[0]), &[(None, ampere)]);
+    compiles(global_letters::with(WEIGHTS[0]), &[(None, hopper)]);
+    compiles(global_affine::with(WEIGHTS[3]), &[(None, ampere)]);
+    compiles(time_warping::<f32>(), &[(None, ampere)]);
+    compiles(time_warping::<f64>(), &[(None, hopper)]);
+    compile_paths_check(&letters::with(WEIGHTS[0]), 8, ampere).unwrap();
 }
 
 #[test]

@@ -7,7 +7,7 @@
 //! read with gaps, a seventh of the speed. Not here: which lanes are computed when, see `strip`.
 
 use super::form::Form;
-use super::lanes::{Arrays, cut, load, store};
+use super::parts::{Arrays, cut, load, store};
 use crate::recurrence::{Extreme, WavefrontElement};
 use warpweft_core::element::Scalar;
 

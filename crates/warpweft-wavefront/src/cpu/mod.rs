@@ -11,6 +11,7 @@ mod form;
 mod front;
 mod lanes;
 mod output;
+mod parts;
 mod record;
 mod row;
 mod simd;

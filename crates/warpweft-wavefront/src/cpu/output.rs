@@ -1,7 +1,7 @@
 //! What tile-rows leave: cells that are kept, sums, and the winner.
 
 use super::form::Form;
-use super::lanes::View;
+use super::parts::View;
 use super::record::Record;
 use super::simd::Loops;
 use super::strip::Sink;

@@ -9,7 +9,7 @@
 
 use super::form::Form;
 use super::front::{Cells, Inputs, most};
-use super::lanes::{Lanes, View};
+use super::parts::{Lanes, View};
 use super::simd::Loops;
 use crate::recurrence::{Extreme, Parts, Ranked, WavefrontElement, is_nan};
 use crate::spec::{Band, Wavefront};

@@ -3,8 +3,8 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::form::{Cells16, Form, Plain};
-use super::lanes::View;
 use super::output::{Fill, Filled, Outcome, TileRowOutput};
+use super::parts::View;
 use super::record::Record;
 use super::row::SharedRow;
 use super::simd::Loops;

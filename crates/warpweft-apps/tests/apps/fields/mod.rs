@@ -61,8 +61,8 @@ fn run<S: Fields, const D: usize>(
     volume
 }
 
-/// As [`run`], by the executor on the cores: for large volumes.
-fn run_fast<S: Fields, const D: usize>(
+/// As [`run`], by the executor on the cores: for large volumes and many steps.
+pub fn run_fast<S: Fields, const D: usize>(
     stencil: &Stencil<S, D>,
     mut volume: Volume<S, D>,
     steps: u64,
