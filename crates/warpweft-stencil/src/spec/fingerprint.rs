@@ -2,11 +2,15 @@
 //!
 //! Not a cryptographic hash: it tells mistakes apart, not malice.
 
-use warpweft_core::grid::{Axes, RawVolume};
+use std::ops::Range;
+
+use warpweft_core::grid::{Axes, RawVolume, over_parts};
 
 /// Odd constants without pattern: the golden ratio's bits, and those of the mixer below.
 const PLACE: u64 = 0x9e37_79b9_7f4a_7c15;
 const VALUE: u64 = 0xd6e8_feb8_6659_fd93;
+/// Cells that a thread takes at a time: some hundred microseconds.
+const SHARE: usize = 1 << 18;
 const MIX: [u64; 2] = [0xbf58_476d_1ce4_e5b9, 0x94d0_49bb_1331_11eb];
 
 /// The sum over cells and fields of a hash of place and value, `cells` being the box at `low` of a
@@ -30,16 +34,20 @@ pub(crate) fn fingerprint(cells: &RawVolume, low: Axes<usize>, extents: Axes<usi
     let mut sum = 0u64;
     for (field, info) in cells.cell_type().fields().iter().enumerate() {
         let size = info.kind.size();
-        for (n, line) in cells.field_bytes(field).chunks_exact(row * size).enumerate() {
+        let bytes = cells.field_bytes(field);
+        let of_row = |n: usize| {
+            let line = &bytes[n * row * size..(n + 1) * row * size];
             let seed = first(n).wrapping_mul(PLACE) ^ (field as u64) << 56;
-            let of_row = match size {
+            match size {
                 1 => line_sum(seed, line.iter().map(|&byte| byte.into())),
                 2 => line_sum(seed, words(line).map(|word| u16::from_ne_bytes(word).into())),
                 4 => line_sum(seed, words(line).map(|word| u32::from_ne_bytes(word).into())),
                 _ => line_sum(seed, words(line).map(u64::from_ne_bytes)),
-            };
-            sum = sum.wrapping_add(of_row);
-        }
+            }
+        };
+        let of_rows = |rows: Range<usize>| rows.map(of_row).fold(0, u64::wrapping_add);
+        let parts = over_parts(cells.len() / row, SHARE.div_ceil(row), of_rows);
+        sum = parts.into_iter().fold(sum, u64::wrapping_add);
     }
     sum
 }
