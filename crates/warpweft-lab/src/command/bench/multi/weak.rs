@@ -10,7 +10,7 @@ use super::figure::{Figure, figure, kernel};
 use super::heat::{filled, space_stencil};
 
 /// Candidates that are tried beside what was best for the same number of planes on one GPU.
-const WEAK: usize = 5;
+const WEAK: usize = 2;
 /// Seconds that a measured run lasts, if a GPU advances [`RATE_A_GPU`] cells a second: long enough for clocks to
 /// have come down to what the power allows.
 const RUN: f64 = 0.5;
