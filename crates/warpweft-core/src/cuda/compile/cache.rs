@@ -35,6 +35,7 @@ pub struct Cache {
 }
 
 /// The key of a compilation.
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Key(String);
 
 /// The folder for everything that can be made again: `$WARPWEFT_CACHE`, else `$XDG_CACHE_HOME/warpweft`, else

@@ -1,9 +1,10 @@
 //! Compiles CUDA C++ to machine code for one architecture, or takes it from the cache.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Instant, UNIX_EPOCH};
 
 use self::cache::Key;
@@ -127,6 +128,13 @@ pub fn compile_in(
         let (name, seconds) = (name.into(), start.elapsed().as_secs_f64());
         return Ok(Cubin { image, name, cached: true, seconds, log: String::new(), notes });
     }
+    // Threads that want the same kernel wait for the first that compiles it.
+    let compiling = compiling(&key);
+    let _turn = compiling.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(image) = cache.get(&key, &mut notes) {
+        let (name, seconds) = (name.into(), start.elapsed().as_secs_f64());
+        return Ok(Cubin { image, name, cached: true, seconds, log: String::new(), notes });
+    }
     let input = Input { name, source, headers: &headers, options: &flags };
     let (image, log) = Nvrtc::get()?.compile(&input)?;
     if !image.starts_with(b"\x7fELF") {
@@ -136,6 +144,20 @@ pub fn compile_in(
     cache.put(&key, &image, &mut notes);
     let seconds = start.elapsed().as_secs_f64();
     Ok(Cubin { image, name: name.into(), cached: false, seconds, log, notes })
+}
+
+/// The lock of all who compile the same kernel.
+fn compiling(key: &Key) -> Arc<Mutex<()>> {
+    static UNDER_WAY: Mutex<Option<HashMap<Key, Weak<Mutex<()>>>>> = Mutex::new(None);
+    let mut known = UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = known.get_or_insert_default();
+    if let Some(lock) = known.get(key).and_then(Weak::upgrade) {
+        return lock;
+    }
+    known.retain(|_, lock| lock.strong_count() > 0);
+    let lock = Arc::new(Mutex::new(()));
+    known.insert(key.clone(), Arc::downgrade(&lock));
+    lock
 }
 
 /// What [`compile`] would take from the user's cache; `None` if it would compile.
