@@ -78,7 +78,7 @@ fn prolong(coarse: &mut Grid<'_>, fine: &mut Grid<'_>, levels: usize) -> Result<
     let old = fine.volume()?;
     let new = Volume::from_fn([n; 3], |at| {
         // Fine vertex number i + 1 is number (i + 1) / 2 of the coarse ones, or lies between two.
-        let [below, above] = [at.map(|i| (i + 1) / 2), at.map(|i| (i + 2) / 2)];
+        let [below, above] = [at.map(|i| i.div_ceil(2)), at.map(|i| (i + 2) / 2)];
         let corner = |k: usize| {
             coarse_u(std::array::from_fn(|d| if k >> d & 1 == 0 { below[d] } else { above[d] }))
         };

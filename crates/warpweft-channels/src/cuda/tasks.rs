@@ -133,7 +133,8 @@ impl Tasks {
             None => records(policy.records, warps as usize * 4 * record_words as usize),
         };
         let all_records = (warps * records_each) as usize;
-        let outside = if inside { 16 } else { (warps * window * 128 * record) as usize };
+        let outside =
+            if inside { 16 } else { warps as usize * window as usize * 128 * record as usize };
         Ok(Self {
             module,
             kernel,

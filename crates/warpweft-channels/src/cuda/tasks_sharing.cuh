@@ -193,7 +193,8 @@ struct ww_warp : ww_values {
     }
     // Asks other warps for frames. False: the run is over.
     WW_FN bool receive() {
-        if (busy == 0 && tokens != 0) {
+        // Frames that are left in the inbox are run under the tokens that the warp holds.
+        if (busy == 0 && got == 0 && tokens != 0) {
             if (lane == 0 && ww_add_acq_rel_gpu(a.counters + LIVE, 0u - tokens) == tokens) ww_end(a, DONE);
             tokens = 0;
         }
@@ -202,6 +203,8 @@ struct ww_warp : ww_values {
             u32 found = 0;
             if (lane == 0) found = look_into_inbox();
             found = __shfl_sync(ALL, found, 0);
+            // All lanes read what lane 0 acquired.
+            __syncwarp();
             if (found == NONE) return false;
             if (busy == 0) clocked = 0;
             if (found == 0) return true;
@@ -232,7 +235,8 @@ struct ww_warp : ww_values {
 
     // As many steps between two looks as take about 2,000 cycles.
     WW_FN void adapt() {
-        const u32 now = (u32)clock64(), passed = batches - since;
+        // Of one lane, so that all decide alike.
+        const u32 now = __shfl_sync(ALL, (u32)clock64(), 0), passed = batches - since;
         if (passed < 4 || clocked == 0) {
             if (passed >= 4 || clocked == 0) since = batches, clocked = now;
             return;
@@ -250,7 +254,11 @@ struct ww_warp : ww_values {
         ++rounds;
         __syncwarp();
         if (__shfl_sync(ALL, told, 0) != 0) return false;
-        if ((rounds & 15) == 0 && __any_sync(ALL, WW_FAULTED)) return false;
+        if ((rounds & 15) == 0 && __any_sync(ALL, WW_FAULTED)) {
+            // This warp's tokens are never given back, so the warps that wait must be told.
+            if (lane == 0) ww_end(a, DONE);
+            return false;
+        }
         const bool looks = (batches & 7) == 0;
         settle();
         census();

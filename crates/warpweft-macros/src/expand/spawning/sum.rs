@@ -45,8 +45,12 @@ impl Sum {
         }
         let mut targets = BTreeMap::new();
         let all = blocks.iter().all(|block| block.statements.iter().all(|s| aims(s, &mut targets)));
+        // The value of a call that nobody takes must not be added.
+        if !all {
+            return None;
+        }
         let (last, before) = blocks.split_last()?;
-        if targets.is_empty() && all {
+        if targets.is_empty() {
             return Some(Self { operation: Operation::Any, parts: blocks.to_vec() });
         }
         let tail = last.tail.as_deref()?;
@@ -63,7 +67,7 @@ impl Sum {
                 Some(combined) => declared && combined == operation,
                 None => !declared,
             };
-            if !all || among != 1 || others || shown.contains(&local) || !right {
+            if among != 1 || others || shown.contains(&local) || !right {
                 return None;
             }
         }
