@@ -5,7 +5,6 @@ mod align_modes;
 mod align_pairs;
 mod align_path;
 mod apsp;
-mod apsp_cuda;
 mod device;
 mod farms;
 mod fields;

@@ -1,4 +1,5 @@
 //! Shortest paths: searches against reference solutions that share no code with them, graphs with known distances, files.
+mod cuda;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
