@@ -156,6 +156,8 @@ impl<T: Task> Farm<T> {
                 coordinator.run(begin, run, (sink, skipped::<T::Output>, &describe), &work)?
             }
             Some(net) => {
+                ranks::checked_silence(run.settings.silence)?;
+                net.tolerate_losses();
                 let form = T::Output::form();
                 let about = (type_name::<T>(), self.on_failure);
                 ranks::agreed(net, tasks, about, form, policy)?;

@@ -23,7 +23,11 @@ pub fn shared(net: &dyn Transport, own: ExitCode) -> Result<ExitCode> {
     let own = byte(own);
     let all = match net.rank() {
         0 => {
-            let others = (1..net.ranks()).map(|rank| wait(net, rank, OWN));
+            let others = (1..net.ranks()).map(|rank| match wait(net, rank, OWN) {
+                // Others did its work, or the run would have failed.
+                Err(_) if net.lost_ranks().contains(&rank) => Ok(0),
+                status => status,
+            });
             let others = others.collect::<Result<Vec<_>>>()?;
             let all = std::iter::once(own).chain(others).find(|&status| status != 0).unwrap_or(0);
             (1..net.ranks()).try_for_each(|rank| net.send(rank, ALL, vec![all]))?;

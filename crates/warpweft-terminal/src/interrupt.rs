@@ -35,9 +35,19 @@ pub fn handle() {
             std::thread::spawn(end_if_stalled);
         }
     });
+    outlive_ranks();
     if hang_up_ignored {
         // SAFETY: sets a constant disposition for a signal whose handler this program has just set.
         unsafe { libc::signal(libc::SIGHUP, libc::SIG_IGN) };
+    }
+}
+
+/// MPICH's launcher tells the ranks by SIGUSR1 that one of them has ended, if they are to go on (`-disable-auto-cleanup`).
+/// They find out which by themselves.
+fn outlive_ranks() {
+    if place::place().is_some() {
+        // SAFETY: sets a constant disposition for a signal that nothing here handles.
+        unsafe { libc::signal(libc::SIGUSR1, libc::SIG_IGN) };
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::threads::{all_or_cause, in_threads};
-use super::transport::{Tag, Transport};
+use super::transport::{Tag, Transport, lost};
 use crate::error::{Error, Result};
 
 /// What all ranks share.
@@ -21,6 +21,16 @@ struct State {
     queues: HashMap<(usize, usize, Tag), VecDeque<Vec<u8>>>,
     ended: Vec<bool>,
     aborted: Option<(usize, String)>,
+    /// Ranks that end are lost, and others go on.
+    tolerant: bool,
+    given_up: Vec<usize>,
+}
+
+impl State {
+    /// Whether the others go on without `rank`.
+    fn is_lost(&self, rank: usize) -> bool {
+        self.tolerant && (self.ended[rank] || self.given_up.contains(&rank))
+    }
 }
 
 struct Rank<'a> {
@@ -51,6 +61,9 @@ impl<'a> Rank<'a> {
         self.check_peer(&state, from)?;
         let queue = state.queues.get_mut(&(from, self.rank, tag));
         let message = queue.and_then(VecDeque::pop_front);
+        if message.is_none() && state.is_lost(from) {
+            return Err(lost(from));
+        }
         if message.is_none() && state.ended[from] {
             drop(state);
             return Err(self.give_up(
@@ -143,6 +156,20 @@ impl Transport for Rank<'_> {
 
     fn check(&self) -> Result<()> {
         self.check_peer(&self.exchange.state(), self.rank)
+    }
+
+    fn tolerate_losses(&self) {
+        self.exchange.state().tolerant = true;
+    }
+
+    fn lost_ranks(&self) -> Vec<usize> {
+        let state = self.exchange.state();
+        (0..self.exchange.ranks).filter(|&rank| state.is_lost(rank)).collect()
+    }
+
+    fn give_up(&self, rank: usize) {
+        self.exchange.state().given_up.push(rank);
+        self.exchange.changed.notify_all();
     }
 
     fn abort_for(&self, rank: usize, why: &str) {

@@ -180,6 +180,21 @@ pub trait Transport: Send + Sync {
         Ok(())
     }
 
+    /// From now on the loss of a rank's process is an error only of calls that wait for its messages; messages to it are
+    /// dropped. Otherwise, and in transports that can't go on without a rank, a loss makes every call on every rank
+    /// fail. Transports that wrap another must forward this call and the next two.
+    fn tolerate_losses(&self) {}
+
+    /// The ranks whose processes have ended without leaving, as far as known, while losses are tolerated.
+    fn lost_ranks(&self) -> Vec<usize> {
+        Vec::new()
+    }
+
+    /// Takes `rank` for lost, e.g. because it is silent. A rank that is told so itself ends alone.
+    fn give_up(&self, rank: usize) {
+        self.abort_for(rank, "it is silent");
+    }
+
     /// Makes every present and future call on every rank fail, naming this rank and `why`. Only the first
     /// abort counts.
     fn abort(&self, why: &str) {
@@ -195,6 +210,15 @@ fn no_remote(rank: usize) -> Error {
         rank,
         what: "a message in the memory of a GPU, by a transport that takes none".into(),
         hint: "this is a fault of Warpweft: report it".into(),
+    }
+}
+
+/// The error for a message of a rank that is lost.
+pub(super) fn lost(rank: usize) -> Error {
+    Error::Rank {
+        rank,
+        what: "its process has ended or does not answer".into(),
+        hint: "look at what mpirun says about it: a kill, no memory, or a host that is gone".into(),
     }
 }
 

@@ -49,7 +49,7 @@ impl Lanes {
 pub type ByGpu<'a> = &'a (dyn Fn(&Gpu) -> Option<Lanes> + Sync + 'a);
 
 /// What only farms have.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Settings<'a> {
     /// A schedule of the user's own, in place of the policy's.
     pub scheduler: Option<&'a dyn Fn() -> Box<dyn Scheduler>>,
@@ -60,7 +60,19 @@ pub struct Settings<'a> {
     /// Lanes and blocks for each GPU, in place of the policy's: GPUs of several families in one process each get what suits
     /// them, as [`tuned_on`](crate::tuned_on) knows it.
     pub by_gpu: Option<ByGpu<'a>>,
+    /// A rank of which nothing comes for so long is taken for lost, and others do its tasks; 3 s or more, 30 s by default.
+    /// Ranks send signs of life every second, however long their tasks take.
+    pub silence: Duration,
 }
+
+impl Default for Settings<'_> {
+    fn default() -> Self {
+        Self { scheduler: None, task_limit: None, by_gpu: None, silence: SILENCE }
+    }
+}
+
+/// Longer than a busy host keeps a thread waiting.
+const SILENCE: Duration = Duration::from_secs(30);
 
 /// Chunks of outputs that wait for the sink at most, times the workers; each worker runs one more, and the sink takes one.
 pub const AHEAD: usize = 4;

@@ -2,6 +2,7 @@
 //! `run` commits their outputs.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, OnceLock};
 use std::thread::scope;
@@ -146,16 +147,18 @@ impl<'a> Coordinator<'a> {
         work: &(dyn Fn(&WorkerContext<'_>) + Sync),
     ) -> Result<Served> {
         let (send, messages) = sync_channel(AHEAD * self.table.workers.len());
-        let master = &*self.master;
+        let (master, closed) = (&*self.master, &AtomicBool::new(false));
         // The closure owns `messages` and all of its senders: once it ends, no worker can block on a send.
         scope(move |scope| {
             // However the committer ends, also by a panic of the sink, the workers end too.
-            let stop = Stop(master, &self.local.clocks);
+            let stop = Stop(master, &self.local.clocks, closed);
             let server = match run.others() {
                 Some(net) => {
                     let firsts = &self.table.firsts;
-                    let server = RankServer { net, master, committer: send.clone(), firsts, begun };
-                    Some(spawn(scope, "ranks".into(), move || server.work())?)
+                    let silence = run.settings.silence;
+                    let server = RankServer { net, master, firsts, begun, silence, closed };
+                    let committer = send.clone();
+                    Some(spawn(scope, "ranks".into(), move || server.work(committer))?)
                 }
                 None => None,
             };
@@ -185,11 +188,12 @@ fn left(left: u64, tasks: u64) -> Error {
 }
 
 /// Ends a farm when it goes.
-struct Stop<'a>(&'a Master, &'a Clocks);
+struct Stop<'a>(&'a Master, &'a Clocks, &'a AtomicBool);
 
 impl Drop for Stop<'_> {
     fn drop(&mut self) {
         self.0.cut();
         self.1.over();
+        self.2.store(true, Ordering::Release);
     }
 }

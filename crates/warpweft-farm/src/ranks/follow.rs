@@ -2,11 +2,13 @@
 
 use std::sync::OnceLock;
 use std::thread::scope;
+use std::time::{Duration, Instant};
 
+use super::heartbeat::{Heartbeat, silent};
 use super::message::{Down, Up, closed};
 use super::pause::{FIRST, Pause};
 use super::remote_endpoint::RemoteEndpoint;
-use super::{DOWN, UP};
+use super::{DOWN, OUTPUTS, UP};
 use crate::drive::clocks::Clocks;
 use crate::drive::context::WorkerContext;
 use crate::drive::local_workers::LocalWorkers;
@@ -27,6 +29,7 @@ pub fn follow(
 ) -> Result<Ended> {
     let workers = local.table.workers.len();
     let endpoint = RemoteEndpoint::new(net, workers, AHEAD * workers);
+    let silence = run.settings.silence;
     let begun = OnceLock::new();
     let how = scope(|scope| {
         // However this ends, also by an error of another rank, the workers end too.
@@ -34,35 +37,33 @@ pub fn follow(
         let each = || Box::new(&endpoint) as Box<_>;
         let mut threads = Some(local.spawn(scope, &each, run.trace.as_ref(), &begun, work)?);
         let mut interrupted = false;
-        let mut pause = Pause::new();
+        let (mut pause, mut beat, mut heard) = (Pause::new(), Heartbeat::new(), Instant::now());
         loop {
             if let Some(bytes) = net.poll(0, DOWN)? {
                 pause.renew();
-                match Down::unpack(&bytes)? {
-                    Down::Chunk { worker, range } => endpoint.reply(worker, range),
-                    Down::Taken => endpoint.taken(),
-                    Down::Over => {
-                        endpoint.over();
-                        local.clocks.over();
-                    }
-                    Down::Cut => {
-                        endpoint.cut();
-                        local.clocks.over();
-                    }
-                    Down::Closed(how) => {
-                        drop(over);
-                        return Ok(how);
-                    }
+                heard = Instant::now();
+                let closed = heed(Down::unpack(&bytes)?, net, &endpoint, &local.clocks, silence)?;
+                if let Some(how) = closed {
+                    drop(over);
+                    return Ok(how);
                 }
                 continue;
             }
             if let Some(ended) = threads.take_if(|threads| threads.are_through()) {
                 ended.join()?;
+                net.send(0, OUTPUTS, Up::Bye.pack())?;
                 net.send(0, UP, Up::Bye.pack())?;
+            }
+            if heard.elapsed() > silence {
+                net.give_up(0);
+                return Err(silent(0, silence));
+            }
+            if threads.is_some() && beat.is_due() {
+                net.send(0, UP, Up::Alive.pack())?;
             }
             if threads.is_some() {
                 for (worker, task) in local.clocks.late() {
-                    net.send(0, UP, Up::Late { worker, task }.pack())?;
+                    net.send(0, OUTPUTS, Up::Late { worker, task }.pack())?;
                 }
             }
             // After `Bye` rank 0 no longer listens to this rank.
@@ -74,6 +75,35 @@ pub fn follow(
         }
     })?;
     closed(net.rank(), &how)
+}
+
+/// Does what rank 0 says; how the farm ended, once it has.
+fn heed(
+    message: Down,
+    net: &dyn Transport,
+    endpoint: &RemoteEndpoint<'_>,
+    clocks: &Clocks,
+    silence: Duration,
+) -> Result<Option<Vec<u8>>> {
+    match message {
+        Down::Chunk { worker, range } => endpoint.reply(worker, range),
+        Down::Taken => endpoint.taken(),
+        Down::Over => {
+            endpoint.over();
+            clocks.over();
+        }
+        Down::Cut => {
+            endpoint.cut();
+            clocks.over();
+        }
+        Down::Alive => {}
+        Down::GivenUp => {
+            net.give_up(net.rank());
+            return Err(silent(net.rank(), silence));
+        }
+        Down::Closed(how) => return Ok(Some(how)),
+    }
+    Ok(None)
 }
 
 /// Ends the wait of all workers when it goes.

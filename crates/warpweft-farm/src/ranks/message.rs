@@ -23,6 +23,8 @@ pub enum Up {
     Late { worker: usize, task: u64 },
     /// The rank was interrupted.
     Interrupted,
+    /// The rank is there.
+    Alive,
     /// All of its workers have ended.
     Bye,
 }
@@ -38,6 +40,10 @@ pub enum Down {
     Over,
     /// Workers end after the task that they run, and hand over what they have.
     Cut,
+    /// Rank 0 is there.
+    Alive,
+    /// The rank that gets this is taken for lost.
+    GivenUp,
     /// How the farm ended, for all ranks.
     Closed(Vec<u8>),
 }
@@ -66,6 +72,7 @@ impl Up {
             Self::Lost { worker, why } => (2u8, worker, why).pack(&mut to),
             Self::Interrupted => to.push(3),
             Self::Bye => to.push(4),
+            Self::Alive => to.push(6),
             Self::Late { worker, task } => (5u8, worker, task).pack(&mut to),
         }
         to
@@ -109,6 +116,7 @@ impl Up {
             }
             3 => Self::Interrupted,
             4 => Self::Bye,
+            6 => Self::Alive,
             5 => {
                 let (worker, task) = Packed::unpack(from)?;
                 Self::Late { worker, task }
@@ -129,6 +137,8 @@ impl Down {
             Self::Taken => to.push(1),
             Self::Over => to.push(2),
             Self::Cut => to.push(4),
+            Self::Alive => to.push(5),
+            Self::GivenUp => to.push(6),
             Self::Closed(how) => {
                 to.push(3);
                 to.extend(how);
@@ -155,6 +165,8 @@ impl Down {
             2 => Self::Over,
             3 => Self::Closed(from.to_vec()),
             4 => Self::Cut,
+            5 => Self::Alive,
+            6 => Self::GivenUp,
             _ => return None,
         })
     }
@@ -235,6 +247,7 @@ mod tests {
             || Up::Late { worker: 2, task: 77 },
             || Up::Interrupted,
             || Up::Bye,
+            || Up::Alive,
         ];
         for message in up {
             assert_eq!(Up::unpack(1, &message().pack()).unwrap(), message());
@@ -258,6 +271,8 @@ mod tests {
             || Down::Taken,
             || Down::Over,
             || Down::Cut,
+            || Down::Alive,
+            || Down::GivenUp,
             || Down::Closed(vec![1, 2]),
         ];
         for message in down {

@@ -2,11 +2,12 @@
 //! send their outputs there (TuCCompi, sections 2 and 4.1).
 //!
 //! No input travels: every rank makes those of its own tasks. A worker that is lost, on whichever rank, leaves its
-//! tasks to others. A rank that is gone ends the farm, since the transport has no ranks but all; what is committed by
-//! then is in the journal.
+//! tasks to others, and so does a rank that is gone, if the transport can go on without it. Where it can't, and if rank
+//! 0 is gone, the farm ends; what is committed by then is in the journal.
 
 pub mod coordinator;
 mod follow;
+mod heartbeat;
 mod message;
 mod pause;
 mod rank_server;
@@ -14,12 +15,15 @@ mod remote_endpoint;
 mod table;
 
 pub use follow::follow;
+pub use heartbeat::checked as checked_silence;
 pub use message::close;
 pub use table::{agreed, gather};
 
 use warpweft_core::cluster::Tag;
 
-/// Messages to rank 0.
+/// Messages to rank 0 that are looked at even while the sink is behind.
 const UP: Tag = Tag(0x300);
+/// Outputs and losses of workers, to rank 0.
+const OUTPUTS: Tag = Tag(0x302);
 /// Messages of rank 0 to the others.
 const DOWN: Tag = Tag(0x301);

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::UP;
 use super::message::Up;
+use super::{OUTPUTS, UP};
 use crate::drive::endpoint::{Endpoint, Message};
 use crate::spec::worker::Grain;
 use warpweft_core::cluster::Transport;
@@ -107,8 +107,12 @@ impl<'a> RemoteEndpoint<'a> {
     }
 
     fn send_up(&self, message: Up) -> bool {
+        let tag = match message {
+            Up::Done { .. } | Up::Lost { .. } | Up::Late { .. } => OUTPUTS,
+            _ => UP,
+        };
         // The receiving thread finds out what is wrong with the other ranks.
-        self.net.send(0, UP, message.pack()).is_ok()
+        self.net.send(0, tag, message.pack()).is_ok()
     }
 }
 

@@ -5,6 +5,7 @@ mod cuda;
 mod dying;
 mod faults;
 mod feel;
+mod lost_ranks;
 mod ranks;
 mod run_with;
 mod tasks;

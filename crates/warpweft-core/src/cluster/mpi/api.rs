@@ -5,6 +5,21 @@ use std::sync::Arc;
 
 use crate::cluster::transport::{Remote, Shared, Tag};
 
+/// Why a call failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// The process of a rank that takes part has ended.
+    Lost,
+    /// The library's text.
+    Other(String),
+}
+
+impl<T: Into<String>> From<T> for Fault {
+    fn from(what: T) -> Self {
+        Self::Other(what.into())
+    }
+}
+
 /// What the transport needs of an initialised library. Errors are the library's texts.
 pub(super) trait MpiApi: Send + Sync {
     /// This rank and the number of ranks.
@@ -16,11 +31,17 @@ pub(super) trait MpiApi: Send + Sync {
         tag: Tag,
         message: &Message,
         part: Range<usize>,
-    ) -> Result<(), String>;
-    /// Releases messages that are sent; returns how many are not.
-    fn reap(&self) -> Result<usize, String>;
+    ) -> Result<(), Fault>;
+    /// Releases messages that are sent, or whose receiver is lost; returns how many are not.
+    fn reap(&self) -> Result<usize, Fault>;
     /// The next message from `from`, or from any rank, if one has arrived.
-    fn poll(&self, from: Option<usize>, tag: Tag, room: Room<'_>) -> Result<Polled, String>;
+    fn poll(&self, from: Option<usize>, tag: Tag, room: Room<'_>) -> Result<Polled, Fault>;
+    /// Whether the process of `rank` has ended, as far as the library knows.
+    fn is_lost(&self, rank: usize) -> bool;
+    /// Lets polls of any rank succeed although some are lost.
+    fn acknowledge_losses(&self);
+    /// Whether the library can be finalised without the ranks that are lost.
+    fn finalizes_without_lost(&self) -> bool;
     /// Prepares for messages on `lanes` lanes; collective.
     fn open_lanes(&self, lanes: usize) -> Result<(), String>;
     /// The library's name and version.

@@ -70,6 +70,8 @@ impl Mpi {
             gone: Mutex::default(),
             left: AtomicBool::new(false),
             polls: AtomicU32::new(0),
+            tolerant: AtomicBool::new(false),
+            lost: Mutex::default(),
         })
     }
 
@@ -94,7 +96,7 @@ impl Mpi {
         self.others().try_for_each(|to| self.begin(to, GONE, &rank))?;
         let begin = Instant::now();
         let mut nap = NAP;
-        while self.gone().len() + 1 < self.ranks() {
+        while !self.gone_or_lost() {
             self.check()?;
             if begin.elapsed() > patience {
                 return Err(self.left_alone(patience));
@@ -105,8 +107,29 @@ impl Mpi {
         // A rank that left because it had aborted said so before, and may not reach MPI's finalisation.
         self.receive_news()?;
         self.check_aborted()?;
+        if !self.lost().is_empty() {
+            self.drain();
+            return match self.api.finalizes_without_lost() {
+                true => self.api.finalize().map_err(|why| self.fault(why)),
+                false => Ok(()),
+            };
+        }
         self.flush()?;
         self.api.finalize().map_err(|why| self.fault(why))
+    }
+
+    /// Whether every other rank has left or is lost.
+    fn gone_or_lost(&self) -> bool {
+        let (gone, lost) = (self.gone(), self.lost());
+        self.others().all(|rank| gone.contains(&rank) || lost.contains(&rank))
+    }
+
+    /// Gives messages a moment to arrive.
+    fn drain(&self) {
+        let begin = Instant::now();
+        while begin.elapsed() < GRACE && self.api.reap().is_ok_and(|left| left > 0) {
+            std::thread::sleep(NAP);
+        }
     }
 
     /// The error if some ranks have not left long after this one.
@@ -129,13 +152,13 @@ impl Mpi {
         }
     }
 
-    /// Ends every rank with this status; returns only if MPI fails to. Abort messages get a moment to arrive,
+    /// Ends every rank with this status; returns only if MPI fails to, or if the others go on without this rank. Abort messages get a moment to arrive,
     /// so that waiting ranks can print their error.
     pub fn end_all(&self, status: u8) {
-        let begin = Instant::now();
-        while begin.elapsed() < GRACE && self.api.reap().is_ok_and(|left| left > 0) {
-            std::thread::sleep(NAP);
+        if self.lost().contains(&self.rank()) {
+            return;
         }
+        self.drain();
         // Time for those ranks to print the error.
         std::thread::sleep(Duration::from_millis(300));
         self.api.abort(status.into());
@@ -191,7 +214,7 @@ mod tests {
     use std::ops::Range;
 
     use super::*;
-    use crate::cluster::mpi::api::{Polled, Room};
+    use crate::cluster::mpi::api::{Fault, Polled, Room};
     use crate::cluster::transport::Tag;
 
     /// The middle one of three ranks, of which only the first ever leaves.
@@ -201,13 +224,20 @@ mod tests {
         fn rank_and_ranks(&self) -> (usize, usize) {
             (1, 3)
         }
-        fn start(&self, _: usize, _: Tag, _: &Message, _: Range<usize>) -> Result<(), String> {
+        fn start(&self, _: usize, _: Tag, _: &Message, _: Range<usize>) -> Result<(), Fault> {
             Ok(())
         }
-        fn reap(&self) -> Result<usize, String> {
+        fn reap(&self) -> Result<usize, Fault> {
             Ok(0)
         }
-        fn poll(&self, _: Option<usize>, tag: Tag, room: Room<'_>) -> Result<Polled, String> {
+        fn is_lost(&self, _: usize) -> bool {
+            false
+        }
+        fn acknowledge_losses(&self) {}
+        fn finalizes_without_lost(&self) -> bool {
+            true
+        }
+        fn poll(&self, _: Option<usize>, tag: Tag, room: Room<'_>) -> Result<Polled, Fault> {
             let Room::Append(message) = room else { return Ok(Polled::Nothing) };
             if tag != GONE || self.0.swap(true, Ordering::Relaxed) {
                 return Ok(Polled::Nothing);
@@ -255,6 +285,8 @@ mod tests {
             gone: Mutex::default(),
             left: AtomicBool::new(false),
             polls: AtomicU32::new(0),
+            tolerant: AtomicBool::new(false),
+            lost: Mutex::default(),
         };
         let error = mpi.leave_within(Duration::from_millis(200)).unwrap_err().to_string();
         assert!(error.contains("rank 2 has not left") && error.contains("rank 1"), "{error}");

@@ -11,12 +11,12 @@ mod symbols;
 mod world;
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, AtomicU32};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use self::api::{Message, MpiApi, Polled, Room};
-use super::transport::{Remote, Shared, Tag, Transport, wrong_length};
+use self::api::{Fault, Message, MpiApi, Polled, Room};
+use super::transport::{Remote, Shared, Tag, Transport, lost, wrong_length};
 use crate::error::{Error, Result};
 
 /// A rank that is alive but sends nothing for this long is given up.
@@ -37,6 +37,10 @@ pub struct Mpi {
     gone: Mutex<BTreeSet<usize>>,
     left: AtomicBool,
     polls: AtomicU32,
+    /// Whether the others go on without a rank that is lost.
+    tolerant: AtomicBool,
+    /// Ranks that are lost.
+    lost: Mutex<BTreeSet<usize>>,
 }
 
 impl Mpi {
@@ -62,7 +66,15 @@ impl Mpi {
     }
 
     fn reaped(&self) -> Result<usize> {
-        self.api.reap().map_err(|why| self.fault(why))
+        self.api.reap().map_err(|why| self.fault_with(self.rank(), why))
+    }
+
+    /// The error of a call that exchanges a message with `peer`.
+    fn fault_with(&self, peer: usize, why: Fault) -> Error {
+        match why {
+            Fault::Other(why) => self.fault(why),
+            Fault::Lost => self.lose(peer).err().unwrap_or_else(|| lost(peer)),
+        }
     }
 
     /// The other ranks.
@@ -86,6 +98,9 @@ impl Mpi {
             let gone = message.filter(|(from, _)| self.gone().contains(from));
             if let Some(found) = look(self)? {
                 return Ok(found);
+            }
+            if let Some((from, _)) = message.filter(|(from, _)| self.lost().contains(from)) {
+                return Err(lost(from));
             }
             if let Some((gone, tag)) = gone {
                 return Err(self.left_early(gone, tag));
@@ -126,7 +141,7 @@ impl Mpi {
     /// Receives the next part of a message, if it has arrived.
     fn part(&self, from: usize, tag: Tag, message: &mut Vec<u8>) -> Result<Polled> {
         let polled = self.api.poll(Some(from), tag, Room::Append(message));
-        polled.map_err(|why| self.fault(why))
+        polled.map_err(|why| self.fault_with(from, why))
     }
 
     /// Receives all further parts of a message.
@@ -152,7 +167,10 @@ impl Mpi {
         let length = message.len();
         for start in (0..=length).step_by(PART) {
             let part = start..(start + PART).min(length);
-            self.api.start(to, tag, message, part).map_err(|why| self.fault(why))?;
+            match self.api.start(to, tag, message, part) {
+                Err(Fault::Lost) => return self.lose(to),
+                started => started.map_err(|why| self.fault_with(to, why))?,
+            }
         }
         Ok(())
     }
@@ -160,6 +178,9 @@ impl Mpi {
     fn send_kept(&self, to: usize, tag: Tag, message: &Message) -> Result<()> {
         self.check_peer(to)?;
         self.news()?;
+        if self.lost().contains(&to) {
+            return Ok(());
+        }
         self.begin(to, tag, message)?;
         self.reaped().map(|_| ())
     }
@@ -169,12 +190,12 @@ impl Mpi {
         &self,
         (from, tag): (usize, Tag),
         bytes: usize,
-        mut poll: impl FnMut(&Self, usize) -> std::result::Result<Polled, String>,
+        mut poll: impl FnMut(&Self, usize) -> std::result::Result<Polled, Fault>,
     ) -> Result<()> {
         self.check_peer(from)?;
         let mut filled = 0;
         self.wait(Some((from, tag)), |mpi| {
-            match poll(mpi, filled).map_err(|why| mpi.fault(why))? {
+            match poll(mpi, filled).map_err(|why| mpi.fault_with(from, why))? {
                 Polled::Nothing => Ok(None),
                 Polled::TooLong(more) => Err(mpi.wrong_length((from, tag), filled + more, bytes)),
                 Polled::Received(more) => {
@@ -247,6 +268,7 @@ impl Transport for Mpi {
             Polled::Received(bytes) if bytes < PART => Ok(Some(message)),
             // The other parts will follow.
             Polled::Received(_) => self.rest(from, tag, &mut message).map(|()| Some(message)),
+            _ if self.lost().contains(&from) => Err(lost(from)),
             _ if gone => Err(self.left_early(from, tag)),
             _ => Ok(None),
         }
@@ -269,6 +291,19 @@ impl Transport for Mpi {
 
     fn open_lanes(&self, lanes: usize) -> Result<()> {
         self.api.open_lanes(lanes).map_err(|why| self.fault(why))
+    }
+
+    fn tolerate_losses(&self) {
+        self.tolerant.store(true, Ordering::Relaxed);
+    }
+
+    fn lost_ranks(&self) -> Vec<usize> {
+        self.lost().iter().copied().collect()
+    }
+
+    fn give_up(&self, rank: usize) {
+        // If losses are not tolerated, every later call says so.
+        let _ = self.lose(rank);
     }
 
     fn abort_for(&self, rank: usize, why: &str) {

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
 use super::Mpi;
-use super::api::{Message, Polled, Room};
+use super::api::{Fault, Message, Polled, Room};
 use crate::cluster::transport::{Shared, Tag, Transport};
 use crate::error::{Error, Result};
 
@@ -27,20 +27,53 @@ impl Mpi {
 
     /// Receives messages of ranks that aborted or left.
     pub(super) fn receive_news(&self) -> Result<()> {
-        let mut news = Vec::new();
-        let polled = self.api.poll(None, ABORT, Room::Append(&mut news));
-        if let Polled::Received(_) = polled.map_err(|why| self.fault(why))? {
+        if let Some(news) = self.any(ABORT)? {
             let text = String::from_utf8_lossy(&news).into_owned();
             let (rank, why) = text.split_once('\n').unwrap_or(("?", &text));
             self.set_aborted(rank.parse().unwrap_or(usize::MAX), why);
         }
-        loop {
-            let mut rank = Vec::new();
-            let polled = self.api.poll(None, GONE, Room::Append(&mut rank));
-            let Polled::Received(_) = polled.map_err(|why| self.fault(why))? else { return Ok(()) };
+        while let Some(rank) = self.any(GONE)? {
             let rank = rank.try_into().map_or(usize::MAX, usize::from_le_bytes);
             self.gone().insert(rank);
         }
+        Ok(())
+    }
+
+    /// The next message of any rank with `tag`.
+    fn any(&self, tag: Tag) -> Result<Option<Vec<u8>>> {
+        let mut message = Vec::new();
+        match self.api.poll(None, tag, Room::Append(&mut message)) {
+            Ok(Polled::Received(_)) => Ok(Some(message)),
+            Ok(_) => Ok(None),
+            Err(Fault::Lost) => {
+                self.api.acknowledge_losses();
+                for rank in self.others() {
+                    if !self.gone().contains(&rank) && self.api.is_lost(rank) {
+                        self.lose(rank)?;
+                    }
+                }
+                Ok(None)
+            }
+            Err(Fault::Other(why)) => Err(self.fault(why)),
+        }
+    }
+
+    /// The process of `rank` has ended, or is taken to have.
+    ///
+    /// # Errors
+    /// Losses are not tolerated.
+    pub(super) fn lose(&self, rank: usize) -> Result<()> {
+        if self.tolerant.load(Ordering::Relaxed) {
+            self.lost().insert(rank);
+            return Ok(());
+        }
+        self.tell_abort(rank, "its process has ended");
+        self.check_aborted()
+    }
+
+    /// The ranks that are lost.
+    pub(super) fn lost(&self) -> MutexGuard<'_, BTreeSet<usize>> {
+        self.lost.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Fails if any rank is known to have aborted.
@@ -68,6 +101,10 @@ impl Mpi {
 
     /// Makes every call on every rank fail, naming `rank`. Only the first abort counts.
     pub(super) fn tell_abort(&self, rank: usize, why: &str) {
+        // The others go on without this rank.
+        if self.lost().contains(&self.rank()) {
+            return;
+        }
         if !self.set_aborted(rank, why) {
             return;
         }

@@ -8,6 +8,8 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 
 use libloading::os::unix::Library;
 
+use super::api::Fault;
+
 /// Longer than any library's version text (MPICH's is up to 8192 bytes) and error text.
 const TEXT: usize = 16_384;
 
@@ -43,6 +45,10 @@ pub(super) struct Constants<H> {
     pub(super) byte: H,
     pub(super) errors_return: H,
     pub(super) any_source: c_int,
+    /// The first of two classes of errors by which a lost process is known (MPI 5's fault tolerance, ULFM).
+    pub(super) process_failed: c_int,
+    /// Whether the library can be finalised without processes that are lost.
+    pub(super) finalizes_without_lost: bool,
 }
 
 pub(super) type Code = c_int;
@@ -69,6 +75,8 @@ pub(super) struct Calls<H> {
         unsafe extern "C" fn(*mut c_void, c_int, H, c_int, c_int, H, *mut Status) -> Code,
     pub(super) error_string: unsafe extern "C" fn(c_int, *mut c_char, *mut c_int) -> Code,
     pub(super) version: unsafe extern "C" fn(*mut c_char, *mut c_int) -> Code,
+    pub(super) error_class: unsafe extern "C" fn(c_int, *mut c_int) -> Code,
+    pub(super) failure_ack: Option<unsafe extern "C" fn(H) -> Code>,
     pub(super) query_cuda: Option<unsafe extern "C" fn() -> c_int>,
 }
 
@@ -101,6 +109,8 @@ impl<H: Handle> Calls<H> {
             recv: symbol!(library, "MPI_Recv")?,
             error_string: symbol!(library, "MPI_Error_string")?,
             version: symbol!(library, "MPI_Get_library_version")?,
+            error_class: symbol!(library, "MPI_Error_class")?,
+            failure_ack: symbol!(library, "MPIX_Comm_failure_ack").ok(),
             query_cuda: symbol!(library, "MPIX_Query_cuda_support").ok(),
         })
     }
@@ -128,6 +138,25 @@ impl<H: Handle> Calls<H> {
 }
 
 impl<H: Handle> Calls<H> {
+    /// The same of a call that exchanges messages.
+    pub(super) fn exchanged(
+        &self,
+        code: Code,
+        what: &str,
+        constants: &Constants<H>,
+    ) -> Result<(), Fault> {
+        if code == 0 {
+            return Ok(());
+        }
+        let mut class = 0;
+        // SAFETY: a code of this library; writes one integer.
+        let known = unsafe { (self.error_class)(code, &mut class) } == 0;
+        match known && (0..2).contains(&(class - constants.process_failed)) {
+            true => Err(Fault::Lost),
+            false => self.check(code, what).map_err(Fault::Other),
+        }
+    }
+
     /// A new communicator like `of`. Collective; MPI must be initialised.
     pub(super) fn own(&self, of: H, constants: &Constants<H>) -> Result<H, String> {
         let mut comm = H::BLANK;

@@ -8,12 +8,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 
-use super::api::{Message, MpiApi, Polled, Room};
+use super::api::{Fault, Message, MpiApi, Polled, Room};
 use super::symbols::{Calls, Constants, Handle, Object, Status};
 use crate::cluster::transport::Tag;
 
 /// Calls may come from several threads, one at a time: MPI_THREAD_SERIALIZED.
 const SERIALIZED: c_int = 2;
+
+/// A tag that no message has.
+const UNUSED: Tag = Tag(0x7ffd);
 
 /// A message that is being sent.
 struct Pending<H> {
@@ -67,6 +70,8 @@ pub(super) fn open(name: &str) -> Result<Box<dyn MpiApi>, String> {
             byte: exported(library, "ompi_mpi_byte\0")?,
             errors_return: exported(library, "ompi_mpi_errors_return\0")?,
             any_source: -1,
+            process_failed: 75,
+            finalizes_without_lost: true,
         };
         return Ok(Box::new(World::start(Calls::of(library)?, constants)?));
     }
@@ -82,6 +87,8 @@ pub(super) fn open(name: &str) -> Result<Box<dyn MpiApi>, String> {
         byte: 0x4c00_010d,
         errors_return: 0x5400_0001,
         any_source: -2,
+        process_failed: 101,
+        finalizes_without_lost: false,
     };
     Ok(Box::new(World::start(calls, constants)?))
 }
@@ -150,7 +157,7 @@ impl<H: Handle> MpiApi for World<H> {
         tag: Tag,
         message: &Message,
         part: Range<usize>,
-    ) -> Result<(), String> {
+    ) -> Result<(), Fault> {
         let mut held = self.lock();
         if part.start > part.end || part.end > message.len() {
             return Err("a part beyond the message's end".into());
@@ -164,12 +171,12 @@ impl<H: Handle> MpiApi for World<H> {
         let code = unsafe {
             (self.calls.isend)(from, count, self.constants.byte, to, tag, comm, &mut request)
         };
-        self.calls.check(code, "sending")?;
+        self.calls.exchanged(code, "sending", &self.constants)?;
         held.pending.push(Pending { request, _message: message.clone() });
         Ok(())
     }
 
-    fn reap(&self) -> Result<usize, String> {
+    fn reap(&self) -> Result<usize, Fault> {
         let pending = &mut self.lock().pending;
         let mut at = 0;
         while at < pending.len() {
@@ -177,8 +184,12 @@ impl<H: Handle> MpiApi for World<H> {
             // SAFETY: a request that has not been completed; writes an integer and a status.
             let code =
                 unsafe { (self.calls.test)(&mut pending[at].request, &mut done, &mut status) };
-            self.calls.check(code, "sending")?;
-            if done != 0 {
+            // A request to a rank that is lost is complete, too.
+            let lost = match self.calls.exchanged(code, "sending", &self.constants) {
+                Err(Fault::Lost) => true,
+                sent => sent.map(|()| false)?,
+            };
+            if done != 0 || lost {
                 pending.swap_remove(at);
             } else {
                 at += 1;
@@ -187,7 +198,7 @@ impl<H: Handle> MpiApi for World<H> {
         Ok(pending.len())
     }
 
-    fn poll(&self, from: Option<usize>, tag: Tag, room: Room<'_>) -> Result<Polled, String> {
+    fn poll(&self, from: Option<usize>, tag: Tag, room: Room<'_>) -> Result<Polled, Fault> {
         let held = self.lock();
         let comm = held.comm(tag)?;
         let from = from.map_or(self.constants.any_source, |rank| rank as c_int);
@@ -195,7 +206,7 @@ impl<H: Handle> MpiApi for World<H> {
         let (mut there, mut count, mut status) = (0, 0, Status::default());
         // SAFETY: writes an integer and a status.
         let code = unsafe { (self.calls.iprobe)(from, tag, comm, &mut there, &mut status) };
-        self.calls.check(code, "looking for a message")?;
+        self.calls.exchanged(code, "looking for a message", &self.constants)?;
         if there == 0 {
             return Ok(Polled::Nothing);
         }
@@ -221,8 +232,32 @@ impl<H: Handle> MpiApi for World<H> {
             let to = to.cast();
             (self.calls.recv)(to, count, byte, from, tag, comm, &mut status)
         };
-        self.calls.check(code, "receiving")?;
+        self.calls.exchanged(code, "receiving", &self.constants)?;
         Ok(Polled::Received(length))
+    }
+
+    fn is_lost(&self, rank: usize) -> bool {
+        let held = self.lock();
+        let (mut there, mut status) = (0, Status::default());
+        let (rank, tag) = (rank as c_int, c_int::from(UNUSED.number()));
+        // SAFETY: writes an integer and a status.
+        let code =
+            unsafe { (self.calls.iprobe)(rank, tag, held.comms[0], &mut there, &mut status) };
+        self.calls.exchanged(code, "looking for a message", &self.constants) == Err(Fault::Lost)
+    }
+
+    fn acknowledge_losses(&self) {
+        let held = self.lock();
+        if let Some(acknowledge) = self.calls.failure_ack {
+            for &comm in &held.comms {
+                // SAFETY: a communicator of this library. If it fails, the next poll says so again.
+                let _ = unsafe { acknowledge(comm) };
+            }
+        }
+    }
+
+    fn finalizes_without_lost(&self) -> bool {
+        self.constants.finalizes_without_lost
     }
 
     fn open_lanes(&self, lanes: usize) -> Result<(), String> {

@@ -1,0 +1,57 @@
+//! The command that continues a run from its journal, for those who wonder how.
+
+use std::ffi::OsString;
+
+use crate::output::note;
+use crate::{interrupt, place};
+
+/// Notes, once, by which command the run goes on.
+pub fn note_how(journal: bool) {
+    if journal {
+        let ranks = place::place().map(|place| place.ranks);
+        note(&format!("continue with: {}", command(std::env::args_os(), ranks)));
+    }
+}
+
+/// The same as soon as a run over ranks is asked to end: a launcher that has lost one of them gives the others
+/// about a second.
+pub fn note_in_time(journal: bool) {
+    if interrupt::stopped() && place::place().is_some() {
+        note_how(journal);
+    }
+}
+
+fn command(arguments: impl Iterator<Item = OsString>, ranks: Option<usize>) -> String {
+    let mut words: Vec<_> = arguments.map(|word| quoted(&word.to_string_lossy())).collect();
+    if !words.iter().any(|word| word == "--resume") {
+        words.push("--resume".into());
+    }
+    let launcher = ranks.map(|ranks| format!("mpirun -n {ranks} ")).unwrap_or_default();
+    format!("{launcher}{}", words.join(" "))
+}
+
+/// `word` as a shell reads it as one.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,+=@%".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.into(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_is_the_same_with_resume_once() {
+        let of = |words: &[&str], ranks| command(words.iter().map(Into::into), ranks);
+        let first = ["warpweft", "apsp", "my graph.mtx", "--journal", "it's"];
+        let again = r"warpweft apsp 'my graph.mtx' --journal 'it'\''s' --resume";
+        assert_eq!(of(&first, None), again);
+        assert_eq!(
+            of(&[&first[..], &["--resume"]].concat(), Some(3)),
+            format!("mpirun -n 3 {again}")
+        );
+    }
+}
