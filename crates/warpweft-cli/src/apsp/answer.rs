@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use warpweft::farm::{self, ChunkSize, Policy};
 
 use super::Found;
+use super::statistics::Statistics;
 use crate::run::outcome::Answer;
 use crate::world;
 
@@ -24,6 +25,7 @@ pub fn summary(farmed: &farm::Outcome, found: &Found, failed: Vec<Value>) -> Ans
     if paths > 0 {
         answer.push(("mean_distance", json!(total as f64 / paths as f64)));
     }
+    answer.extend(found.statistics.iter().flat_map(Statistics::summary));
     answer.push(("overhead_percent", json!(100.0 * farmed.overhead())));
     answer.push(("workers", json!(farmed.shares)));
     answer.extend(world::network().map(|network| ("network", json!(network))));

@@ -38,8 +38,7 @@ pub fn check(
             continue;
         }
         compared += 1;
-        let source = sources[k];
-        let distances = dijkstra(graph, source);
+        let (source, distances) = (sources[k], dijkstra(graph, sources[k]));
         let there = || distances.iter().flatten().copied();
         let expect = [there().count() as u64, there().max().unwrap_or(0), there().sum()];
         let Some(reach) = found.reaches[k] else {
@@ -48,6 +47,9 @@ pub fn check(
         let own = [reach.reached.into(), reach.farthest.into(), reach.total];
         let apart = expect.iter().zip(own).map(|(a, b): (&u64, u64)| a.abs_diff(b) as f64);
         error = apart.fold(error, f64::max);
+        if let Some(why) = wrong_harmonic(found, k, &distances) {
+            return Check::failed(why);
+        }
         if let Some(rows) = &found.distances {
             let width = distances.len();
             let row = &rows.as_slice()[k * width..(k + 1) * width];
@@ -67,4 +69,14 @@ pub fn check(
         _ if compared == count => check,
         _ => check.of(format!("{compared} of {}", counted(count as u64, "source"))),
     }
+}
+
+/// What is wrong with the harmonic centrality of source number `k`, by its distances.
+fn wrong_harmonic(found: &Found, k: usize, distances: &[Option<u64>]) -> Option<String> {
+    let own = found.statistics.as_ref()?.centrality(k)?.harmonic;
+    let others = distances.iter().flatten().filter(|distance| **distance > 0);
+    let expect: f64 = others.map(|distance| 1.0 / *distance as f64).sum();
+    // Both are sums of floating-point numbers, in unlike orders.
+    ((own - expect).abs() > 1e-9 * expect)
+        .then(|| format!("source number {k} has a harmonic centrality of {own}, expected {expect}"))
 }

@@ -22,6 +22,12 @@ pub struct Files {
     /// Save all distances: an array of uint32 with a row for each source.
     #[arg(long, value_name = "FILE.npy")]
     distances: Option<PathBuf>,
+    /// Save eccentricity, mean distance, closeness and harmonic centrality of each source.
+    #[arg(long, value_name = "FILE.csv")]
+    statistics: Option<PathBuf>,
+    /// Save how many pairs of a source and a vertex are at each distance.
+    #[arg(long, value_name = "FILE.csv")]
+    histogram: Option<PathBuf>,
     /// Save a timeline that Perfetto (ui.perfetto.dev) opens.
     #[arg(long, value_name = "FILE.json")]
     pub trace: Option<PathBuf>,
@@ -40,7 +46,11 @@ impl Files {
         if let Some(path) = &self.trace {
             ending(path, &["json"])?;
         }
+        for path in self.statistics.iter().chain(&self.histogram) {
+            ending(path, &["csv"])?;
+        }
         let all = self.output.iter().chain(&self.distances).chain(&self.trace);
+        let all = all.chain(&self.statistics).chain(&self.histogram);
         let read: Vec<_> = graph.into_iter().chain(sources).collect();
         none_read(all.clone(), &read)?;
         found_writable(all)
@@ -49,6 +59,11 @@ impl Files {
     /// Whether all distances are requested.
     pub fn wants_distances(&self) -> bool {
         self.distances.is_some()
+    }
+
+    /// Whether it is requested how many vertices are at each distance.
+    pub fn wants_statistics(&self) -> bool {
+        self.statistics.is_some() || self.histogram.is_some()
     }
 
     /// The array for all distances, if they are requested; initially no vertex is reached. With `at_once`
@@ -92,6 +107,14 @@ impl Files {
         }
         if let (Some(path), Some(rows)) = (&self.distances, &found.distances) {
             saved.add(path, npy::write(path, rows, 0));
+        }
+        if let Some(statistics) = &found.statistics {
+            if let Some(path) = &self.statistics {
+                saved.add(path, statistics.save_sources(path, graph, sources));
+            }
+            if let Some(path) = &self.histogram {
+                saved.add(path, statistics.save_histogram(path));
+            }
         }
         if let (Some(path), Some(trace)) = (&self.trace, trace) {
             saved.add(path, trace.save(path));

@@ -7,7 +7,10 @@ mod failures;
 mod files;
 mod graph;
 mod plan;
+mod resume;
+mod search;
 mod sources;
+mod statistics;
 mod tune;
 
 use std::cell::Cell;
@@ -19,20 +22,21 @@ use std::sync::Arc;
 
 use serde_json::json;
 use warpweft::cluster::agree;
-use warpweft::farm::{self, ChunkSize, Flush, Journal, OnFailure, Policy, Run, Schedule, Settings};
+use warpweft::farm::{self, ChunkSize, Flush, Journal, Policy, Run, Schedule, Settings};
 use warpweft::machine::Gpu;
 use warpweft::memory::filled;
 use warpweft::prelude::*;
 use warpweft::report::counted;
 use warpweft::run::Target;
 use warpweft::trace::Trace;
-use warpweft_apps::apsp::{Graph, Reach, ShortestPaths, fingerprint};
+use warpweft_apps::apsp::{Graph, Reach, fingerprint};
 
 use self::answer::{summary, written};
 use self::at::{At, FormChoice};
 use self::files::Files;
 use self::graph::GraphChoice;
 use self::sources::SourceChoice;
+use self::statistics::Statistics;
 pub use self::tune::Tune;
 use crate::arguments::{at_least_one, number, threads, whole};
 use crate::farms::workers::workers;
@@ -148,6 +152,8 @@ struct Found {
     reaches: Vec<Option<Reach>>,
     /// One row for each source, if requested.
     distances: Option<Volume<u32, 2>>,
+    /// How many vertices are at each distance, if requested.
+    statistics: Option<Statistics>,
 }
 
 impl Apsp {
@@ -202,7 +208,11 @@ impl Apsp {
     fn journal(&self, graph: &Graph, sources: &[u32]) -> Option<Journal> {
         self.journal.as_ref().map(|directory| Journal {
             directory: directory.clone(),
-            of: description(graph, sources),
+            of: match self.files.wants_statistics() && !self.files.wants_distances() {
+                // The outputs have the same form as rows of distances.
+                true => format!("{}, with counts", description(graph, sources)),
+                false => description(graph, sources),
+            },
             resume: self.resume,
             flush: match self.flush {
                 0.0 => Flush::EveryChunk,
@@ -230,7 +240,7 @@ impl Apsp {
         let mut kept = 0;
         if let Some(journal) = self.journal(&graph, &sources) {
             let count = sources.len() as u64;
-            let done = match self.files.wants_distances() {
+            let done = match self.files.wants_distances() || self.files.wants_statistics() {
                 true => journal.done::<(Reach, Vec<u32>)>(count)?,
                 false => journal.done::<Reach>(count)?,
             };
@@ -267,13 +277,19 @@ impl Apsp {
             let at_once = at.at_once(policy.lanes) * world::net().map_or(1, |net| net.ranks());
             found.reaches = filled(std::iter::repeat_n(None, sources.len()), hint)?;
             found.distances = self.files.rows(&graph, &sources, at_once)?;
+            let statistics = self.files.wants_statistics();
+            let statistics = statistics.then(|| Statistics::new(&graph, sources.len()));
+            found.statistics = statistics.transpose()?;
         }
         let progress = Progress::over("apsp", sources.len() as u64, ["sources", "sources/s"]);
         // Sources from the journal took no time in this run.
         let resumed = Cell::new(self.resume);
-        let told = |done: u64, _| match resumed.take() {
-            true => progress.from(done),
-            false => progress.at(done),
+        let told = |done: u64, _| {
+            resume::note_in_time(self.journal.is_some());
+            match resumed.take() {
+                true => progress.from(done),
+                false => progress.at(done),
+            }
         };
         interrupt::listen();
         let journal = self.journal(&graph, &sources);
@@ -298,6 +314,9 @@ impl Apsp {
         let run = Run { settings, ..run };
         let farmed = self.search((&graph, &sources), &at, &run, &mut found);
         progress.clear();
+        if speaks && farmed.as_ref().map_or(true, |farmed| farmed.report.interrupted) {
+            resume::note_how(self.journal.is_some());
+        }
         match farmed {
             // All processes get the error; the one with the results saves them before it leaves the others.
             Err(Error::Task { .. }) if !speaks => Ok(ExitCode::FAILURE),
@@ -380,54 +399,6 @@ impl Apsp {
 fn description(graph: &Graph, sources: &[u32]) -> String {
     let sources = fingerprint(sources.iter().map(|source| u64::from(*source)));
     format!("shortest paths in graph {:016x} from sources {sources:016x}", graph.fingerprint())
-}
-
-impl Apsp {
-    /// Searches from all sources and stores each result.
-    fn search(
-        &self,
-        (graph, sources): (&Graph, &[u32]),
-        at: &At,
-        run: &Run<'_>,
-        found: &mut Found,
-    ) -> Result<farm::Outcome> {
-        let machine = &at.machine;
-        let on_failure = match self.on_failure {
-            FailureChoice::Stop => OnFailure::Stop,
-            FailureChoice::Skip => OnFailure::Skip,
-        };
-        let Found { reaches, distances } = found;
-        if !self.files.wants_distances() {
-            let mut sink = |k: u64, reach| {
-                reaches[k as usize] = Some(reach);
-                Ok(())
-            };
-            let paths = ShortestPaths::reach(graph).by(at.form);
-            return Farm::of(paths)
-                .on_failure(on_failure)
-                .run_into(sources, machine, run, &mut sink);
-        }
-        let width = graph.vertices() as usize;
-        let mut sink = |k: u64, (reach, row): (Reach, Vec<u32>)| {
-            let k = k as usize;
-            // Rows of the journal may come from any worker.
-            if row.len() != width {
-                let journal = run.checkpoint.map(|journal| journal.directory.as_path());
-                return Err(Error::file(
-                    journal.unwrap_or(Path::new("the journal")),
-                    format!("holds {} distances of source number {k}, of {width}", row.len()),
-                    "start again in an empty folder",
-                ));
-            }
-            reaches[k] = Some(reach);
-            if let Some(rows) = distances.as_mut() {
-                rows.as_mut_slice()[k * width..(k + 1) * width].copy_from_slice(&row);
-            }
-            Ok(())
-        };
-        let paths = ShortestPaths::distances(graph).by(at.form);
-        Farm::of(paths).on_failure(on_failure).run_into(sources, machine, run, &mut sink)
-    }
 }
 
 /// Refuses the former name of `--chunk`.

@@ -142,6 +142,18 @@ pub fn summarise(
     }
 }
 
+/// How many vertices are at each distance for which there is a counter.
+#[kernel(memory = coalesced, arithmetic = none, eviction = low, reuse = low)]
+pub fn count_spread(at: &Thread, distances: &Shared<u32>, counts: &Shared<u32>) {
+    let v = at.index();
+    if v < distances.len() {
+        let distance = distances.load(v) as usize;
+        if distance < counts.len() {
+            counts.add(distance, 1);
+        }
+    }
+}
+
 /// The graph as the kernels read it: where each vertex's edges begin, their heads and weights, and the least of them.
 pub struct Lists {
     /// One more than there are vertices.
@@ -174,6 +186,7 @@ impl Lists {
 mod tests {
     use super::super::random::{Random, random};
     use super::super::search::{Reach, Search};
+    use super::super::spread::spread;
     use super::*;
     use warpweft::farm::HostMemory;
 
@@ -206,7 +219,14 @@ mod tests {
         let [reached, farthest] = memory.read(reached).unwrap()[..] else { unreachable!() };
         let reach = Reach { reached, farthest, total: memory.read(total).unwrap()[0] };
         let fits = memory.read(beyond).unwrap()[0] == 0;
-        (fits.then_some(reach), memory.read(distances).unwrap(), phases)
+        let row = memory.read(distances).unwrap();
+        // Counters for a few billion distances would not fit.
+        if farthest < 4096 {
+            let counts = memory.words(std::iter::repeat_n(0u32, farthest as usize + 1));
+            memory.run(count_spread(distances, counts), n, size).unwrap();
+            assert_eq!(memory.read(counts).unwrap(), spread(reach, &row).unwrap());
+        }
+        (fits.then_some(reach), row, phases)
     }
 
     #[test]

@@ -17,6 +17,7 @@ mod radix;
 mod random;
 mod read;
 mod search;
+mod spread;
 
 pub use check::{certificate, dijkstra};
 pub use graph::{Arc, Edge, Graph, fingerprint};
@@ -26,3 +27,4 @@ pub use predict::predict;
 pub use random::{Random, random};
 pub use read::read;
 pub use search::{Reach, Search};
+pub use spread::{Centrality, SPREAD_MOST, spread};

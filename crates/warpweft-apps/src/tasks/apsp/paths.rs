@@ -8,6 +8,7 @@ use warpweft::prelude::*;
 
 use super::graph::Graph;
 use super::search::{Reach, Search};
+use super::spread::spread;
 
 /// How sources are searched from. Changes time, never outputs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -86,29 +87,78 @@ impl Shape {
     }
 }
 
+/// What a task returns next to how far its source reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wants {
+    /// Nothing.
+    Reach,
+    /// All distances.
+    Distances,
+    /// How many vertices are at each distance.
+    Spread,
+}
+
 /// Shortest paths in a graph, from one source a task.
 pub struct ShortestPaths<'a, O> {
     pub(super) graph: &'a Graph,
     pub(super) form: Form,
     /// Of planes, if not what fits.
     pub(super) shape: Option<Shape>,
-    /// Whether distances are asked for.
-    pub(super) rows: bool,
-    /// Makes the output, of distances if they are.
+    /// What is asked for.
+    pub(super) wants: Wants,
+    /// The largest distance that an output holds.
+    pub(super) most: u32,
+    /// Makes the output, of distances or counts if they are.
     pub(super) make: fn(Reach, Vec<u32>) -> O,
 }
 
 impl<'a> ShortestPaths<'a, Reach> {
     /// How far each source reaches.
     pub fn reach(graph: &'a Graph) -> Self {
-        Self { graph, form: Form::Auto, shape: None, rows: false, make: |reach, _| reach }
+        Self {
+            graph,
+            form: Form::Auto,
+            shape: None,
+            wants: Wants::Reach,
+            most: u32::MAX,
+            make: |reach, _| reach,
+        }
     }
 }
 
 impl<'a> ShortestPaths<'a, (Reach, Vec<u32>)> {
     /// How far each source reaches, and the distances of all vertices from it, [`u32::MAX`] where no path leads.
     pub fn distances(graph: &'a Graph) -> Self {
-        Self { graph, form: Form::Auto, shape: None, rows: true, make: |reach, row| (reach, row) }
+        Self::both(graph, Wants::Distances)
+    }
+
+    /// How far each source reaches, and how many vertices are at each distance from it, from 0 to the farthest.
+    pub fn spread(graph: &'a Graph) -> Self {
+        Self::both(graph, Wants::Spread)
+    }
+
+    fn both(graph: &'a Graph, wants: Wants) -> Self {
+        Self {
+            graph,
+            form: Form::Auto,
+            shape: None,
+            wants,
+            most: u32::MAX,
+            make: |reach, list| (reach, list),
+        }
+    }
+}
+
+impl<'a> ShortestPaths<'a, (Reach, Vec<u16>)> {
+    /// How far each source reaches, and the distances in 16 bits, [`u16::MAX`] where no path leads: half the memory. A
+    /// source with a distance of 65,535 or more fails.
+    pub fn short_distances(graph: &'a Graph) -> Self {
+        let make = |reach, row: Vec<u32>| {
+            // Distances that don't fit were refused, so what is cut off is of vertices that no path leads to.
+            (reach, row.into_iter().map(|distance| distance.min(u16::MAX.into()) as u16).collect())
+        };
+        let most = u32::from(u16::MAX) - 1;
+        Self { graph, form: Form::Auto, shape: None, wants: Wants::Distances, most, make }
     }
 }
 
@@ -130,9 +180,31 @@ impl<O: Packed> ShortestPaths<'_, O> {
     }
 
     /// The output of a search that is done.
-    fn output(&self, search: &Search, reach: Reach) -> O {
-        let row = if self.rows { search.distances().to_vec() } else { Vec::new() };
-        (self.make)(reach, row)
+    ///
+    /// # Errors
+    /// Distances that an output does not hold.
+    fn output(&self, search: &Search, reach: Reach) -> Result<O, Failure> {
+        let list = match self.wants {
+            Wants::Reach => Vec::new(),
+            Wants::Distances => search.distances().to_vec(),
+            Wants::Spread => spread(reach, search.distances())?,
+        };
+        self.made(reach, list)
+    }
+
+    /// The output of these parts.
+    ///
+    /// # Errors
+    /// Distances that an output does not hold.
+    pub(super) fn made(&self, reach: Reach, list: Vec<u32>) -> Result<O, Failure> {
+        match reach.farthest <= self.most {
+            true => Ok((self.make)(reach, list)),
+            false => Err(format!(
+                "a distance of {}, beyond the {} that 16 bits hold; take distances of 32 bits",
+                reach.farthest, self.most
+            )
+            .into()),
+        }
     }
 }
 
@@ -143,7 +215,7 @@ impl<O: Packed> Task for ShortestPaths<'_, O> {
     fn on_core(&self, source: u32) -> Result<O, Failure> {
         let mut search = Search::new(self.graph)?;
         let reach = search.run(self.graph, source)?;
-        Ok(self.output(&search, reach))
+        self.output(&search, reach)
     }
 
     /// Tasks of a core share its workspace.
@@ -164,7 +236,7 @@ struct Core<'s, 'a, O> {
 impl<'a, O: Packed> ChunkExecutor<ShortestPaths<'a, O>> for Core<'_, 'a, O> {
     fn grain(&self) -> Grain {
         // Distances of a chunk wait in memory together.
-        if self.paths.rows { Grain { of: 1, most: 1 } } else { Grain::ANY }
+        if self.paths.wants == Wants::Distances { Grain { of: 1, most: 1 } } else { Grain::ANY }
     }
 
     fn run(
@@ -179,8 +251,9 @@ impl<'a, O: Packed> ChunkExecutor<ShortestPaths<'a, O>> for Core<'_, 'a, O> {
             none => none.insert(Search::new(graph)?),
         };
         for (k, &source) in sources.iter().enumerate() {
-            match search.run(graph, source) {
-                Ok(reach) => outputs.done(k, &self.paths.output(search, reach)),
+            let reach = search.run(graph, source);
+            match reach.and_then(|reach| self.paths.output(search, reach)) {
+                Ok(output) => outputs.done(k, &output),
                 Err(why) => outputs.failed(k, &why),
             }
         }

@@ -185,6 +185,35 @@ fn every_distance_has_a_certificate_and_is_dijkstras() {
     }
 }
 
+/// Counts of every form, and those of distances that lanes do not count, are those of Dijkstra's distances.
+#[test]
+fn counts_by_distance_are_those_of_every_form() {
+    let Some(machine) = with_a_gpu() else { return };
+    let far = graph(3, [(0, 1, 255), (1, 2, 255)]);
+    let farther = graph(3, [(0, 1, 5000), (1, 2, 70_000)]);
+    for (name, graph) in graphs().into_iter().chain([("far", far), ("farther", farther)]) {
+        let sources = sources(&graph, 70, 9);
+        for form in [Form::Auto, Form::Planes, Form::Batched, Form::Crauser] {
+            if form.check(&graph, false).is_err() {
+                continue;
+            }
+            let mut had = 0;
+            let mut sink = |k: u64, (_, counts): (Reach, Vec<u32>)| {
+                let mut expect = vec![0; counts.len()];
+                let distances = dijkstra(&graph, sources[k as usize]);
+                distances.into_iter().flatten().for_each(|d| expect[d as usize] += 1);
+                assert_eq!(counts, expect, "{name}, {form:?}, source {k}");
+                had += 1;
+                Ok(())
+            };
+            let farm = Farm::of(ShortestPaths::spread(&graph).by(form));
+            let outcome = farm.run_into(&sources, &machine, &gpus(), &mut sink).unwrap();
+            assert!(outcome.shares.iter().all(|share| share.lost.is_none()), "{name}, {form:?}");
+            assert_eq!(had, 70);
+        }
+    }
+}
+
 #[test]
 fn distances_are_those_that_geometry_gives() {
     let Some(machine) = with_a_gpu() else { return };

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use warpweft::farm::{Run, reference};
 use warpweft::prelude::*;
 use warpweft_apps::apsp::{
-    Arc, Graph, Random, Reach, Search, ShortestPaths, certificate, dijkstra, random, read,
+    Arc, Centrality, Graph, Random, Reach, Search, ShortestPaths, certificate, dijkstra, random,
+    read,
 };
 use warpweft_apps::soup::SplitMix;
 
@@ -182,6 +183,57 @@ fn a_farm_of_sources_is_the_reference_on_any_number_of_cores() {
     assert_eq!(certificate(&graph, 5, &rows[0].1), Ok(()));
     assert_eq!(certificate(&graph, 9, &rows[1].1), Ok(()));
     assert_eq!([&rows[0].0, &rows[1].0], [5, 9].map(|k: usize| expect[k].as_ref().unwrap()));
+}
+
+/// Counts and what follows from them, by definitions applied to the distances of Floyd and Warshall.
+#[test]
+fn statistics_are_those_of_their_definitions() {
+    let machine = Machine::detect().unwrap();
+    let sparse = random(Random { vertices: 150, degree: 1, weight: 9, seed: 8 }).unwrap();
+    let zeros = graph(4, &[(0, 1, 0), (1, 2, 3), (2, 0, 4)]);
+    for graph in [sparse, zeros, graph(1, &[])] {
+        let (all, n) = (all_pairs(&graph), graph.vertices());
+        let farm = Farm::of(ShortestPaths::spread(&graph));
+        let (found, _) = farm.run(0..n, &machine).unwrap();
+        for (source, (reach, counts)) in found.into_iter().enumerate() {
+            let there: Vec<_> = all[source].iter().flatten().copied().collect();
+            let expect: Vec<u32> = (0..counts.len() as u64)
+                .map(|d| there.iter().filter(|distance| **distance == d).count() as u32)
+                .collect();
+            assert_eq!(counts, expect, "from {source}");
+            assert_eq!(counts.iter().sum::<u32>(), there.len() as u32);
+            let own = Centrality::of(reach, &counts, n);
+            let (sum, others) = (there.iter().sum::<u64>() as f64, there.len() as f64 - 1.0);
+            let harmonic: f64 = there.iter().filter(|d| **d > 0).map(|d| 1.0 / *d as f64).sum();
+            let closeness = if sum > 0.0 { others * others / sum / f64::from(n - 1) } else { 0.0 };
+            assert_eq!(u64::from(own.eccentricity), there.iter().copied().max().unwrap());
+            assert_eq!(own.mean, (others > 0.0).then_some(sum / others));
+            assert!((own.closeness - closeness).abs() < 1e-12, "{own:?} {closeness}");
+            assert!((own.harmonic - harmonic).abs() < 1e-12 * harmonic.max(1.0), "{own:?}");
+        }
+    }
+}
+
+#[test]
+fn short_rows_are_the_long_ones_and_refuse_what_16_bits_do_not_hold() {
+    let machine = Machine::detect().unwrap();
+    let sparse = random(Random { vertices: 150, degree: 1, weight: 9, seed: 8 }).unwrap();
+    let (long, _) = Farm::of(ShortestPaths::distances(&sparse)).run(0..150u32, &machine).unwrap();
+    let short = Farm::of(ShortestPaths::short_distances(&sparse));
+    let (short, _) = short.run(0..150u32, &machine).unwrap();
+    for ((reach, short), (expect, long)) in short.into_iter().zip(long) {
+        assert_eq!(reach, expect);
+        let wide = |&d: &u16| if d == u16::MAX { u32::MAX } else { d.into() };
+        assert!(short.iter().map(wide).eq(long));
+    }
+    for (weight, fits) in [(65_534, true), (65_535, false)] {
+        let far = graph(2, &[(0, 1, weight)]);
+        let row = Farm::of(ShortestPaths::short_distances(&far)).run([0u32], &machine);
+        assert_eq!(row.is_ok(), fits);
+        if let Err(refused) = row {
+            assert!(refused.to_string().contains("a distance of 65535, beyond the 65534"));
+        }
+    }
 }
 
 fn written(folder: &Path, name: &str, text: impl AsRef<[u8]>) -> PathBuf {

@@ -4,6 +4,7 @@ mod align;
 mod align_modes;
 mod apps;
 mod apsp;
+mod apsp_statistics;
 mod channels;
 mod farms;
 mod wavefronts;

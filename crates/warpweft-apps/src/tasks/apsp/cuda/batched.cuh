@@ -24,7 +24,8 @@ struct arguments {
     reach* reaches;           // [SOURCES], 0 at first
     unsigned* beyond;         // [SOURCES], 0 at first: whether some path may be longer than 32 bits hold
     unsigned* row;            // [vertices]: the distances from one source
-    unsigned vertices, count;
+    unsigned* spread;         // [counted][SOURCES], 0 at first
+    unsigned vertices, count, counted, none;
 };
 static_assert(sizeof(arguments) == WW_ARGUMENTS_BYTES, "the host has the same layout");
 
@@ -143,4 +144,15 @@ extern "C" __global__ void look_beyond(const arguments A) {
 extern "C" __global__ void extract(const arguments A, unsigned s) {
     const size_t v = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (v < A.vertices) A.row[v] = A.distances[v * SOURCES + s];
+}
+
+// How many vertices are at each distance below `counted`, over all rows.
+extern "C" __global__ void spread(const arguments A) {
+    const unsigned lane = threadIdx.x % 32, warps = gridDim.x * (blockDim.x / 32);
+    for (size_t v = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32; v < A.vertices; v += warps) {
+        const words<K> row = load<K>(A.distances + v * SOURCES + lane * K);
+#pragma unroll
+        for (int i = 0; i < K; i++)
+            if (row.x[i] < A.counted) atomicAdd(A.spread + (size_t)row.x[i] * SOURCES + lane * K + i, 1u);
+    }
 }

@@ -8,17 +8,18 @@ use warpweft::farm::GpuLane;
 use warpweft::memory::filled;
 
 use super::super::graph::ROOM;
+use super::super::paths::Wants;
 use super::super::search::Reach;
 use super::edges::{Edges, Size};
-use super::{Batches, WAIT, reaches, resident};
+use super::{Batches, COUNTED, WAIT, column, reaches, resident};
 
 /// Threads of a block.
 const THREADS: u32 = 256;
 /// Sweeps between two looks at whether there is more to do.
 const SWEEPS: u32 = 8;
 
-/// `arguments` of `batched.cuh`: ten addresses and two halves of a word.
-type Arguments = [u64; 11];
+/// `arguments` of `batched.cuh`: eleven addresses and four halves of words.
+type Arguments = [u64; 13];
 
 /// The kernels for rows of 32 · `words` sources, of a graph whose weights are bytes or words.
 pub(super) fn compiled(words: u32, bytes: bool, arch: &str) -> Result<Cubin> {
@@ -56,6 +57,11 @@ pub(super) struct Batched {
     reaches: Buffer,
     beyond: Buffer,
     row: Buffer,
+    /// How many vertices are at each distance, and how many distances that are.
+    spread: Buffer,
+    counted: u32,
+    /// The same on the host.
+    counts_here: Vec<u32>,
     /// Whether some path may be longer than 32 bits hold.
     long: bool,
 }
@@ -66,15 +72,17 @@ struct Kernels {
     sum: Kernel,
     look_beyond: Kernel,
     extract: Kernel,
+    spread: Kernel,
 }
 
 impl Batched {
-    /// On `lane`, which may take `room` bytes; `rows`: whether distances are asked for, of which few wait in memory
-    /// together.
+    /// On `lane`, which may take `room` bytes. Of distances, if they are asked for, few wait in memory together.
     ///
     /// # Errors
     /// Too little memory; the compiler's or the driver's.
-    pub fn on(lane: GpuLane, edges: Arc<Edges>, rows: bool, room: u64) -> Result<Self> {
+    pub fn on(lane: GpuLane, edges: Arc<Edges>, wants: Wants, room: u64) -> Result<Self> {
+        let rows = wants == Wants::Distances;
+        let counted = if wants == Wants::Spread { COUNTED } else { 0 };
         let most = if rows { 1 } else { 4 };
         let words = [4, 1].into_iter().find(|&k| k <= most && needed(edges.size, k) <= room);
         let words = words.ok_or_else(|| Error::Memory {
@@ -91,6 +99,7 @@ impl Batched {
             sum: module.kernel("sum")?,
             look_beyond: module.kernel("look_beyond")?,
             extract: module.kernel("extract")?,
+            spread: module.kernel("spread")?,
         };
         let (n, sources) = (edges.size.vertices as usize, 32 * words as usize);
         let longest =
@@ -104,6 +113,9 @@ impl Batched {
             reaches: Buffer::new(&device, size_of::<Reach>() * sources)?,
             beyond: Buffer::new(&device, 4 * sources)?,
             row: Buffer::new(&device, if rows { 4 * n } else { 0 })?,
+            spread: Buffer::new(&device, 4 * sources * counted as usize)?,
+            counted,
+            counts_here: Vec::new(),
             long: longest >= u64::from(u32::MAX),
             lane,
             edges,
@@ -133,8 +145,10 @@ impl Batched {
             &self.reaches,
             &self.beyond,
             &self.row,
+            &self.spread,
         ];
-        let mut arguments: Arguments = [halves; 11];
+        let mut arguments: Arguments = [halves; 13];
+        arguments[12] = u64::from(self.counted);
         arguments.iter_mut().zip(buffers).for_each(|(to, buffer)| *to = buffer.address());
         let mut args = Args::new();
         args.value(arguments);
@@ -179,7 +193,15 @@ impl Batches for Batched {
         if self.long {
             self.launch(&self.kernels.look_beyond, self.blocks, count, None)?;
         }
+        if self.counted > 0 {
+            stream.fill(&self.spread, 0)?;
+            self.launch(&self.kernels.spread, self.blocks, count, None)?;
+        }
         self.lane.wait(WAIT)?;
+        if self.counted > 0 {
+            self.counts_here.resize(self.counted as usize * self.sources(), 0);
+            stream.download(&self.spread, 0, &mut self.counts_here)?;
+        }
         let mut beyond = vec![0u32; self.sources()];
         stream.download(&self.beyond, 0, &mut beyond)?;
         let found = reaches(stream, &self.reaches, count)?.into_iter().zip(beyond);
@@ -193,5 +215,9 @@ impl Batches for Batched {
         self.lane.wait(WAIT)?;
         self.lane.stream().download(&self.row, 0, &mut row)?;
         Ok(row)
+    }
+
+    fn spread(&mut self, k: usize, farthest: u32) -> Result<Option<Vec<u32>>> {
+        Ok(column(&self.counts_here, self.sources(), k, farthest))
     }
 }

@@ -4,10 +4,13 @@ use warpweft::error::Result;
 use warpweft::farm::{DeviceWords, GpuLane, KernelLane, Words, kernel_compile_check};
 use warpweft::memory::filled;
 
-use super::super::crauser::{ENDLESS, Lists, initialize, minimum, relax, summarise, update};
+use super::super::crauser::{
+    ENDLESS, Lists, count_spread, initialize, minimum, relax, summarise, update,
+};
 use super::super::graph::{Graph, ROOM};
+use super::super::paths::Wants;
 use super::super::search::Reach;
-use super::Batches;
+use super::{Batches, COUNTED};
 use warpweft::cuda::Cubin;
 
 /// The kernels for `arch`, without a device.
@@ -21,6 +24,7 @@ pub(super) fn compiled(arch: &str) -> Result<Vec<Cubin>> {
         kernel_compile_check::<minimum>(arch)?,
         kernel_compile_check::<update>(arch)?,
         kernel_compile_check::<summarise>(arch)?,
+        kernel_compile_check::<count_spread>(arch)?,
     ])
 }
 
@@ -47,6 +51,8 @@ pub(super) struct Crauser {
     beyond: Words<u32>,
     reached: Words<u32>,
     total: Words<u64>,
+    /// How many vertices are at each distance, if that is asked for.
+    counts: Option<Words<u32>>,
 }
 
 impl Crauser {
@@ -54,7 +60,7 @@ impl Crauser {
     ///
     /// # Errors
     /// Too little memory; the compiler's or the driver's.
-    pub fn on(lane: GpuLane, graph: &Graph) -> Result<Self> {
+    pub fn on(lane: GpuLane, graph: &Graph, wants: Wants) -> Result<Self> {
         let shared = lane.shared(|| {
             let lists = Lists::of(graph);
             Ok(OnDevice {
@@ -78,6 +84,10 @@ impl Crauser {
             beyond: lane.words(1)?,
             reached: lane.words(2)?,
             total: lane.words(1)?,
+            counts: match wants {
+                Wants::Spread => Some(lane.words(COUNTED as usize)?),
+                _ => None,
+            },
             vertices,
             lane,
         })
@@ -104,6 +114,10 @@ impl Crauser {
             self.lane.launch(update(unsettled, frontier, distances, settled_to), n)?;
         }
         self.lane.launch(summarise(distances, self.reached, self.total), n)?;
+        if let Some(counts) = self.counts {
+            self.lane.fill(counts, 0)?;
+            self.lane.launch(count_spread(distances, counts), n)?;
+        }
         self.lane.finish(1.0)?;
         let (mut reached, mut total, mut beyond) = ([0; 2], [0], [0]);
         self.lane.get(self.reached, 0, &mut reached)?;
@@ -127,5 +141,12 @@ impl Batches for Crauser {
         let mut row = filled(std::iter::repeat_n(0, self.vertices), ROOM)?;
         self.lane.get(self.distances, 0, &mut row)?;
         Ok(row)
+    }
+
+    fn spread(&mut self, _: usize, farthest: u32) -> Result<Option<Vec<u32>>> {
+        let Some(counts) = self.counts.filter(|_| farthest < COUNTED) else { return Ok(None) };
+        let mut list = vec![0; farthest as usize + 1];
+        self.lane.get(counts, 0, &mut list)?;
+        Ok(Some(list))
     }
 }

@@ -1,5 +1,13 @@
 // Searches as the executors do, from what is read: vertices, edges, heaviest, sources; begins, edges, sources.
-// Prints what each source reaches. Memory that kernels must not rely on holds rubbish.
+// Prints what each source reaches, and how many vertices are at each distance up to COUNTED. Memory that kernels must not rely on holds rubbish.
+static constexpr unsigned COUNTED = 512;
+
+static void print(const reach& to, unsigned beyond, const std::vector<unsigned>& spread, unsigned s) {
+    printf("%u %u %llu %u", to.reached, to.farthest, to.total, beyond);
+    for (unsigned d = 0; d <= to.farthest && d < COUNTED; d++) printf(" %u", spread[size_t(d) * SOURCES + s]);
+    printf("\n");
+}
+
 template <class T> static std::vector<T> read(size_t count) {
     std::vector<T> values(count);
     if (fread(values.data(), sizeof(T), count, stdin) != count) exit(2);
@@ -41,10 +49,12 @@ int main() {
     A.reaches = reaches.data();
     A.vertices = n;
     A.count = count;
+    A.counted = COUNTED;
 #ifdef WW_WARPS
     const unsigned chunks = (n + 31) / 32, slots = (SOURCES + 63) / 64;
     std::vector<unsigned> seen(size_t(n) * ROW), planes(size_t(heaviest + 1) * n * ROW, 0xcdcdcdcd), any((heaviest + 1) * chunks),
-        done(chunks), dead(ROW), counts(SOURCES);
+        done(chunks), dead(ROW), counts(SOURCES), spreads(size_t(COUNTED) * SOURCES, 0xcdcdcdcd);
+    A.spread = spreads.data();
     A.weights = weights.data();
     A.seen = seen.data();
     A.planes = planes.data();
@@ -62,9 +72,11 @@ int main() {
         launch(2, 32 * WARPS, [&] { level(A, d); });
         launch(slots, 64, [&] { settle(A, d); });
     }
-    for (unsigned s = 0; s < count; s++) printf("%u %u %llu 0\n", reaches[s].reached, reaches[s].farthest, reaches[s].total);
+    for (unsigned s = 0; s < count; s++) print(reaches[s], 0, spreads, s);
 #else
-    std::vector<unsigned> distances(size_t(n) * SOURCES, ALL), stamps(n), beyond(SOURCES);
+    std::vector<unsigned> distances(size_t(n) * SOURCES, ALL), stamps(n), beyond(SOURCES),
+        spreads(size_t(COUNTED) * SOURCES);
+    A.spread = spreads.data();
     A.weights = weights.data();
     A.distances = distances.data();
     A.stamps = stamps.data();
@@ -76,7 +88,7 @@ int main() {
     }
     launch(2, 64, [&] { sum(A); });
     launch(2, 64, [&] { look_beyond(A); });
-    for (unsigned s = 0; s < count; s++)
-        printf("%u %u %llu %u\n", reaches[s].reached, reaches[s].farthest, reaches[s].total, beyond[s]);
+    launch(2, 64, [&] { spread(A); });
+    for (unsigned s = 0; s < count; s++) print(reaches[s], beyond[s], spreads, s);
 #endif
 }

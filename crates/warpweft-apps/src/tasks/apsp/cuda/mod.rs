@@ -20,8 +20,11 @@ use self::batched::Batched;
 use self::crauser::Crauser;
 use self::edges::Edges;
 use self::planes::Planes;
-use super::paths::{Form, Shape, ShortestPaths};
+use super::paths::{Form, Shape, ShortestPaths, Wants};
 use super::search::Reach;
+
+/// Distances that lanes count; cores count farther ones.
+const COUNTED: u32 = 4096;
 
 /// What is queued between two waits takes less, on any GPU and any graph that it holds.
 const WAIT: Duration = Duration::from_secs(300);
@@ -39,6 +42,10 @@ trait Batches {
 
     /// All distances from source `k` of the last search.
     fn distances(&mut self, k: usize) -> Result<Vec<u32>>;
+
+    /// How many vertices are at each distance from source `k` of the last search, whose farthest is given, if they are
+    /// counted: `None` where that is too far for this form.
+    fn spread(&mut self, k: usize, farthest: u32) -> Result<Option<Vec<u32>>>;
 }
 
 /// What the lanes of a device share.
@@ -50,9 +57,9 @@ struct Shared {
 
 impl<'a, O: Packed> OnGpu<Self> for ShortestPaths<'a, O> {
     fn open(&self, lane: GpuLane) -> Result<Box<dyn ChunkExecutor<Self> + '_>> {
-        self.form.check(self.graph, self.rows)?;
+        self.form.check(self.graph, self.wants == Wants::Distances)?;
         if self.form == Form::Crauser {
-            let batches = Box::new(Crauser::on(lane, self.graph)?);
+            let batches = Box::new(Crauser::on(lane, self.graph, self.wants)?);
             return Ok(Box::new(OnLane { paths: self, batches }));
         }
         let shared = lane.shared(|| {
@@ -65,10 +72,14 @@ impl<'a, O: Packed> OnGpu<Self> for ShortestPaths<'a, O> {
         self.shape.map_or(Ok(()), Shape::check)?;
         let shape = planes::shape(edges.size, self.shape, room);
         let batches: Box<dyn Batches> = match (self.form, shape) {
-            (Form::Auto, Some(shape)) if !self.rows => Box::new(Planes::on(lane, edges, shape)?),
-            (Form::Planes, Some(shape)) => Box::new(Planes::on(lane, edges, shape)?),
+            (Form::Auto, Some(shape)) if self.wants != Wants::Distances => {
+                Box::new(Planes::on(lane, edges, shape, self.wants)?)
+            }
+            (Form::Planes, Some(shape)) => Box::new(Planes::on(lane, edges, shape, self.wants)?),
             (Form::Planes, None) => return Err(no_planes(&edges, room, &lane)),
-            (Form::Auto | Form::Batched, _) => Box::new(Batched::on(lane, edges, self.rows, room)?),
+            (Form::Auto | Form::Batched, _) => {
+                Box::new(Batched::on(lane, edges, self.wants, room)?)
+            }
             (Form::Dial | Form::Crauser, _) => {
                 return Err(Error::spec("one source at a time on a GPU", "take another form"));
             }
@@ -95,7 +106,7 @@ impl<'a, O: Packed> ChunkExecutor<ShortestPaths<'a, O>> for OnLane<'_, 'a, O> {
     fn grain(&self) -> Grain {
         let of = self.batches.sources() as u64;
         // Distances of a chunk wait in memory together.
-        Grain { of, most: if self.paths.rows { of } else { u64::MAX } }
+        Grain { of, most: if self.paths.wants == Wants::Distances { of } else { u64::MAX } }
     }
 
     fn run(
@@ -106,19 +117,20 @@ impl<'a, O: Packed> ChunkExecutor<ShortestPaths<'a, O>> for OnLane<'_, 'a, O> {
         for (batch, sources) in sources.chunks(self.batches.sources()).enumerate() {
             let first = batch * self.batches.sources();
             for (k, found) in self.batches.search(sources)?.into_iter().enumerate() {
-                match found {
-                    Some(reach) => {
-                        let row = match self.paths.rows {
-                            true => self.batches.distances(k)?,
-                            false => Vec::new(),
-                        };
-                        outputs.done(first + k, &(self.paths.make)(reach, row));
-                    }
+                let list = match (found, self.paths.wants) {
+                    (None, _) => None,
+                    (Some(_), Wants::Reach) => Some(Vec::new()),
+                    (Some(_), Wants::Distances) => Some(self.batches.distances(k)?),
+                    (Some(reach), Wants::Spread) => self.batches.spread(k, reach.farthest)?,
+                };
+                let output = match found.zip(list) {
+                    Some((reach, list)) => self.paths.made(reach, list),
                     // Rare, and a core says what is wrong.
-                    None => match self.paths.on_core(sources[k]) {
-                        Ok(output) => outputs.done(first + k, &output),
-                        Err(why) => outputs.failed(first + k, &why),
-                    },
+                    None => self.paths.on_core(sources[k]),
+                };
+                match output {
+                    Ok(output) => outputs.done(first + k, &output),
+                    Err(why) => outputs.failed(first + k, &why),
                 }
             }
         }
@@ -136,6 +148,12 @@ fn reaches(stream: &Stream, from: &Buffer, count: usize) -> Result<Vec<Reach>> {
         total: u64::from(high) << 32 | u64::from(low),
     };
     Ok(words.into_iter().map(reach).collect())
+}
+
+/// The counts of one of `sources` sources, from a table with a row for each distance; `None` where it is too short.
+fn column(table: &[u32], sources: usize, k: usize, farthest: u32) -> Option<Vec<u32>> {
+    let rows = farthest as usize + 1;
+    (rows * sources <= table.len()).then(|| (0..rows).map(|d| table[d * sources + k]).collect())
 }
 
 /// Blocks of `threads` threads that a device holds at once.

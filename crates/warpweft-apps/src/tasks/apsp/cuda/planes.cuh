@@ -34,7 +34,8 @@ struct arguments {
     reach* reaches;                // [SOURCES], 0 at first
     unsigned* last;                // 0 at first
     const unsigned* sources;       // [count]
-    unsigned vertices, chunks, heaviest, count;
+    unsigned* spread;              // [counted][SOURCES]: the counts of each level
+    unsigned vertices, chunks, heaviest, count, counted, none;
 };
 static_assert(sizeof(arguments) == WW_ARGUMENTS_BYTES, "the host has the same layout");
 
@@ -103,6 +104,7 @@ extern "C" __global__ void place_sources(const arguments A) {
 extern "C" __global__ void settle(const arguments A, unsigned d) {
     const unsigned s = blockIdx.x * blockDim.x + threadIdx.x;
     const unsigned count = s < A.count ? A.counts[s] : 0;
+    if (d < A.counted && s < SOURCES) A.spread[(size_t)d * SOURCES + s] = count;
     if (count != 0) {
         reach& to = A.reaches[s];
         A.counts[s] = 0;

@@ -6,10 +6,10 @@ use warpweft::cuda::{Args, Buffer, Cubin, Kernel, Launch, Module, Options, compi
 use warpweft::error::{Error, Result};
 use warpweft::farm::GpuLane;
 
-use super::super::paths::Shape;
+use super::super::paths::{Shape, Wants};
 use super::super::search::Reach;
 use super::edges::{Edges, Size};
-use super::{Batches, WAIT, reaches, resident};
+use super::{Batches, COUNTED, WAIT, column, reaches, resident};
 
 /// Warps of a block, which [`Shape::blocks`] is about, and which `level` has where the policy leaves that open.
 const WARPS: u32 = 8;
@@ -20,8 +20,8 @@ const LEVELS: u32 = 16;
 /// Levels that are queued at once at most.
 const MOST: u32 = 512;
 
-/// `arguments` of `planes.cuh`: twelve addresses and four halves of words.
-type Arguments = [u64; 14];
+/// `arguments` of `planes.cuh`: thirteen addresses and six halves of words.
+type Arguments = [u64; 16];
 
 /// What is taken, the first that fits: more blocks an SM would leave too few registers.
 pub(super) const SHAPES: [Shape; 2] =
@@ -84,6 +84,11 @@ pub(super) struct Planes {
     reaches: Buffer,
     last: Buffer,
     sources: Buffer,
+    /// Counts of the first levels, and how many those are.
+    spread: Buffer,
+    counted: u32,
+    /// What of them is on the host.
+    counts_here: Vec<u32>,
     /// Levels of the sources before.
     levels: u32,
 }
@@ -100,7 +105,8 @@ impl Planes {
     ///
     /// # Errors
     /// Too little memory; the compiler's or the driver's.
-    pub fn on(lane: GpuLane, edges: Arc<Edges>, shape: Shape) -> Result<Self> {
+    pub fn on(lane: GpuLane, edges: Arc<Edges>, shape: Shape, wants: Wants) -> Result<Self> {
+        let counted = if wants == Wants::Spread { COUNTED } else { 0 };
         let words = shape.words;
         let device = *lane.device();
         let warps = lane.block(32 * WARPS) / 32;
@@ -125,6 +131,9 @@ impl Planes {
             reaches: Buffer::new(&device, size_of::<Reach>() * 32 * row)?,
             last: Buffer::new(&device, 4)?,
             sources: Buffer::new(&device, 4 * 32 * row)?,
+            spread: Buffer::new(&device, 4 * 32 * row * counted as usize)?,
+            counted,
+            counts_here: Vec::new(),
             levels: 0,
             lane,
             edges,
@@ -155,11 +164,13 @@ impl Planes {
             &self.reaches,
             &self.last,
             &self.sources,
+            &self.spread,
         ];
-        let mut arguments: Arguments = [0; 14];
+        let mut arguments: Arguments = [0; 16];
         arguments.iter_mut().zip(buffers).for_each(|(to, buffer)| *to = buffer.address());
-        arguments[12] = u64::from(size.vertices.div_ceil(32)) << 32 | u64::from(size.vertices);
-        arguments[13] = (count as u64) << 32 | u64::from(size.heaviest);
+        arguments[13] = u64::from(size.vertices.div_ceil(32)) << 32 | u64::from(size.vertices);
+        arguments[14] = (count as u64) << 32 | u64::from(size.heaviest);
+        arguments[15] = u64::from(self.counted);
         let mut args = Args::new();
         args.value(arguments);
         level.map(|level| args.value(level));
@@ -205,11 +216,20 @@ impl Batches for Planes {
             ahead = LEVELS;
         }
         self.levels = last[0];
+        if self.counted > 0 {
+            let rows = (last[0] + 1).min(self.counted) as usize;
+            self.counts_here.resize(rows * self.sources(), 0);
+            stream.download(&self.spread, 0, &mut self.counts_here)?;
+        }
         Ok(reaches(stream, &self.reaches, count)?.into_iter().map(Some).collect())
     }
 
     fn distances(&mut self, _: usize) -> Result<Vec<u32>> {
         Err(Error::spec("distances from planes of bits, which keep none", "take the form batched"))
+    }
+
+    fn spread(&mut self, k: usize, farthest: u32) -> Result<Option<Vec<u32>>> {
+        Ok(column(&self.counts_here, self.sources(), k, farthest))
     }
 }
 

@@ -11,6 +11,9 @@ use super::super::search::{Reach, Search};
 use super::{batched, edges, planes};
 use crate::soup::SplitMix;
 
+/// Distances that the programs count.
+const COUNTED: u32 = 512;
+
 /// A program of the kernels in `text`, with those that turn a graph around whose weights are bytes or words; `None`
 /// without a C++ compiler.
 fn program(text: &str, bytes: bool, folder: &Path, name: &str) -> Option<PathBuf> {
@@ -30,8 +33,8 @@ fn program(text: &str, bytes: bool, folder: &Path, name: &str) -> Option<PathBuf
     Some(program)
 }
 
-/// What each of `sources` reaches by `program`, `None` where it may be beyond 32 bits.
-fn ran(program: &Path, graph: &Graph, sources: &[u32]) -> Vec<Option<Reach>> {
+/// What each of `sources` reaches by `program` and its counts up to [`COUNTED`], `None` where it may be beyond 32 bits.
+fn ran(program: &Path, graph: &Graph, sources: &[u32]) -> Vec<Option<(Reach, Vec<u32>)>> {
     let (begins, edges) = graph.lists();
     let sizes = [graph.vertices(), edges.len() as u32, graph.heaviest(), sources.len() as u32];
     let pairs: Vec<u32> = edges.iter().flat_map(|edge| [edge.to, edge.weight]).collect();
@@ -47,7 +50,8 @@ fn ran(program: &Path, graph: &Graph, sources: &[u32]) -> Vec<Option<Reach>> {
         let numbers: Vec<u64> = line.split(' ').map(|number| number.parse().unwrap()).collect();
         let reach =
             Reach { reached: numbers[0] as u32, farthest: numbers[1] as u32, total: numbers[2] };
-        (numbers[3] == 0).then_some(reach)
+        let counts = numbers[4..].iter().map(|count| *count as u32).collect();
+        (numbers[3] == 0).then_some((reach, counts))
     };
     text.lines().map(line).collect()
 }
@@ -55,7 +59,14 @@ fn ran(program: &Path, graph: &Graph, sources: &[u32]) -> Vec<Option<Reach>> {
 /// Compares `program` with searches on a core.
 fn check(program: &Path, name: &str, graph: &Graph, sources: &[u32]) {
     let mut search = Search::new(graph).unwrap();
-    let expect: Vec<_> = sources.iter().map(|s| search.run(graph, *s).ok()).collect();
+    let expect = sources.iter().map(|source| {
+        let reach = search.run(graph, *source).ok()?;
+        let near = search.distances().iter().filter(|distance| **distance < COUNTED);
+        let mut counts = vec![0; (reach.farthest + 1).min(COUNTED) as usize];
+        near.for_each(|distance| counts[*distance as usize] += 1);
+        Some((reach, counts))
+    });
+    let expect: Vec<_> = expect.collect();
     assert_eq!(ran(program, graph, sources), expect, "{name}, {} sources", sources.len());
 }
 
