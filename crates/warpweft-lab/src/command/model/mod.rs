@@ -3,6 +3,7 @@
 mod both;
 mod chart;
 mod device;
+mod farm;
 mod fit;
 mod scaling;
 mod searches;
@@ -32,6 +33,8 @@ enum What {
     Stencil(Box<stencil::Arguments>),
     /// Compare searches for the depth of ghost zones on simulated machines.
     Searches(searches::Arguments),
+    /// Simulate TuCCompi's clusters with its three policies, and 10,000 workers.
+    Farm(farm::Arguments),
     /// Predict PeerWave's tile widths and idle times, and measure them if there is a GPU.
     Wavefront(wavefront::Arguments),
 }
@@ -42,6 +45,7 @@ impl Model {
         let text = match &self.what {
             What::Stencil(arguments) => arguments.text(),
             What::Searches(arguments) => arguments.text(),
+            What::Farm(arguments) => arguments.text(),
             What::Wavefront(arguments) => arguments.text(),
         };
         match text {
