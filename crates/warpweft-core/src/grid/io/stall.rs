@@ -1,30 +1,55 @@
 //! Whether a file that this process writes makes progress: the other end of a pipe may never come, and a network
-//! file system may be gone.
+//! file system may be gone. Only calls into the system count: the process may take its time to make the content.
 
 use std::cell::Cell;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// Files that are being opened or written.
-static OPEN: AtomicUsize = AtomicUsize::new(0);
-/// Counts every piece that was written.
-static PIECES: AtomicU64 = AtomicU64::new(0);
+/// Calls under way that open, write or rename a file.
+static CALLS: AtomicUsize = AtomicUsize::new(0);
+/// Counts every such call that has ended.
+static ENDED: AtomicU64 = AtomicU64::new(0);
+/// Bytes that one call writes at most, so that a slow file shows its progress.
+const PIECE: usize = 1 << 20;
 
-/// Counts as a file that is being written, until it is dropped.
-pub(super) struct Writing(());
+/// Counts as a call under way, until it is dropped.
+pub(super) struct Calling(());
 
-impl Writing {
+impl Calling {
     pub fn begin() -> Self {
-        OPEN.fetch_add(1, Relaxed);
+        CALLS.fetch_add(1, Relaxed);
+        Self(())
+    }
+
+    /// Does `work` that is no such call: it makes a content, or flushes a file to disk, which may take long.
+    pub fn pause<R>(&mut self, work: impl FnOnce() -> R) -> R {
+        let _paused = Paused::begin();
+        work()
+    }
+}
+
+impl Drop for Calling {
+    fn drop(&mut self) {
+        CALLS.fetch_sub(1, Relaxed);
+        ENDED.fetch_add(1, Relaxed);
+    }
+}
+
+/// Counts as one call less, until it is dropped.
+struct Paused(());
+
+impl Paused {
+    fn begin() -> Self {
+        CALLS.fetch_sub(1, Relaxed);
+        ENDED.fetch_add(1, Relaxed);
         Self(())
     }
 }
 
-impl Drop for Writing {
+impl Drop for Paused {
     fn drop(&mut self) {
-        OPEN.fetch_sub(1, Relaxed);
-        PIECES.fetch_add(1, Relaxed);
+        CALLS.fetch_add(1, Relaxed);
     }
 }
 
@@ -33,9 +58,8 @@ pub(super) struct Counted<W>(pub W);
 
 impl<W: Write> Write for Counted<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.0.write(bytes);
-        PIECES.fetch_add(1, Relaxed);
-        written
+        let _calling = Calling::begin();
+        self.0.write(&bytes[..bytes.len().min(PIECE)])
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -45,22 +69,108 @@ impl<W: Write> Write for Counted<W> {
 
 /// Watches from another thread whether the files that are being written make progress.
 pub struct Stall {
-    pieces: Cell<u64>,
+    ended: Cell<u64>,
     since: Cell<Instant>,
 }
 
 impl Stall {
     /// Watches from now on.
     pub fn watch() -> Self {
-        Self { pieces: Cell::new(PIECES.load(Relaxed)), since: Cell::new(Instant::now()) }
+        Self { ended: Cell::new(ENDED.load(Relaxed)), since: Cell::new(Instant::now()) }
     }
 
-    /// Whether a file is being written, without progress for `time`.
+    /// Whether a call that writes is under way, and none has ended for `time`.
     pub fn lasts(&self, time: Duration) -> bool {
-        let pieces = PIECES.load(Relaxed);
-        if OPEN.load(Relaxed) == 0 || pieces != self.pieces.replace(pieces) {
+        let ended = ENDED.load(Relaxed);
+        if CALLS.load(Relaxed) == 0 || ended != self.ended.replace(ended) {
             self.since.set(Instant::now());
         }
         self.since.get().elapsed() >= time
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+    use std::thread::sleep;
+
+    use super::*;
+    use crate::grid::io::{write_synced, write_whole};
+
+    const TICK: Duration = Duration::from_millis(25);
+    /// What stalls in one test would in another.
+    static ONE: Mutex<()> = Mutex::new(());
+
+    /// Whether it lasts for eight ticks in a row, within `ticks`: other tests write files too.
+    fn stalls(ticks: usize) -> bool {
+        let stall = Stall::watch();
+        (0..ticks).any(|_| {
+            sleep(TICK);
+            stall.lasts(8 * TICK)
+        })
+    }
+
+    /// A content that takes its time.
+    struct Slow(bool);
+
+    impl io::Read for Slow {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            self.0 |= stalls(12);
+            Ok(0)
+        }
+    }
+
+    #[test]
+    fn making_a_content_is_no_stall() {
+        let _one = ONE.lock();
+        let folder = tempfile::tempdir().unwrap();
+        let mut stalled = false;
+        write_whole(&folder.path().join("a"), |to| {
+            to.write_all(b"begin")?;
+            stalled = stalls(12);
+            to.write_all(b"end")
+        })
+        .unwrap();
+        let mut slow = Slow(false);
+        write_synced(folder.path(), "b", &mut slow).unwrap();
+        assert!(!stalled && !slow.0);
+    }
+
+    #[test]
+    fn a_call_that_does_not_come_back_is_one() {
+        let _one = ONE.lock();
+        struct Stuck(bool);
+        impl Write for Stuck {
+            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+                assert!(bytes.len() <= PIECE);
+                self.0 |= stalls(400);
+                Ok(bytes.len())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let mut to = Counted(Stuck(false));
+        to.write_all(&vec![0; PIECE + 1]).unwrap();
+        assert!(to.0.0);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn so_is_a_pipe_that_nobody_reads() {
+        let _one = ONE.lock();
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        if !made.is_ok_and(|made| made.success()) {
+            return println!("skipped: no mkfifo");
+        }
+        std::thread::scope(|scope| {
+            let writer = scope.spawn(|| write_whole(&pipe, |to| to.write_all(b"text")));
+            let stalled = stalls(400);
+            assert_eq!(std::fs::read(&pipe).unwrap(), b"text");
+            writer.join().unwrap().unwrap();
+            assert!(stalled);
+        });
     }
 }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-use super::stall::{Counted, Writing};
+use super::stall::{Calling, Counted};
 use super::temporary::{TemporaryFile, remove_abandoned};
 
 /// Writes the file `name` of `folder` under a temporary name, flushes it to disk, and renames it, so a file
@@ -14,15 +14,17 @@ use super::temporary::{TemporaryFile, remove_abandoned};
 /// The file can't be written.
 pub fn write_synced(folder: &Path, name: &str, from: &mut dyn Read) -> io::Result<()> {
     let target = folder.join(name);
-    let _writing = Writing::begin();
+    let mut calling = Calling::begin();
     remove_abandoned(&target);
     let temporary = TemporaryFile::next_to(&target)?;
     let mut file = Counted(temporary.file());
-    io::copy(from, &mut file)?;
-    file.flush()?;
-    temporary.file().sync_all()?;
+    calling.pause(|| {
+        io::copy(from, &mut file)?;
+        file.flush()?;
+        temporary.file().sync_all()
+    })?;
     temporary.put(&target)?;
-    sync_folder(folder)
+    calling.pause(|| sync_folder(folder))
 }
 
 /// Flushes a folder's entries to disk.

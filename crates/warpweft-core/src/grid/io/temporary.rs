@@ -6,7 +6,8 @@ use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError, mpsc};
+use std::thread;
 use std::time::Duration;
 
 /// The temporary files of this process.
@@ -14,6 +15,8 @@ static OPEN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 /// A temporary file that was not written for a day belongs to a process that was killed.
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+/// How long the end of the process waits for files to be removed.
+const PATIENCE: Duration = Duration::from_secs(2);
 /// The ending of a name.
 const ENDING: &str = ".partial";
 /// Digits of the random part of a name, which are hexadecimal.
@@ -110,13 +113,26 @@ pub fn without_links(options: &mut OpenOptions) -> &mut OpenOptions {
     options
 }
 
-/// Removes the temporary files of this process, which ends at once: no other is created afterwards.
+/// Removes the temporary files of this process, which ends at once: no other is created afterwards. On a file system
+/// that is gone, neither this nor the creation of a file may ever come back; after two seconds the rest stays.
 pub fn remove_temporary_files() {
-    let open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-    for path in &*open {
-        let _ = fs::remove_file(path);
+    remove_all(&OPEN, PATIENCE);
+}
+
+fn remove_all(open: &'static Mutex<BTreeSet<PathBuf>>, patience: Duration) {
+    let (done, wait) = mpsc::channel();
+    let removal = move || {
+        let open = open.lock().unwrap_or_else(PoisonError::into_inner);
+        for path in &*open {
+            let _ = fs::remove_file(path);
+        }
+        std::mem::forget(open);
+        let _ = done.send(());
+    };
+    // Without a thread for it nothing is removed: that might hang, and later runs do it after a day.
+    if thread::Builder::new().spawn(removal).is_ok() {
+        let _ = wait.recv_timeout(patience);
     }
-    std::mem::forget(open);
 }
 
 /// How the names of temporary files of `target` begin.
@@ -167,6 +183,25 @@ mod tests {
         ];
         remove_abandoned(&path);
         assert!(!old.exists() && others.iter().all(|other| other.exists()));
+    }
+
+    #[test]
+    fn the_end_removes_what_is_open_and_waits_for_nobody() {
+        static LIST: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a");
+        fs::write(&path, "half").unwrap();
+        // As by a thread that hangs in creating a file.
+        let mut held = LIST.lock().unwrap();
+        held.insert(path.clone());
+        remove_all(&LIST, Duration::from_millis(20));
+        assert!(path.exists());
+        drop(held);
+        while path.exists() {
+            thread::sleep(Duration::from_millis(5));
+        }
+        // No other may be created afterwards.
+        assert!(LIST.try_lock().is_err());
     }
 
     #[test]

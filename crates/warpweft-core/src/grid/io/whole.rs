@@ -6,7 +6,7 @@ use std::io::{self, BufWriter, ErrorKind::NotFound, Write};
 use std::path::{Path, PathBuf, is_separator};
 use std::sync::{Mutex, PoisonError};
 
-use super::stall::{Counted, Writing};
+use super::stall::{Calling, Counted};
 use super::temporary::{TemporaryFile, remove_abandoned};
 use crate::error::{Error, Result};
 
@@ -32,18 +32,19 @@ pub fn write_whole(
 fn whole(path: &Path, content: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     let refused = |error: io::Error| write_error(path, &error);
     let target = target(path)?;
-    let _writing = Writing::begin();
+    let mut calling = Calling::begin();
     if fs::metadata(&target).is_ok_and(|known| !known.is_file() && !known.is_dir()) {
         let file = File::options().write(true).open(&target).map_err(refused)?;
         let mut file = BufWriter::new(Counted(file));
-        return content(&mut file).and_then(|()| file.flush()).map_err(refused);
+        let written = calling.pause(|| content(&mut file));
+        return written.and_then(|()| file.flush()).map_err(refused);
     }
     if first_time(&target) {
         remove_abandoned(&target);
     }
     let written = TemporaryFile::next_to(&target).and_then(|temporary| {
         let mut file = BufWriter::with_capacity(1 << 20, Counted(temporary.file()));
-        content(&mut file)?;
+        calling.pause(|| content(&mut file))?;
         file.flush()?;
         drop(file);
         temporary.put(&target)
