@@ -2,17 +2,18 @@
 
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::Read;
+use std::io::{Error as IoError, ErrorKind::InvalidData};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use warpweft::grid::io::read_all;
 use warpweft::memory::room;
 use warpweft::{Error, Result};
 use warpweft_apps::apsp::Graph;
 use warpweft_apps::soup::SplitMix;
 
-/// Bytes that are read of a file of sources: more than all vertices need.
+/// Bytes of the longest file of sources.
 const LONGEST: u64 = 1 << 30;
 
 /// A choice of sources, by the names of the graph's vertices.
@@ -93,10 +94,11 @@ impl SourceChoice {
                 Ok(chosen.into_iter().map(|k| k as u32).collect())
             }
             Self::File(path) => {
-                let mut text = String::new();
-                let read =
-                    File::open(path).and_then(|file| file.take(LONGEST).read_to_string(&mut text));
-                read.map_err(|error| {
+                let read = File::open(path).and_then(|file| read_all(file, LONGEST));
+                let text = read.and_then(|bytes| {
+                    String::from_utf8(bytes).map_err(|error| IoError::new(InvalidData, error))
+                });
+                let text = text.map_err(|error| {
                     Error::file(
                         path,
                         error,

@@ -25,8 +25,16 @@ pub fn read_up_to(path: &Path, longest: u64) -> io::Result<Vec<u8>> {
     if !std::fs::metadata(path)?.is_file() {
         return Err(io::Error::new(ErrorKind::InvalidData, "is no file"));
     }
+    read_all(File::open(path)?, longest)
+}
+
+/// All that `from` gives, a pipe too, if it is at most `longest` bytes.
+///
+/// # Errors
+/// It can't be read, or gives more.
+pub fn read_all(from: impl Read, longest: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(longest + 1).read_to_end(&mut bytes)?;
+    from.take(longest.saturating_add(1)).read_to_end(&mut bytes)?;
     match bytes.len() as u64 > longest {
         true => {
             Err(io::Error::new(ErrorKind::InvalidData, format!("is longer than {longest} bytes")))
@@ -58,6 +66,8 @@ mod tests {
         assert!(read_small_text(&path).is_err());
         File::create(&path).unwrap().set_len(LONGEST + 1).unwrap();
         assert!(read_small(&path).unwrap_err().to_string().contains("longer"));
+        assert_eq!(read_all(&b"12 345"[..], 6).unwrap(), b"12 345");
+        assert!(read_all(&b"12 345"[..], 5).is_err());
         if Path::new("/dev/zero").exists() {
             assert!(
                 read_small(Path::new("/dev/zero")).unwrap_err().to_string().contains("no file")
