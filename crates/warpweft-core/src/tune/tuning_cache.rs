@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::Measured;
 use crate::cuda;
 use crate::error::{Error, Result};
-use crate::grid::io::{read_small, write_whole};
+use crate::grid::io::{make_private, read_small, write_whole};
 
 /// Raised when the format changes; files of another format count as empty.
 const FORM: u32 = 1;
@@ -130,7 +130,7 @@ impl TuningCache {
             Error::file(&path, error, "set WARPWEFT_CACHE to a folder that can be written")
         };
         if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder).map_err(|error| refused(error.to_string()))?;
+            make_private(folder).map_err(|error| refused(error.to_string()))?;
         }
         let file = File { form: FORM, entries: self.entries.clone() };
         let text = serde_json::to_vec_pretty(&file).map_err(|error| refused(error.to_string()))?;

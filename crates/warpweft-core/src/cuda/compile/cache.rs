@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use sha2::{Digest, Sha256};
 
-use crate::grid::io::{check_trusted, new_file};
+use crate::grid::io::{check_trusted, make_private, narrow, new_file};
 
 /// The first bytes of a cache file; the number changes with the format.
 const MAGIC: &[u8; 8] = b"WWCUBIN1";
@@ -41,10 +41,14 @@ pub(super) struct Key(String);
 /// The folder for everything that can be made again: `$WARPWEFT_CACHE`, else `$XDG_CACHE_HOME/warpweft`, else
 /// `~/.cache/warpweft`; `None` if none of the three variables is set.
 pub fn folder() -> Option<PathBuf> {
-    let path = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
-    path("WARPWEFT_CACHE")
-        .or_else(|| Some(path("XDG_CACHE_HOME")?.join("warpweft")))
-        .or_else(|| Some(path("HOME")?.join(".cache/warpweft")))
+    named("WARPWEFT_CACHE")
+        .or_else(|| Some(named("XDG_CACHE_HOME")?.join("warpweft")))
+        .or_else(|| Some(named("HOME")?.join(".cache/warpweft")))
+}
+
+/// The folder that a variable names.
+fn named(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
 /// Writes `bytes` to a file next to `path` and renames it, so that a reader sees the old file or the new one.
@@ -53,7 +57,7 @@ pub fn folder() -> Option<PathBuf> {
 /// The file system's.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
+        make_private(folder)?;
     }
     let number = RandomState::new().build_hasher().finish();
     let temporary = path.with_extension(format!("{number:016x}.part"));
@@ -85,8 +89,17 @@ impl Cache {
         static USER: OnceLock<Cache> = OnceLock::new();
         USER.get_or_init(|| match folder() {
             None => Self::none(),
-            Some(above) => Self { within: Some(above.clone()), ..Self::at(above.join("cubin")) },
+            Some(above) => Self::below(above, named("WARPWEFT_CACHE").is_none()),
         })
+    }
+
+    /// The cache in a folder `above`, which has another use too; `own` if this program made that folder.
+    fn below(above: PathBuf, own: bool) -> Self {
+        let kernels = above.join("cubin");
+        if own {
+            close(&above, &kernels);
+        }
+        Self { within: Some(above), ..Self::at(kernels) }
     }
 
     /// A cache in a folder of its own, which is created when something is first stored.
@@ -208,13 +221,14 @@ impl Cache {
     }
 }
 
-/// Makes a folder that only this user may write, if there is none.
-fn make_private(folder: &Path) -> std::io::Result<()> {
-    let mut maker = fs::DirBuilder::new();
-    maker.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut maker, 0o755);
-    maker.create(folder)
+/// Forbids others to write to the folder `above` and to that of kernels in it, which earlier versions made as the umask
+/// said. Kernels that others may have written are removed.
+fn close(above: &Path, kernels: &Path) {
+    narrow(above);
+    if narrow(kernels) {
+        let entries = fs::read_dir(kernels).into_iter().flatten().flatten();
+        entries.for_each(|entry| drop(fs::remove_file(entry.path())));
+    }
 }
 
 /// Records that the file was used today.
@@ -312,6 +326,37 @@ mod tests {
         assert_eq!(fs::read_dir(&inner).unwrap().count(), 1);
         assert_eq!(notes.len(), 1, "{notes:?}");
         assert!(notes[0].contains("can be written by other users"), "{notes:?}");
+    }
+
+    /// Runs itself under a umask that lets a user's group write, as many systems do.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn any_umask_leaves_a_folder_that_is_trusted() {
+        let key = Key::of(["a"]);
+        if let Some(folder) = std::env::var_os("WARPWEFT_TEST_UMASK").map(PathBuf::from) {
+            write_whole(&folder.join("new/probe.json"), b"{}").unwrap();
+            fs::create_dir_all(folder.join("old/cubin")).unwrap();
+            fs::write(folder.join("old/cubin/planted.cubin"), "by anybody").unwrap();
+            for name in ["new", "old"] {
+                let mut notes = Vec::new();
+                let cache = Cache::below(folder.join(name), true);
+                cache.put(&key, b"code", &mut notes);
+                assert_eq!(cache.get(&key, &mut notes).as_deref(), Some(&b"code"[..]));
+                assert!(notes.is_empty(), "{notes:?}");
+                assert_eq!(fs::read_dir(folder.join(name).join("cubin")).unwrap().count(), 1);
+            }
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let test = "cuda::compile::cache::tests::any_umask_leaves_a_folder_that_is_trusted";
+        let output = std::process::Command::new("sh")
+            .args(["-c", "umask 002; exec \"$0\" --exact \"$1\" --nocapture"])
+            .args([std::env::current_exe().unwrap().as_os_str(), test.as_ref()])
+            .env("WARPWEFT_TEST_UMASK", folder.path())
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && said.contains("1 passed"), "{said}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Whether code may be loaded from a folder: it belongs to this user or to root, and nobody else may write there.
 
 use std::path::Path;
+use std::{fs, io};
 
 /// Checks every folder from `from` down to `folder`, and that `folder` is below it.
 ///
@@ -8,7 +9,6 @@ use std::path::Path;
 /// What others could do, in words.
 #[cfg(unix)]
 pub fn check_trusted(from: &Path, folder: &Path) -> Result<(), String> {
-    use std::fs;
     use std::os::unix::fs::MetadataExt;
 
     // Owned by whom this process acts for. Where there is no such file, nothing is known of anybody.
@@ -28,6 +28,36 @@ pub fn check_trusted(from: &Path, folder: &Path) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Makes a folder that only this user may write, and those above it, if there is none.
+///
+/// # Errors
+/// The file system's.
+pub fn make_private(folder: &Path) -> io::Result<()> {
+    let mut maker = fs::DirBuilder::new();
+    maker.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut maker, 0o755);
+    maker.create(folder)
+}
+
+/// Forbids others to write to a folder that this user made under a umask that lets them; `true` if they could until
+/// now. What is no folder of this user's own stays as it is.
+#[cfg(unix)]
+pub fn narrow(folder: &Path) -> bool {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    let (Ok(own), Ok(known)) = (fs::metadata("/proc/self"), fs::symlink_metadata(folder)) else {
+        return false;
+    };
+    let wide = known.is_dir() && known.uid() == own.uid() && known.mode() & 0o022 != 0;
+    wide && fs::set_permissions(folder, fs::Permissions::from_mode(known.mode() & 0o755)).is_ok()
+}
+
+/// Elsewhere nothing is known of other users.
+#[cfg(not(unix))]
+pub fn narrow(_folder: &Path) -> bool {
+    false
 }
 
 /// Elsewhere nothing is known of other users.
