@@ -32,6 +32,20 @@ pub struct Slab {
     pub simd: Simd,
 }
 
+impl Slab {
+    /// The most cells of a row from `low` to `high`, by their indices in the volume, along an axis of that period.
+    /// [`RowPlace::cell`] wraps indices once, so a row that reaches more than a period outside is computed in pieces.
+    pub(super) fn along(period: i64, [low, high]: [i64; 2]) -> isize {
+        let near = period == 0 || (low >= -period && high <= 2 * period);
+        if near { isize::MAX } else { period as isize }
+    }
+
+    /// Planes computed together along an axis of that period: so many as can be wrapped once.
+    pub(super) fn planes(period: i64, unroll_and_jam: usize) -> usize {
+        if (1..3).contains(&period) { 1 } else { unroll_and_jam }
+    }
+}
+
 /// Where a row's first cell is, and in which step.
 pub(super) struct RowPlace<const D: usize> {
     at: [i64; D],
@@ -46,11 +60,15 @@ impl<const D: usize> RowPlace<D> {
         let mut from = [0; 4];
         (from[Z], from[Y], from[M], from[X]) = (z, y, m, 0);
         let axes = canonical(D);
-        let at = std::array::from_fn(|d| slab.at[d] + from[axes[d]] as i64);
+        let at = std::array::from_fn(|d| {
+            let (index, period) = (slab.at[d] + from[axes[d]] as i64, slab.period[d]);
+            let near = period == 0 || (-period..period).contains(&index);
+            if near { index } else { index.rem_euclid(period) }
+        });
         Self { at, period: slab.period.array(), step: slab.step }
     }
 
-    /// The cell `x` along the row and `plane` planes up. Indices outside are less than a period outside.
+    /// The cell `x` along the row and `plane` planes up; see [`Slab::along`] and [`Slab::planes`].
     #[inline(always)]
     pub fn cell(&self, x: isize, plane: isize) -> Place<D> {
         let mut at = self.at;

@@ -103,11 +103,13 @@ impl CpuSweeps {
         // No longer than the row: half as much again must not overflow.
         let row = (done[X][1] - done[X][0]) as usize;
         let chunk = self.policy.tile_cells.clamp(1, row.max(1)) as isize;
+        let (place, last) = (&self.place, self.extents.rank() - 1);
+        let most = Slab::along(place.period[last], done[X].map(|x| place.begin[last] + x as i64));
         let mut x = done[X][0];
         while x < done[X][1] {
             // A last piece shorter than half a chunk joins the one before.
             let rest = done[X][1] - x;
-            let cells = if rest < chunk + chunk / 2 { rest } else { chunk };
+            let cells = if rest < chunk + chunk / 2 { rest } else { chunk }.min(most);
             let first = layout.index([done[Z][0], done[Y][0], done[M][0], x]);
             let count = |axis: usize| (done[axis][1] - done[axis][0]) as usize;
             let slab = Slab {
@@ -116,13 +118,13 @@ impl CpuSweeps {
                 strides: axes.map(|axis| layout.strides[axis]),
                 counts: [count(Z), count(Y), count(M), cells as usize],
                 steps: [layout.strides[Z], layout.strides[Y], layout.strides[M]],
-                at: self.place.begin.zip(axes).map(|(begin, axis)| {
+                at: place.begin.zip(axes).map(|(begin, axis)| {
                     let first = if axis == X { x } else { done[axis][0] };
                     begin + first as i64
                 }),
-                period: self.place.period,
+                period: place.period,
                 step,
-                unroll_and_jam: self.policy.unroll_and_jam,
+                unroll_and_jam: Slab::planes(place.period[0], self.policy.unroll_and_jam),
                 simd: self.simd,
             };
             // SAFETY: the box and all taps lie in the padded arrays; `levels` shows that no other

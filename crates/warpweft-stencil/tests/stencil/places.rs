@@ -123,6 +123,26 @@ fn on_ranks<S: Fields, const D: usize>(stencil: &Stencil<S, D>, start: &Volume<S
     }
 }
 
+#[stencil]
+fn placed(u: Near<i64, 2>, #[at] at: [usize; 2]) -> i64 {
+    u[[0, 1]] * 3 + u[[-1, 0]] + (at[0] * 1000 + at[1]) as i64
+}
+
+#[stencil]
+fn spread(u: Near<i64, 2>) -> i64 {
+    (u[[1, 0]] + 5 * u[[0, 1]] + 7 * u[[-1, 0]] + 11 * u[[0, -1]]) % 100_003
+}
+
+#[test]
+fn a_volume_smaller_than_the_reach_of_all_stages_tells_it_too() {
+    for extents in [[3, 3], [1, 2], [2, 1], [3, 19], [13, 2]] {
+        let start = Volume::from_fn(extents, |[y, x]| (y * 31 + x * 17) as i64 % 23);
+        let stages = (placed(), spread(), spread(), spread(), spread(), spread());
+        let stencil = Stencil::sequence(stages).boundary(Boundary::Periodic);
+        on_cores(&stencil, &start);
+    }
+}
+
 #[test]
 fn every_shape_and_every_rank_tells_the_same() {
     for boundary in [Boundary::Periodic, Boundary::Mirror] {
