@@ -232,6 +232,7 @@ pub fn signs<T: Number>(n: usize, seed: u64) -> Result<Matrix<T>> {
 
 /// The greatest difference of `c x` and `a (b x)` over `tries` vectors of -1 and 1: 0 for the product, and for another
 /// matrix with a chance of less than `0.5^tries` (Freivalds, "Probabilistic machines can use less running time", 1977).
+/// NaN if a cell of one of them is.
 pub fn difference<T: Number>([a, b, c]: [&Matrix<T>; 3], tries: u64) -> f64 {
     let mut worst = 0f64;
     for seed in 0..tries {
@@ -242,7 +243,9 @@ pub fn difference<T: Number>([a, b, c]: [&Matrix<T>; 3], tries: u64) -> f64 {
         let x: Vec<f64> = (0..a.n).map(sign).collect();
         let (left, right) = (a.times_vector(&b.times_vector(&x)), c.times_vector(&x));
         let differences = left.iter().zip(&right).map(|(left, right)| (left - right).abs());
-        worst = differences.fold(worst, f64::max);
+        // NaN is no number that a maximum would keep.
+        worst = differences
+            .fold(worst, |a, b| if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) });
     }
     worst
 }
@@ -276,6 +279,14 @@ mod tests {
         );
         let wrong = signs(n, 3).unwrap();
         assert!(n < 10 || difference([&a, &b, &wrong], 8) > 0.0);
+    }
+
+    #[test]
+    fn a_product_of_nan_is_no_product() {
+        let (a, b) = (signs::<f32>(9, 1).unwrap(), signs(9, 2).unwrap());
+        let mut c = signs(9, 3).unwrap();
+        c.cells[0] = f32::NAN;
+        assert!(difference([&a, &b, &c], 2).is_nan());
     }
 
     #[test]

@@ -58,19 +58,34 @@ fn prices_are_those_of_black_and_scholes_within_their_errors() {
     assert!((HULL.closed_form() - 4.759_422).abs() < 1e-6, "{}", HULL.closed_form());
     let Price { mean, error } = price::task(HULL, 400_000);
     assert!((mean - HULL.closed_form()).abs() < 4.0 * error && error < 0.01, "{mean} {error}");
+    // The closed form of the error is that of so many paths.
+    assert!((error * 400_000f64.sqrt() / HULL.deviation() - 1.0).abs() < 0.01, "{error}");
     // Without uncertainty nearly the discounted gain; an option of no strike is the share.
     let sure = Contract { volatility: 1e-9, ..HULL };
     assert!((sure.closed_form() - (42.0 - 40.0 * (-0.05f64).exp())).abs() < 1e-9);
     let share = Contract { strike: 1e-9, ..HULL };
     assert!((price::task(share, 100_000).mean - 42.0).abs() < 0.2);
     let prices = on_cores(price(2000), Inputs::by(300, contract));
-    let found = compared((0..300).map(contract).zip(prices.iter().copied()));
+    let found = compared((0..300).map(contract).zip(prices.iter().copied()), 2000);
     assert!(found.difference < 4.0 * found.error, "{found:?}");
     assert!((0.90..=0.99).contains(&found.within_two) && found.worst < 6.0, "{found:?}");
     // A wrong price is found.
     let wrong = prices.iter().map(|price| Price { mean: 1.02 * price.mean, ..*price });
-    let found = compared((0..300).map(contract).zip(wrong));
+    let found = compared((0..300).map(contract).zip(wrong), 2000);
     assert!(found.difference > 5.0 * found.error, "{found:?}");
+}
+
+#[test]
+fn few_paths_of_which_none_ends_above_the_strike_are_no_wrong_price() {
+    let far = Contract { strike: 70.0, ..HULL };
+    let price = price::task(far, 100);
+    assert_eq!(price, Price { mean: 0.0, error: 0.0 });
+    let found = compared(std::iter::once((far, price)), 100);
+    assert!(found.worst < 1.0 && found.difference < found.error, "{found:?}");
+    let wrong = Price { mean: 0.5, ..price };
+    assert!(compared(std::iter::once((far, wrong)), 100).worst > 15.0);
+    let none = Price { mean: f64::NAN, ..price };
+    assert_eq!(compared([(far, none), (far, price)].into_iter(), 100).worst, f64::INFINITY);
 }
 
 #[test]

@@ -72,7 +72,7 @@ impl Pricing {
             let all = farmed.outputs.iter().enumerate();
             all.filter_map(|(k, price)| Some((contract(k as u64), (*price)?)))
         };
-        let found = compared(priced());
+        let found = compared(priced(), self.paths);
         if let Some(path) = &self.output {
             let written = write(path, priced());
             farmed.saved.add(path, written);
