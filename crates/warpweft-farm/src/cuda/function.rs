@@ -40,6 +40,8 @@ const BLOCK: u32 = 256;
 /// Seconds of work before a search for a better block, and of a trial in it.
 const WARM: f64 = 2.0;
 const TRIAL: f64 = 0.02;
+/// A search whose trials would each take longer is not begun.
+const LONGEST_TRIAL: f64 = 0.05;
 /// Tasks of a launch for each thread that a device holds at most: what is known of each waits in memory.
 const ROUNDS: u64 = 8;
 /// A launch that takes longer is given up, and its lane with it.
@@ -216,9 +218,11 @@ impl<E: TaskFunction> OnLane<'_, E> {
     /// and goes on with the fastest. The same tasks, since others may take longer; one lane of all does it.
     fn explore(&mut self, count: usize, seconds: f64) -> Result<()> {
         let Some(search) = self.search.clone() else { return Ok(()) };
+        let Some(part) = trial(count, seconds, self.grain) else {
+            self.search = None;
+            return Ok(());
+        };
         let Ok(mut search) = search.try_lock() else { return Ok(()) };
-        let part = (count as f64 * (TRIAL / seconds).min(1.0)) as usize;
-        let part = part.max(self.grain.of as usize).min(count);
         let mut shapes: Vec<Shape> = Vec::new();
         let best = loop {
             if let Some(block) = search.settled() {
@@ -227,11 +231,12 @@ impl<E: TaskFunction> OnLane<'_, E> {
             let block = search.next();
             let known = shapes.iter().position(|shape| shape.block == block);
             let took = match known {
-                Some(known) => self.pass(&shapes[known], part)?,
+                // A trial that fails loses nothing: what was computed is fetched already.
+                Some(known) => self.pass(&shapes[known], part).unwrap_or(f64::INFINITY),
                 None if block == self.shape.block => self.pass(&self.shape, part)?,
                 None => match Shape::new::<E>(&self.lane, block) {
                     Ok(shape) => {
-                        let took = self.pass(&shape, part)?;
+                        let took = self.pass(&shape, part).unwrap_or(f64::INFINITY);
                         shapes.push(shape);
                         took
                     }
@@ -251,6 +256,15 @@ impl<E: TaskFunction> OnLane<'_, E> {
         }
         Ok(())
     }
+}
+
+/// The tasks of a trial, where `count` of them took so many seconds: at least as many as fill the device. `None` if these
+/// take long, so that a search would.
+fn trial(count: usize, seconds: f64, grain: Grain) -> Option<usize> {
+    let least = (grain.of as usize).min(count);
+    let part = (count as f64 * (TRIAL / seconds).min(1.0)) as usize;
+    let long = seconds * least as f64 > LONGEST_TRIAL * count as f64;
+    (!long).then_some(part.max(least))
 }
 
 fn locked(search: &Mutex<BlockSearch>) -> MutexGuard<'_, BlockSearch> {
@@ -288,4 +302,21 @@ impl<E: TaskFunction> ChunkExecutor<E> for OnLane<'_, E> {
 fn bytes_of<T: Copy>(values: &[T]) -> &[u8] {
     // SAFETY: they are only copied, by the driver, never looked at; values outlive the borrow.
     unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trials_are_short_or_there_are_none() {
+        let grain = Grain { of: 1000, most: 8000 };
+        // 1 s for 8000 tasks: a trial of 0.02 s would not fill the device, but one of 0.125 s is long.
+        assert_eq!(trial(8000, 1.0, grain), None);
+        assert_eq!(trial(8000, 0.32, grain), Some(1000));
+        assert_eq!(trial(8000, 0.08, grain), Some(2000));
+        assert_eq!(trial(8000, 0.01, grain), Some(8000));
+        // Tasks of 100 s a thread.
+        assert_eq!(trial(1000, 100.0, grain), None);
+    }
 }

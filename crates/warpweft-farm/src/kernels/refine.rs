@@ -127,11 +127,12 @@ impl Searches {
     }
 
     /// The search for `kernel` on GPUs called `gpu`, which all of them share: the one that runs, one that an earlier run
-    /// has ended, or a new one.
+    /// has ended with a block that is `possible`, or a new one. The kernel may have been changed since.
     pub fn search(
         &self,
         kernel: &str,
         gpu: &str,
+        possible: impl Fn(u32) -> bool,
         new: impl FnOnce() -> BlockSearch,
     ) -> Arc<Mutex<BlockSearch>> {
         let key = Self::key(kernel, gpu);
@@ -139,7 +140,8 @@ impl Searches {
         if let Some(search) = all.get(&key) {
             return search.clone();
         }
-        let known = self.cache().policy::<u32>(&key).map(BlockSearch::known);
+        let known = self.cache().policy::<u32>(&key).filter(|&block| possible(block));
+        let known = known.map(BlockSearch::known);
         let search = Arc::new(Mutex::new(known.unwrap_or_else(new)));
         all.insert(key, search.clone());
         search
@@ -212,7 +214,8 @@ mod tests {
         let gpus = [ampere(0), hopper(1), ampere(2)];
         let best = |gpu: &Gpu| if gpu.capability.0 == 8 { 512 } else { 96 };
         let all = Searches::in_folder(folder.path().into());
-        let searches = gpus.each_ref().map(|gpu| all.search("relax", &gpu.name, || begin(gpu)));
+        let searches =
+            gpus.each_ref().map(|gpu| all.search("relax", &gpu.name, |_| true, || begin(gpu)));
         assert!(
             Arc::ptr_eq(&searches[0], &searches[2]) && !Arc::ptr_eq(&searches[0], &searches[1])
         );
@@ -226,8 +229,16 @@ mod tests {
         all.keep().unwrap();
         let later = Searches::in_folder(folder.path().into());
         for gpu in &gpus {
-            let search = later.search("relax", &gpu.name, || unreachable!("it is kept"));
+            let kept = || unreachable!("it is kept");
+            let search = later.search("relax", &gpu.name, |block| block == best(gpu), kept);
             assert_eq!(locked(&search).settled(), Some(best(gpu)));
+        }
+        // The kernel was changed, and what is kept is no block for it any more.
+        let changed = Searches::in_folder(folder.path().into());
+        for gpu in &gpus[..2] {
+            let search =
+                changed.search("relax", &gpu.name, |block| block != best(gpu), || begin(gpu));
+            assert_eq!(locked(&search).settled(), None);
         }
     }
 

@@ -135,7 +135,11 @@ impl GpuLane {
     ) -> Arc<Mutex<BlockSearch>> {
         let attributes = kernel.attributes();
         let needs = Needs { registers: attributes.registers, shared: attributes.shared_bytes };
-        self.tuning.searches.search(name, &self.gpu.name, || {
+        // The same kernel, changed, is another one.
+        let name = format!("{name} of {} registers and {} bytes", needs.registers, needs.shared);
+        let most = attributes.max_threads;
+        let possible = |block: u32| block.is_multiple_of(32) && (32..=most).contains(&block);
+        self.tuning.searches.search(&name, &self.gpu.name, possible, || {
             BlockSearch::new(self.setting(words).block, |block| occupancy(&self.gpu, needs, block))
         })
     }

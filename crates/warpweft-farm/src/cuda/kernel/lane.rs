@@ -70,16 +70,21 @@ impl KernelLane {
     /// A new buffer of so many words, all zero.
     ///
     /// # Errors
-    /// Too little memory; the driver's.
+    /// More words than there are bytes to count; too little memory; the driver's.
     pub fn words<T: Word + Plain>(&mut self, count: usize) -> Result<Words<T>> {
-        let bytes = (count * size_of::<T>()).max(16);
+        let bytes = bytes_of::<T>(count)?;
         let buffer = Buffer::zeroed(self.lane.stream(), bytes)?;
         Ok(self.hold(buffer.into(), count))
     }
 
     /// Words that other lanes of the device use, too.
-    pub fn share<T: Word + Plain>(&mut self, words: &DeviceWords<T>) -> Words<T> {
-        self.hold(words.buffer.clone(), words.count())
+    ///
+    /// # Errors
+    /// They are another device's.
+    pub fn share<T: Word + Plain>(&mut self, words: &DeviceWords<T>) -> Result<Words<T>> {
+        let (of, here) = (words.buffer.device(), self.lane.device());
+        on_one_device([(of.ordinal(), of.label()), (here.ordinal(), here.label())])?;
+        Ok(self.hold(words.buffer.clone(), words.count()))
     }
 
     fn held<T: Word>(&self, words: Words<T>) -> Result<&Held> {
@@ -241,6 +246,24 @@ impl Drop for KernelLane {
     }
 }
 
+/// Bytes of a buffer of so many words.
+fn bytes_of<T>(count: usize) -> Result<usize> {
+    let bytes = count.checked_mul(size_of::<T>()).map(|bytes| bytes.max(16));
+    bytes.ok_or_else(|| {
+        let what = format!("a buffer of {count} words of {} bytes", size_of::<T>());
+        Error::spec(what, "take fewer words")
+    })
+}
+
+/// Refuses words of a device on a lane of another: each has a number and a name.
+fn on_one_device([of, here]: [(usize, &str); 2]) -> Result<()> {
+    if of.0 == here.0 {
+        return Ok(());
+    }
+    let what = format!("words in the memory of {} on a lane of {}", of.1, here.1);
+    Err(Error::spec(what, "upload them on a lane of this device"))
+}
+
 /// Whether `count` words from `index` on are inside of `of`.
 fn inside(index: usize, count: usize, of: usize) -> Result<()> {
     if index.checked_add(count).is_some_and(|end| end <= of) {
@@ -248,4 +271,21 @@ fn inside(index: usize, count: usize, of: usize) -> Result<()> {
     }
     let what = format!("words {index}..{} of a buffer of {of}", index.saturating_add(count));
     Err(Error::spec(what, "stay inside of the buffer"))
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_that_cannot_be_and_words_of_another_device_are_refused() {
+        assert_eq!(bytes_of::<u64>(3).unwrap(), 24);
+        assert_eq!(bytes_of::<u32>(0).unwrap(), 16);
+        // Eight times this is no number of 64 bits.
+        let told = bytes_of::<u64>(1 << 61).unwrap_err().to_string();
+        assert!(told.contains("2305843009213693952 words of 8 bytes"), "{told}");
+        assert!(on_one_device([(1, "GPU 1"), (1, "GPU 1")]).is_ok());
+        let told = on_one_device([(0, "GPU 0"), (1, "GPU 1")]).unwrap_err().to_string();
+        assert!(told.contains("in the memory of GPU 0 on a lane of GPU 1"), "{told}");
+    }
 }

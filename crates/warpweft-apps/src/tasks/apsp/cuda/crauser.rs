@@ -73,10 +73,10 @@ impl Crauser {
         let vertices = graph.vertices() as usize;
         let mut lane = KernelLane::new(lane)?;
         Ok(Self {
-            begins: lane.share(&shared.begins),
-            to: lane.share(&shared.to),
-            weights: lane.share(&shared.weights),
-            least_out: lane.share(&shared.least_out),
+            begins: lane.share(&shared.begins)?,
+            to: lane.share(&shared.to)?,
+            weights: lane.share(&shared.weights)?,
+            least_out: lane.share(&shared.least_out)?,
             unsettled: lane.words(vertices)?,
             frontier: lane.words(vertices)?,
             distances: lane.words(vertices)?,
