@@ -104,7 +104,8 @@ impl<'v> RawSession<'v> {
     /// Goes on until `steps` steps are done in all, or fewer where the stencil or an interrupt ends it.
     ///
     /// # Errors
-    /// As the executor's. The session is over then, and the volume as it was when it was opened.
+    /// As the executor's. The session is over then; the volume is as it was when the session was opened, or when its
+    /// executor was last made anew for other stages ([`RawSession::apply`]).
     pub fn advance(&mut self, steps: u64) -> Result<()> {
         self.settle()?;
         let Some(mut local) = self.local.take() else { return Err(over()) };
@@ -345,7 +346,7 @@ impl Drop for RawSession<'_> {
 fn over() -> Error {
     Error::spec(
         "a session that an error has ended",
-        "open another: the volume is as it was when this one was opened",
+        "open another: the volume is as it was when this one was opened or applied functions",
     )
 }
 

@@ -19,7 +19,8 @@ use warpweft_core::report::Report;
 ///
 /// Threads, buffers and kernels are made once, and cells are copied only where they are asked for, so a call of one
 /// step costs microseconds. The volume is borrowed meanwhile: it gets the cells at the end, when the session is
-/// finished or dropped. After an error the session is over, and the volume as it was at its beginning.
+/// finished or dropped. After an error the session is over. The volume is as it was at the beginning, or before or after
+/// an [`apply`](Session::apply) for which the executor was made anew: it then stores its cells there.
 ///
 /// ```
 /// use warpweft::prelude::*;
