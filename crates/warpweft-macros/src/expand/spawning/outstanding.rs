@@ -221,11 +221,29 @@ impl Walk {
                 }
                 // Two points are a range.
                 TokenTree::Punct(punct) => member = punct.as_char() == '.' && !member,
-                TokenTree::Literal(_) => member = false,
+                TokenTree::Literal(literal) => {
+                    let text = literal.to_string();
+                    let found = self.waiting.iter().find(|(name, _)| formats(&text, name));
+                    if let Some((name, _)) = found {
+                        return Some(Ident::new(&name.to_string(), literal.span()));
+                    }
+                    member = false;
+                }
             }
         }
         None
     }
+}
+
+/// Whether the text of a literal is a string that formats the variable `name`, as `"{name}"` does in `println!`.
+fn formats(text: &str, name: &Ident) -> bool {
+    let opened = format!("{{{name}");
+    let is_string = text.starts_with(['"', 'r']);
+    is_string
+        && text.match_indices(&opened).any(|(at, _)| {
+            let doubled = text[..at].chars().rev().take_while(|&c| c == '{').count() % 2 == 1;
+            !doubled && text[at + opened.len()..].starts_with(['}', ':'])
+        })
 }
 
 /// Whether a condition binds what a pattern matches.
@@ -259,4 +277,26 @@ fn names(visit: impl FnOnce(&mut Names)) -> Vec<Ident> {
 
 fn returns(tokens: TokenStream) -> bool {
     crate::parse::unroll::mentions(tokens, &|name| name == "return")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_in_format_strings_count_as_used() {
+        let body = |text: &str| syn::parse_str::<Block>(text).unwrap();
+        let early =
+            [r#"println!("{a}")"#, r#"assert!(n > 0, "at {a:?}")"#, r#"f(format!("{{{a}"))"#];
+        for early in early {
+            let text = format!("{{ let a = spawn!(f(n - 1)); {early}; sync!(); a }}");
+            let error = Walk::of(&body(&text)).err().expect(early).to_string();
+            assert!(error.contains("`a` may be used before `sync!()`"), "{error}");
+        }
+        let late = [r#"println!("a {{a}} {ab} {b}")"#, r#"println!("{}", n)"#];
+        for late in late {
+            let text = format!("{{ let a = spawn!(f(n - 1)); {late}; sync!(); a }}");
+            assert!(Walk::of(&body(&text)).is_ok(), "{late}");
+        }
+    }
 }
