@@ -168,7 +168,8 @@ impl RankServer<'_> {
             let bytes = match self.net.poll(rank, tag) {
                 Ok(None) => continue,
                 Ok(Some(bytes)) => bytes,
-                Err(why) if self.net.lost_ranks().contains(&rank) => {
+                // Of ranks that all abort none is lost.
+                Err(why) if self.net.check().is_ok() && self.net.lost_ranks().contains(&rank) => {
                     self.lose(serving, at, why);
                     return Ok(true);
                 }

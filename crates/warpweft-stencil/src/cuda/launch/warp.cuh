@@ -1,12 +1,14 @@
 // What reduce.cuh needs of CUDA beyond host.cuh, for blocks of one warp: every 64-bit value is exchanged whole.
+#include <vector>
+
 #define __noinline__
 using u64_t = unsigned long long;
 static u64_t lanes[32];
 inline u64_t exchange_whole(u64_t value, int from) {
   lanes[threadIdx.x] = value;
-  pthread_barrier_wait(&warp_barrier[0]);
+  wait_at(warp_barrier[0]);
   const u64_t taken = lanes[from > 31 ? int(threadIdx.x) : from];
-  pthread_barrier_wait(&warp_barrier[0]);
+  wait_at(warp_barrier[0]);
   return taken;
 }
 inline u64_t __shfl_down_sync(unsigned, u64_t value, int by) { return exchange_whole(value, int(threadIdx.x) + by); }

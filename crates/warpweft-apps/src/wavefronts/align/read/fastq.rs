@@ -74,6 +74,7 @@ mod tests {
     use super::*;
 
     fn parsed(text: &str) -> Result<Vec<Record>> {
+        let text = text.strip_suffix('\n').unwrap_or(text);
         parse(text.as_bytes().split(|&byte| byte == b'\n'))
     }
 
