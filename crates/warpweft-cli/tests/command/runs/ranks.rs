@@ -26,7 +26,7 @@ fn any_number_of_ranks_gives_the_same_answer_and_it_is_checked() {
         let json = object(&format!("{line} --json"));
         assert!(json["roofline"]["value"].as_f64().is_some_and(|bound| bound > 0.0), "{json}");
         let text = warpweft(&line).fine();
-        assert!(text.contains("at one step per pass, measured"), "{text}");
+        assert!(text.contains("memory bandwidth at one step per pass"), "{text}");
     }
     let heat = object("run heat --size 16x12x20 --steps 30 --ranks 4 --depth 2 --json");
     assert_eq!(heat["check"]["passed"], true);
