@@ -1,6 +1,6 @@
 //! Every parser of input files, over files with changed, missing and added bytes: an error or a value, soon, without a
 //! panic, in little memory. `WARPWEFT_MUTATIONS=100000 cargo test -p warpweft-apps --test apps mutated` reads so many,
-//! and looks at the memory.
+//! and watches the memory.
 
 use std::panic::catch_unwind;
 use std::path::Path;

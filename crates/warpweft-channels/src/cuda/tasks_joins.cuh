@@ -283,15 +283,15 @@ struct ww_values : ww_frames {
     // records. Lanes for which no record is free give nothing.
     WW_FN u32 part(bool& gives, u32 (&words)[RECORD]) {
         u32 home = NONE;
-        bool looks = gives;
-        while (__any_sync(ALL, looks)) {
-            read_oldest(lane, low, oldest, taken, words, looks);
-            const u32 its_at = looks ? words[WORDS] : 0;
-            const bool opens = (its_at & WAITS) == 0, needs = looks && joined == NONE;
+        bool gives_now = gives;
+        while (__any_sync(ALL, gives_now)) {
+            read_oldest(lane, low, oldest, taken, words, gives_now);
+            const u32 its_at = gives_now ? words[WORDS] : 0;
+            const bool opens = (its_at & WAITS) == 0, needs = gives_now && joined == NONE;
             const u32 mask = __ballot_sync(ALL, needs), count = __popc(mask);
             if (count > free_top) break;
             free_top -= count;
-            if (looks) {
+            if (gives_now) {
                 u32 number = joined;
                 if (needs) {
                     number = a.free_records[(u64)warp * a.records_each + free_top + below(mask)];
@@ -314,7 +314,7 @@ struct ww_values : ww_frames {
                 if (opens) {
                     home = number;
                     --open;
-                    looks = false;
+                    gives_now = false;
                 }
             }
             __syncwarp();

@@ -233,7 +233,7 @@ struct ww_warp : ww_values {
         return true;
     }
 
-    // As many steps between two looks as take about 2,000 cycles.
+    // As many steps between two rounds of sharing as take about 2,000 cycles.
     WW_FN void adapt() {
         // Of one lane, so that all decide alike.
         const u32 now = __shfl_sync(ALL, (u32)clock64(), 0), passed = batches - since;
@@ -259,7 +259,7 @@ struct ww_warp : ww_values {
             if (lane == 0) ww_end(a, DONE);
             return false;
         }
-        const bool looks = (batches & 7) == 0;
+        const bool may_receive = (batches & 7) == 0;
         settle();
         census();
         if (idle != 0 && !rootless) take_roots();
@@ -269,7 +269,7 @@ struct ww_warp : ww_values {
             seen = ww_load_relaxed(a.counters + DEMAND);
             told = ww_load_relaxed(a.counters + STATUS);
         }
-        if ((busy != 0 || rootless) && ((idle >= 16 && donors == 0) || (has_ticket && looks && idle != 0)))
+        if ((busy != 0 || rootless) && ((idle >= 16 && donors == 0) || (has_ticket && may_receive && idle != 0)))
             if (!receive()) return false;
         if (calls >> 30) {
             made += calls;

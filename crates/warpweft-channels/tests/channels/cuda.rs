@@ -38,7 +38,7 @@ fn device() -> Option<Device> {
     }
 }
 
-/// From all warps down to one block; windows in shared and in global memory, down to the smallest; looks at every step; few
+/// From all warps down to one block; windows in shared and in global memory, down to the smallest; sharing after every step; few
 /// records.
 fn policies() -> [StacksPolicy; 7] {
     let usual = StacksPolicy::default();
