@@ -40,9 +40,13 @@ pub fn complain(what: &str) {
 
 /// Prints a note on standard error, once.
 pub fn note(what: &str) {
-    if !place::speaks() {
-        return;
+    if place::speaks() {
+        note_here(what);
     }
+}
+
+/// The same by this process, whichever it is: where the one that speaks is gone.
+pub fn note_here(what: &str) {
     static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     if !SAID.lock().unwrap_or_else(PoisonError::into_inner).insert(what.into()) {
         return;

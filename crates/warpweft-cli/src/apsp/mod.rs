@@ -310,12 +310,18 @@ impl Apsp {
             None => farm::tuned_on(&of, gpu),
             Some(_) => None,
         };
-        let settings = Settings { by_gpu: Some(&by_gpu), ..Settings::default() };
+        let orphaned = || resume::note_for_rank_0(self.journal.is_some());
+        let settings =
+            Settings { by_gpu: Some(&by_gpu), orphaned: Some(&orphaned), ..Settings::default() };
         let run = Run { settings, ..run };
         let farmed = self.search((&graph, &sources), &at, &run, &mut found);
         progress.clear();
         if speaks && farmed.as_ref().map_or(true, |farmed| farmed.report.interrupted) {
             resume::note_how(self.journal.is_some());
+        }
+        let lost = |rank| world::net().is_some_and(|net| net.lost_ranks().contains(&rank));
+        if farmed.is_err() && lost(0) {
+            orphaned();
         }
         match farmed {
             // All processes get the error; the one with the results saves them before it leaves the others.

@@ -2,14 +2,24 @@
 
 use std::ffi::OsString;
 
-use crate::output::note;
-use crate::{interrupt, place};
+use crate::output::{note, note_here};
+use crate::{interrupt, place, world};
 
 /// Notes, once, by which command the run goes on.
 pub fn note_how(journal: bool) {
     if journal {
         let ranks = place::place().map(|place| place.ranks);
         note(&format!("continue with: {}", command(std::env::args_os(), ranks)));
+    }
+}
+
+/// The same where rank 0 is gone: by the first of the others that is left.
+pub fn note_for_rank_0(journal: bool) {
+    let Some((place, net)) = place::place().zip(world::net()) else { return };
+    let lost = net.lost_ranks();
+    if journal && place.rank > 0 && (1..place.rank).all(|rank| lost.contains(&rank)) {
+        let how = command(std::env::args_os(), Some(place.ranks));
+        note_here(&format!("rank 0 is gone; continue with: {how}"));
     }
 }
 

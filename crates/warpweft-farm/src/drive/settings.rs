@@ -63,11 +63,14 @@ pub struct Settings<'a> {
     /// A rank of which nothing comes for so long is taken for lost, and others do its tasks; 3 s or more, 30 s by default.
     /// Ranks send signs of life every second, however long their tasks take.
     pub silence: Duration,
+    /// Called once on a rank that is asked to end while rank 0 does not answer: launchers ask the others to end, and kill them
+    /// about a second later, when a process is gone. Rank 0 can say nothing more then.
+    pub orphaned: Option<&'a dyn Fn()>,
 }
 
 impl Default for Settings<'_> {
     fn default() -> Self {
-        Self { scheduler: None, task_limit: None, by_gpu: None, silence: SILENCE }
+        Self { scheduler: None, task_limit: None, by_gpu: None, silence: SILENCE, orphaned: None }
     }
 }
 

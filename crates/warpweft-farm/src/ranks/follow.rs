@@ -17,6 +17,9 @@ use crate::report::Ended;
 use warpweft_core::cluster::Transport;
 use warpweft_core::error::Result;
 
+/// Rank 0 answers an interrupt sooner, unless it is busy or gone.
+const ANSWER: Duration = Duration::from_millis(300);
+
 /// Has every worker of this rank do its `work` until rank 0 reports how the farm ended.
 ///
 /// # Errors
@@ -36,12 +39,13 @@ pub fn follow(
         let over = Over(&endpoint, &local.clocks);
         let each = || Box::new(&endpoint) as Box<_>;
         let mut threads = Some(local.spawn(scope, &each, run.trace.as_ref(), &begun, work)?);
-        let mut interrupted = false;
+        let (mut interrupted, mut asked) = (false, None);
         let (mut pause, mut beat, mut heard) = (Pause::new(), Heartbeat::new(), Instant::now());
         loop {
             if let Some(bytes) = net.poll(0, DOWN)? {
                 pause.renew();
                 heard = Instant::now();
+                asked = None;
                 let closed = heed(Down::unpack(&bytes)?, net, &endpoint, &local.clocks, silence)?;
                 if let Some(how) = closed {
                     drop(over);
@@ -61,15 +65,17 @@ pub fn follow(
             if threads.is_some() && beat.is_due() {
                 net.send(0, UP, Up::Alive.pack())?;
             }
-            if threads.is_some() {
-                for (worker, task) in local.clocks.late() {
-                    net.send(0, OUTPUTS, Up::Late { worker, task }.pack())?;
-                }
+            for (worker, task) in local.clocks.late().into_iter().filter(|_| threads.is_some()) {
+                net.send(0, OUTPUTS, Up::Late { worker, task }.pack())?;
             }
             // After `Bye` rank 0 no longer listens to this rank.
             if !interrupted && threads.is_some() && run.stopped() {
                 interrupted = true;
                 net.send(0, UP, Up::Interrupted.pack())?;
+                asked = Some(Instant::now());
+            }
+            if asked.take_if(|asked| asked.elapsed() > ANSWER).is_some() {
+                run.settings.orphaned.iter().for_each(|orphaned| orphaned());
             }
             endpoint.rest(pause.next(), FIRST);
         }

@@ -40,8 +40,6 @@ pub(super) trait MpiApi: Send + Sync {
     fn is_lost(&self, rank: usize) -> bool;
     /// Lets polls of any rank succeed although some are lost.
     fn acknowledge_losses(&self);
-    /// Whether the library can be finalised without the ranks that are lost.
-    fn finalizes_without_lost(&self) -> bool;
     /// Prepares for messages on `lanes` lanes; collective.
     fn open_lanes(&self, lanes: usize) -> Result<(), String>;
     /// The library's name and version.

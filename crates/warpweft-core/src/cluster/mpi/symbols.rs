@@ -47,8 +47,6 @@ pub(super) struct Constants<H> {
     pub(super) any_source: c_int,
     /// The first of two classes of errors by which a lost process is known (MPI 5's fault tolerance, ULFM).
     pub(super) process_failed: c_int,
-    /// Whether the library can be finalised without processes that are lost.
-    pub(super) finalizes_without_lost: bool,
 }
 
 pub(super) type Code = c_int;

@@ -71,7 +71,6 @@ pub(super) fn open(name: &str) -> Result<Box<dyn MpiApi>, String> {
             errors_return: exported(library, "ompi_mpi_errors_return\0")?,
             any_source: -1,
             process_failed: 75,
-            finalizes_without_lost: true,
         };
         return Ok(Box::new(World::start(Calls::of(library)?, constants)?));
     }
@@ -88,7 +87,6 @@ pub(super) fn open(name: &str) -> Result<Box<dyn MpiApi>, String> {
         errors_return: 0x5400_0001,
         any_source: -2,
         process_failed: 101,
-        finalizes_without_lost: false,
     };
     Ok(Box::new(World::start(calls, constants)?))
 }
@@ -254,10 +252,6 @@ impl<H: Handle> MpiApi for World<H> {
                 let _ = unsafe { acknowledge(comm) };
             }
         }
-    }
-
-    fn finalizes_without_lost(&self) -> bool {
-        self.constants.finalizes_without_lost
     }
 
     fn open_lanes(&self, lanes: usize) -> Result<(), String> {
