@@ -12,6 +12,7 @@ mod in_order;
 mod journal;
 pub mod kernels;
 mod model;
+mod on_devices;
 mod open;
 mod policy;
 mod ranks;
@@ -26,8 +27,8 @@ mod tune;
 #[doc(hidden)]
 pub use cuda::define_threads;
 pub use cuda::{
-    BlockArray, DeviceWords, HostMemory, KernelFunction, KernelLane, TaskFunction, Thread, Words,
-    WordsUse, compile_check, kernel_compile_check, translated,
+    BlockArray, DeviceWords, HostMemory, KernelFunction, KernelLane, SliceUse, TaskFunction,
+    Thread, Words, WordsUse, compile_check, kernel_compile_check, translated,
 };
 pub use drive::{AHEAD, ByGpu, FarmPattern, Lanes, Run, Settings, is_cancelled};
 pub use each::{Calls, Each};
@@ -37,6 +38,7 @@ pub use kernels::{
     Setting,
 };
 pub use model::{Simulated, simulate};
+pub use on_devices::{Here, OnDevices, on_devices};
 pub use open::{Handle, Open};
 pub use policy::{ChunkSize, Policy, Schedule};
 pub use reference::reference;

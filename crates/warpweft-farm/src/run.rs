@@ -140,10 +140,9 @@ impl<T: Task> Farm<T> {
         let on_gpu = self.task.on_gpu().is_some();
         let work = |context: &WorkerContext<'_>| context.work(&self.task, inputs);
         let on_failure = (self.on_failure, self.retries);
-        let describe = |k: u64| {
-            let words = || Ok(self.task.describe(&inputs.at(k)).map(|input| shortened(&input)));
-            caught(words).ok().flatten()
-        };
+        // The inputs of an open farm are gone once their tasks have run.
+        let described = open.is_none();
+        let describe = |k: u64| described.then(|| self.described(inputs, k)).flatten();
         let ended = match run.others() {
             None => {
                 let kept = kept::<T>(run, tasks, sink)?;
@@ -185,6 +184,14 @@ impl<T: Task> Farm<T> {
             }
         };
         Ok(ended.outcome(&policy))
+    }
+}
+
+impl<T: Task> Farm<T> {
+    /// The input of a task in words.
+    fn described(&self, inputs: &Inputs<'_, T::Input>, task: u64) -> Option<String> {
+        let words = || Ok(self.task.describe(&inputs.at(task)).map(|input| shortened(&input)));
+        caught(words).ok().flatten()
     }
 }
 

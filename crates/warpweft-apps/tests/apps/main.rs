@@ -11,6 +11,7 @@ mod fields;
 mod heat;
 mod life;
 mod mutated;
+mod nested;
 mod parasail;
 mod recurrences;
 mod warping_path;

@@ -40,6 +40,8 @@ pub use text::{
 };
 pub use unit::{Site, Unit};
 #[doc(hidden)]
+pub use words::DeviceSlice;
+#[doc(hidden)]
 pub use words::define_shared;
 pub use words::{Counter, Shared, Word};
 

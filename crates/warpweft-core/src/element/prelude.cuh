@@ -316,6 +316,19 @@ template<class T, usize N> WW_FN const T& at(const array<T, N>& a, usize i, u32 
   return a.items[i];
 }
 
+// Items that are only read: all of an element's elements have the same. What has none still has memory for one.
+template<class T> struct slice {
+  const T* items;
+  usize count;
+  slice() = default;
+  template<usize N> WW_FN slice(const array<T, N>& a) : items(a.items), count(N) {}
+};
+template<class T> WW_FN const T& at(const slice<T>& a, usize i, u32 site) {
+  if (i >= a.count) { fail(site); i = 0; }
+  return a.items[i];
+}
+template<class T> WW_FN usize length(const slice<T>& a) { return a.count; }
+
 // The range of a `for`, except `low..high`: the ends of the type are reached without overflow.
 template<class T, bool inclusive, bool reversed> struct steps {
   using U = typename num<T>::same;

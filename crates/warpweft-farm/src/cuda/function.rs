@@ -4,6 +4,7 @@
 //! ([`OnGpu`](crate::OnGpu)).
 
 use std::any::type_name;
+use std::mem::MaybeUninit;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -14,16 +15,16 @@ use crate::spec::task::ChunkOutputs;
 use crate::spec::task::{ChunkExecutor, Task};
 use crate::spec::worker::Grain;
 use warpweft_core::cuda::{Args, Buffer, Cubin, Event, Kernel, Launch, Module, Options, compile};
-use warpweft_core::element::{DeviceType, Unit};
+use warpweft_core::element::{DeviceSlice, DeviceType, Unit};
 use warpweft_core::error::Result;
 
 /// A function that `#[task]` was put on: the type of its name, with the parameters that all tasks have.
 ///
 /// # Safety
 /// The C++ struct that `cuda` names has the layout of `Self`, and its `Input` and `Output` those of the task's, which
-/// hold no pointers.
+/// hold no pointers. At each place of `slices` there is a [`DeviceSlice`], and there are no other pointers.
 pub unsafe trait TaskFunction:
-    Task<Input: DeviceType, Output: DeviceType> + Copy + Send + Sync + 'static
+    Task<Input: DeviceType, Output: DeviceType> + Copy + Send + Sync
 {
     /// The function's name.
     const NAME: &'static str;
@@ -31,8 +32,30 @@ pub unsafe trait TaskFunction:
     const WORDS: Characterisation =
         Characterisation::new(Memory::Default, Arithmetic::Default, Level::Default, Level::Default);
 
+    /// The slices that all tasks read.
+    fn slices(&self) -> Vec<SliceUse<'_>> {
+        Vec::new()
+    }
+
     /// The C++ name of a struct whose call is one task; it and all it calls are added to `unit` on first use.
     fn cuda(unit: &mut Unit) -> String;
+}
+
+/// A slice that all tasks of a function read.
+#[derive(Clone, Copy, Debug)]
+pub struct SliceUse<'a> {
+    /// The byte of the function's element at which it is.
+    place: usize,
+    /// Bytes of an item.
+    item: usize,
+    bytes: &'a [u8],
+}
+
+impl<'a> SliceUse<'a> {
+    #[doc(hidden)]
+    pub fn of<T>(place: usize, slice: DeviceSlice<'a, T>) -> Self {
+        Self { place, item: size_of::<T>(), bytes: slice.bytes() }
+    }
 }
 
 /// Threads of a block where the kernel is compiled without a device.
@@ -120,8 +143,11 @@ pub fn translated<E: TaskFunction>(
     let of = (threads / lane.lanes() as u64).next_multiple_of(32);
     let most = ROUNDS * of;
     let room = |bytes: usize| Buffer::new(&device, (most as usize * bytes).max(16));
+    let slices = lane.shared(|| uploaded(task, &lane))?;
     Ok(Box::new(OnLane {
         task,
+        on_device: on_device(task, &slices),
+        _slices: slices,
         shape,
         search: search.filter(|_| known.is_none()),
         busy: 0.0,
@@ -132,6 +158,33 @@ pub fn translated<E: TaskFunction>(
         next: Buffer::new(&device, 16)?,
         lane,
     }))
+}
+
+/// What the slices of a task are on a device, which all of its lanes read.
+struct Slices(Vec<Buffer>);
+
+fn uploaded<E: TaskFunction>(task: &E, lane: &GpuLane) -> Result<Slices> {
+    let buffer = |SliceUse { item, bytes, .. }: SliceUse<'_>| {
+        // Of an empty slice an item is read, too, where an index is outside of it.
+        let buffer = Buffer::zeroed(lane.stream(), bytes.len().max(item))?;
+        lane.stream().upload(&buffer, 0, bytes)?;
+        Ok(buffer)
+    };
+    let all = task.slices().into_iter().map(buffer).collect::<Result<_>>()?;
+    // Other lanes have streams of their own.
+    lane.wait(LIMIT)?;
+    Ok(Slices(all))
+}
+
+/// The task as a device has it: its slices are there.
+fn on_device<E: TaskFunction>(task: &E, slices: &Slices) -> MaybeUninit<E> {
+    let mut copy = MaybeUninit::new(*task);
+    for (slice, buffer) in task.slices().into_iter().zip(&slices.0) {
+        let start = copy.as_mut_ptr().cast::<u8>().wrapping_add(slice.place).cast::<u64>();
+        // SAFETY: at this place of the copy there is a slice, which begins with its address. The copy is only copied on.
+        unsafe { start.write(buffer.address()) };
+    }
+    copy
 }
 
 /// The kernel for blocks of one size.
@@ -155,6 +208,10 @@ impl Shape {
 
 struct OnLane<'t, E> {
     task: &'t E,
+    /// What kernels are given.
+    on_device: MaybeUninit<E>,
+    /// Lives as long as that.
+    _slices: Arc<Slices>,
     lane: GpuLane,
     shape: Shape,
     /// The search for a better block, until it has come to its end.
@@ -201,7 +258,7 @@ impl<E: TaskFunction> OnLane<'_, E> {
         };
         args.blob(bytes_of(std::slice::from_ref(&arguments)), align_of::<Arguments>());
         // SAFETY: the task itself, which has so many bytes.
-        unsafe { args.opaque(std::ptr::from_ref(self.task).cast(), size_of::<E>()) };
+        unsafe { args.opaque(self.on_device.as_ptr().cast(), size_of::<E>()) };
         let blocks = shape.blocks.min(count.div_ceil(shape.block as usize) as u32);
         let device = self.lane.device();
         let [begin, end] = [Event::new(device)?, Event::new(device)?];

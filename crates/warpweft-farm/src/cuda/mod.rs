@@ -3,7 +3,7 @@
 mod function;
 mod kernel;
 
-pub use function::{TaskFunction, compile_check, translated};
+pub use function::{SliceUse, TaskFunction, compile_check, translated};
 #[doc(hidden)]
 pub use kernel::define_threads;
 pub use kernel::{

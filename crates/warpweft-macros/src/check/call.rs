@@ -118,6 +118,9 @@ impl Lower<'_> {
             let rust = quote_spanned!(expr.span()=> &#mutability #rust);
             return Ok((rust, Expr::Reference(Box::new(value.ir)), mutability.is_some()));
         }
+        if let Some(name) = self.slice(expr) {
+            return Ok((quote!(#expr), Expr::Reference(Box::new(Expr::Local(name))), false));
+        }
         if self.by_mut_ref(expr) {
             let value = self.referent(expr)?;
             return Ok((value.rust, Expr::Reference(Box::new(value.ir)), true));

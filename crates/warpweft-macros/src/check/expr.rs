@@ -198,6 +198,15 @@ impl Lower<'_> {
                         ),
                     ));
                 }
+                if known.slice {
+                    return Err(reject(
+                        path,
+                        format_args!("`{name}` is a slice, not a value"),
+                        format_args!(
+                            "read an item, `{name}[i]`, or pass it to a `#[device]` function"
+                        ),
+                    ));
+                }
                 return Ok(Lowered::new(rust, Expr::Local(known.name.clone())));
             }
             if let Some(error) = self.inputs.as_ref().and_then(|inputs| inputs.bare(name)) {

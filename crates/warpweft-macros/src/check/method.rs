@@ -173,9 +173,16 @@ impl Lower<'_> {
         Ok(Lowered::new(rust, Expr::Cast { to, value: Box::new(value.ir) }))
     }
 
-    /// `array.len()`: the length is part of the type; the array itself is not evaluated again.
+    /// `slice.len()`, or `array.len()`, whose length is part of the type; the array itself is not evaluated again.
     fn length(&mut self, call: &syn::ExprMethodCall) -> syn::Result<Lowered> {
         let (span, method) = (call.span(), &call.method);
+        if let Some(name) = self.slice(&call.receiver) {
+            let function = self.hole(quote!("ww::length".to_string()));
+            let arguments = vec![Expr::Reference(Box::new(Expr::Local(name)))];
+            let ir = Expr::Call { function, arguments, effects: false };
+            let slice = &call.receiver;
+            return Ok(Lowered::new(quote_spanned!(span=> #slice.#method()), ir));
+        }
         let rust = self.referent(&call.receiver)?.rust;
         let slot = self.slot(span);
         let hole = self.hole(quote!(::warpweft::element::length_of(&#slot, __unit)));

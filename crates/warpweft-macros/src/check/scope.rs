@@ -17,12 +17,19 @@ pub struct Binding {
     pub by_mut_ref: bool,
     /// A `const` item of the body.
     pub constant: bool,
+    /// A slice: it is read by indices, and has a length that only the run knows.
+    pub slice: bool,
 }
 
 impl Binding {
     /// A variable of unknown value.
     pub fn variable(name: String) -> Self {
-        Self { name, value: None, most: None, by_mut_ref: false, constant: false }
+        Self { name, value: None, most: None, by_mut_ref: false, constant: false, slice: false }
+    }
+
+    /// A slice.
+    pub fn slice(name: String) -> Self {
+        Self { slice: true, ..Self::variable(name) }
     }
 }
 

@@ -79,7 +79,7 @@ fn translated(function: &ItemFn, shape: &Shape) -> syn::Result<Translation> {
     let name = mark(lower.hole(quote!(__name.to_string())));
     let Members { data, checks, copies } = members(&mut lower, &name, rest);
     let mut head = vec![];
-    for Named { ident, mutable, ty } in [at, step] {
+    for Named { ident, mutable, ty, .. } in [at, step] {
         let hole = lower.hole(quote!(<#ty as ::warpweft::element::DeviceType>::cuda(__unit)));
         let name = lower.declare(ident, Binding::variable);
         head.push(format!("{}{} {name}", if *mutable { "" } else { "const " }, mark(hole)));

@@ -243,5 +243,5 @@ fn field(parameter: &Parameter) -> Named {
         Kind::Shared => syn::parse_quote!(::warpweft::channels::flow::BufferId<#content>),
     };
     let mutable = matches!(parameter.kind, Kind::Constant) && parameter.named.mutable;
-    Named { ident: format_ident!("{}", parameter.named.ident), mutable, ty }
+    Named::value(format_ident!("{}", parameter.named.ident), mutable, ty)
 }

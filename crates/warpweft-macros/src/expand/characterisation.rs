@@ -1,11 +1,11 @@
-//! The words of a kernel among an attribute's arguments: `memory = scatter, arithmetic = low`.
+//! The words of a kernel among an attribute's arguments: `memory = scatter, arithmetic = low`, and CUDA C++ of its own.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
-use syn::parse::Parser;
+use syn::parse::{Parse, ParseStream, Parser};
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
-use syn::{Expr, MetaNameValue, Token};
+use syn::{Expr, MetaNameValue, Token, parenthesized};
 
 use crate::diag::{reject, reject_at};
 
@@ -17,10 +17,43 @@ const PLACES: [(&str, &str, &[&str]); 4] = [
     ("reuse", "Level", &["high", "medium", "low", "default"]),
 ];
 
+/// An argument: `memory = scatter`, or `unsafe(cuda = "..")`.
+struct Argument {
+    pair: MetaNameValue,
+    is_unsafe: bool,
+}
+
+impl Parse for Argument {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        if !input.peek(Token![unsafe]) {
+            return Ok(Self { pair: input.parse()?, is_unsafe: false });
+        }
+        input.parse::<Token![unsafe]>()?;
+        let inside;
+        parenthesized!(inside in input);
+        Ok(Self { pair: inside.parse()?, is_unsafe: true })
+    }
+}
+
 /// The constant that the arguments of `#[attribute(..)]` say.
 pub fn characterisation(arguments: TokenStream, attribute: &str) -> syn::Result<TokenStream> {
+    let (words, text) = with_text(arguments, attribute)?;
+    text.map_or(Ok(words), |text| {
+        Err(reject(
+            &text,
+            format_args!("`#[{attribute}]` takes no CUDA C++"),
+            "write it for a function with `#[kernel]`, or in `Task::on_gpu`",
+        ))
+    })
+}
+
+/// The same, and the CUDA C++ that the body is on a device, if it is given.
+pub fn with_text(
+    arguments: TokenStream,
+    attribute: &str,
+) -> syn::Result<(TokenStream, Option<Expr>)> {
     let span = arguments.span();
-    let said = Punctuated::<MetaNameValue, Token![,]>::parse_terminated.parse2(arguments);
+    let said = Punctuated::<Argument, Token![,]>::parse_terminated.parse2(arguments);
     let said = said.map_err(|_| {
         reject_at(
             span,
@@ -31,7 +64,19 @@ pub fn characterisation(arguments: TokenStream, attribute: &str) -> syn::Result<
         )
     })?;
     let mut words: [Option<Ident>; 4] = [const { None }; 4];
-    for pair in said {
+    let mut text = None;
+    for Argument { pair, is_unsafe } in said {
+        if pair.path.is_ident("cuda") {
+            if !is_unsafe {
+                return Err(reject(
+                    &pair.path,
+                    "nothing checks that CUDA C++ stays inside of its buffers",
+                    "promise it: `unsafe(cuda = \"..\")`",
+                ));
+            }
+            text = Some(pair.value);
+            continue;
+        }
         let name = pair.path.get_ident().map(ToString::to_string).unwrap_or_default();
         let Some(place) = PLACES.iter().position(|(known, ..)| *known == name) else {
             let hint = "the words are those of `memory`, `arithmetic`, `eviction` and `reuse`";
@@ -56,5 +101,5 @@ pub fn characterisation(arguments: TokenStream, attribute: &str) -> syn::Result<
         let (ty, word) = (format_ident!("{ty}"), word.unwrap_or(format_ident!("Default")));
         quote!(::warpweft::farm::#ty::#word)
     });
-    Ok(quote!(::warpweft::farm::Characterisation::new(#(#words),*)))
+    Ok((quote!(::warpweft::farm::Characterisation::new(#(#words),*)), text))
 }

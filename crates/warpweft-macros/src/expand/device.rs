@@ -10,13 +10,14 @@ use crate::check::attributes;
 use crate::check::{Binding, Lower, NoInputs};
 use crate::emit::{Cuda, Returns, mark};
 use crate::ir::{Expr, Statement};
+use crate::parse::parameters::slice_of;
 use crate::parse::signature::{
-    Parameter, no_lifetimes, output, parameters, phantom, returns_value,
+    Parameter, no_lifetimes, output, parameters_and_slices, phantom, returns_value,
 };
 
 pub fn expand(function: ItemFn) -> syn::Result<TokenStream> {
     let signature = &function.sig;
-    let parameters = parameters(signature)?;
+    let parameters = parameters_and_slices(signature)?;
     no_lifetimes(&signature.generics)?;
     attributes::check(|found| {
         found.visit_signature(signature);
@@ -67,13 +68,17 @@ fn declared(
     parameter: &Parameter,
     i: usize,
 ) -> syn::Result<(String, Option<Statement>)> {
-    let ty = &parameter.ty;
+    let slice = slice_of(&parameter.ty);
+    let ty = slice.as_ref().unwrap_or(&parameter.ty);
     let ty = mark(lower.hole(quote!(<#ty as ::warpweft::element::DeviceType>::cuda(__unit))));
     let (name, mutable, binding) = match &parameter.pat {
         Pat::Ident(ident) if ident.subpat.is_none() && ident.by_ref.is_none() => {
             let by_mut_ref = parameter.reference == Some(true);
-            let name = lower
-                .declare(&ident.ident, |name| Binding { by_mut_ref, ..Binding::variable(name) });
+            let name = lower.declare(&ident.ident, |name| Binding {
+                by_mut_ref,
+                slice: slice.is_some(),
+                ..Binding::variable(name)
+            });
             (name, ident.mutability.is_some(), None)
         }
         pattern => {

@@ -11,16 +11,16 @@ use syn::visit::Visit;
 use self::operations::{AT, Names};
 use self::shape::{Kind, Parameter, Shape};
 use super::channel_kernel::ports::buffer_name;
-use super::characterisation::characterisation;
+use super::characterisation::with_text;
 use super::translation::Translation;
 use crate::check::Lower;
 use crate::check::attributes;
-use crate::emit::{Cuda, Returns, mark, member_name};
+use crate::emit::{Cuda, Returns, clean, mark, member_name};
 use crate::parse::parameters::{Members, element, members};
 use crate::parse::signature::no_lifetimes;
 
 pub fn expand(attribute: TokenStream, function: ItemFn) -> syn::Result<TokenStream> {
-    let words = characterisation(attribute, "kernel")?;
+    let (words, text) = with_text(attribute, "kernel")?;
     let signature = &function.sig;
     no_lifetimes(&signature.generics)?;
     let shape = Shape::of(signature)?;
@@ -28,14 +28,18 @@ pub fn expand(attribute: TokenStream, function: ItemFn) -> syn::Result<TokenStre
         found.visit_signature(signature);
         found.visit_block(&function.block);
     })?;
-    let translation = translated(&function, &shape)?;
+    let translation = translated(&function, &shape, text.as_ref())?;
     let element = element(&function, signature, &shape.fields(), "thread", quote!());
     let implementation = implementation(&function, &shape, &words, &translation);
     Ok(quote!(#element #implementation))
 }
 
 /// The function as C++, and the shadow that types it.
-fn translated(function: &ItemFn, shape: &Shape) -> syn::Result<Translation> {
+fn translated(
+    function: &ItemFn,
+    shape: &Shape,
+    text: Option<&syn::Expr>,
+) -> syn::Result<Translation> {
     let signature = &function.sig;
     let mut inputs = Names::of(shape);
     let mut lower = Lower::new(&signature.ident, &signature.generics, &mut inputs);
@@ -62,15 +66,43 @@ fn translated(function: &ItemFn, shape: &Shape) -> syn::Result<Translation> {
             "    WW_BLOCK_ARRAY {ty} {name}_words[{length}];\n    const ww::shared<{ty}> {name} = {{{name}_words, {length}}};\n"
         ));
     }
-    let (shadow, mut block) = lower.body(&function.block, false)?;
-    block.statements.splice(0..0, copies);
+    let (shadow, body) = match text {
+        Some(text) => (quote!(), written(&mut lower, shape, text)),
+        None => {
+            let (shadow, mut block) = lower.body(&function.block, false)?;
+            block.statements.splice(0..0, copies);
+            (shadow, Cuda::body(&block, Returns::Nothing, 2))
+        }
+    };
     let text = format!(
         "struct {name} {{\n{data}  static constexpr ww::u32 BUFFERS = {};\n  template<class Frame> WW_FN void \
          operator()(const ww::thread& {AT}, const Frame& ww_frame) const {{\n{lets}{}  }}\n}};\n{checks}",
         shape.buffers().count(),
-        Cuda::body(&block, Returns::Nothing, 2),
+        body,
     );
     Ok(Translation::new(lower, shadow, &text))
+}
+
+/// A body in CUDA C++: buffers and arrays are pointers by their names in Rust, with their lengths as `name_len`.
+fn written(lower: &mut Lower<'_>, shape: &Shape, text: &syn::Expr) -> String {
+    let mut lets = String::new();
+    for Parameter { named, kind, .. } in &shape.rest {
+        let name = clean(&named.ident.to_string());
+        let line = match kind {
+            Kind::Constant => {
+                format!("const auto {name} = {};", member_name(&named.ident.to_string()))
+            }
+            Kind::Buffer | Kind::Array(_) => {
+                let words = buffer_name(&named.ident);
+                format!(
+                    "auto* const {name} = {words}.words; const ww::u64 {name}_len = {words}.count; (void){name}_len;"
+                )
+            }
+        };
+        lets.push_str(&format!("    {line} (void){name};\n"));
+    }
+    let text = mark(lower.hole(quote!(::std::string::ToString::to_string(#text))));
+    format!("{lets}{{\n{text}\n}}\n")
 }
 
 /// The traits of a kernel.

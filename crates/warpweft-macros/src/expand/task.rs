@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::visit::Visit;
-use syn::{ItemFn, Signature, Type};
+use syn::{ItemFn, LifetimeParam, Signature, Type};
 
 use super::characterisation::characterisation;
 use super::translation::{Translation, declared};
@@ -11,8 +11,8 @@ use crate::check::attributes;
 use crate::check::{Binding, Lower, NoInputs};
 use crate::diag::reject;
 use crate::emit::{Cuda, Returns, mark};
-use crate::parse::parameters::{Members, Named, element, members};
-use crate::parse::signature::{no_lifetimes, parameters, returned};
+use crate::parse::parameters::{Members, Named, element, members, shared};
+use crate::parse::signature::{no_lifetimes, parameters_and_slices, returned};
 
 /// The signature taken apart.
 struct Shape {
@@ -22,19 +22,26 @@ struct Shape {
     output: Type,
 }
 
+impl Shape {
+    /// Whether there are slices that all tasks read.
+    fn reads_slices(&self) -> bool {
+        self.rest.iter().any(|named| named.items.is_some())
+    }
+}
+
 fn shape(function: &ItemFn) -> syn::Result<Shape> {
     let signature = &function.sig;
     let named = |parameter| {
-        Named::by_value(
+        Named::by_value_or_slice(
             parameter,
             "task",
             [
-                "a task takes values: what it is given travels to a device",
-                "take the value; read from large tables by a form of your own, `Task::on_gpu`",
+                "a task takes values, and slices that all tasks read",
+                "take the value, or `&[T]` for a table of any size",
             ],
         )
     };
-    let mut all = parameters(signature)?.into_iter().map(named);
+    let mut all = parameters_and_slices(signature)?.into_iter().map(named);
     let Some(input) = all.next() else {
         return Err(reject(
             &signature.ident,
@@ -42,9 +49,17 @@ fn shape(function: &ItemFn) -> syn::Result<Shape> {
             "begin with the parameter that differs from task to task",
         ));
     };
+    let input = input?;
+    if input.items.is_some() {
+        return Err(reject(
+            &input.ident,
+            "a slice as the input of a task",
+            "begin with the value that differs from task to task, such as an index into the slice",
+        ));
+    }
     let output =
         returned(signature, ["a task returns its output", "return a value, as in `-> u64`"])?;
-    Ok(Shape { input: input?, rest: all.collect::<syn::Result<_>>()?, output })
+    Ok(Shape { input, rest: all.collect::<syn::Result<_>>()?, output })
 }
 
 /// The C++ name of a type whose values travel as their bytes.
@@ -69,8 +84,12 @@ pub fn expand(attribute: TokenStream, function: ItemFn) -> syn::Result<TokenStre
         found.visit_block(&function.block);
     })?;
     let translation = translated(&function, &shape)?;
-    let element = element(&function, signature, &shape.rest, "task", quote!());
-    let implementation = implementation(signature, &shape, &words, &translation);
+    let mut made = signature.clone();
+    if shape.reads_slices() {
+        made.generics.params.insert(0, LifetimeParam::new(shared()).into());
+    }
+    let element = element(&function, &made, &shape.rest, "task", quote!());
+    let implementation = implementation(&made, &shape, &words, &translation);
     Ok(quote!(#element #implementation))
 }
 
@@ -107,11 +126,13 @@ fn implementation(
     let name = &signature.ident;
     let name_text = name.to_string();
     let (generics, arguments, clause) = signature.generics.split_for_impl();
-    let shadowed = declared(std::iter::once(input).chain(rest));
-    let cuda = translation.cuda(quote!(), name, &shadowed, &quote!(-> #output));
-    let idents = rest.iter().map(|named| &named.ident);
+    let passed = rest.iter().map(Named::passed);
     let given = &input.ty;
+    let (translated, cuda) = cuda(signature, shape, translation);
+    let slices = rest.iter().filter(|named| named.items.is_some()).map(|named| &named.ident);
     quote! {
+        #translated
+
         impl #generics ::warpweft::farm::Task for #name #arguments #clause {
             type Input = #given;
             type Output = #output;
@@ -119,7 +140,7 @@ fn implementation(
                 &self,
                 __input: #given,
             ) -> ::core::result::Result<#output, ::warpweft::farm::Failure> {
-                ::core::result::Result::Ok(Self::task(__input, #(self.#idents),*))
+                ::core::result::Result::Ok(Self::task(__input, #(#passed),*))
             }
             fn on_gpu(&self) -> ::core::option::Option<&dyn ::warpweft::farm::OnGpu<Self>> {
                 ::core::option::Option::Some(self)
@@ -140,7 +161,43 @@ fn implementation(
         unsafe impl #generics ::warpweft::farm::TaskFunction for #name #arguments #clause {
             const NAME: &'static str = #name_text;
             const WORDS: ::warpweft::farm::Characterisation = #words;
+            fn slices(&self) -> ::std::vec::Vec<::warpweft::farm::SliceUse<'_>> {
+                ::std::vec![#(
+                    ::warpweft::farm::SliceUse::of(::core::mem::offset_of!(Self, #slices), self.#slices)
+                ),*]
+            }
             #cuda
         }
     }
+}
+
+/// The function `cuda` of the trait. Of an element with slices it is that of the element whose slices live for ever, which
+/// alone has a type to name; that one comes first.
+fn cuda(
+    signature: &Signature,
+    shape: &Shape,
+    translation: &Translation,
+) -> (TokenStream, TokenStream) {
+    let (name, output) = (&signature.ident, &shape.output);
+    let shadowed = declared(std::iter::once(&shape.input).chain(&shape.rest));
+    let cuda = translation.cuda(quote!(), name, &shadowed, &quote!(-> #output));
+    if !shape.reads_slices() {
+        return (quote!(), cuda);
+    }
+    let mut generics = signature.generics.clone();
+    generics.params = generics.params.into_iter().skip(1).collect();
+    let (generics, _, clause) = generics.split_for_impl();
+    let types = signature.generics.type_params().map(|parameter| &parameter.ident);
+    let forever = quote!(#name::<'static, #(#types),*>);
+    let translated = quote! {
+        impl #generics #forever #clause {
+            #cuda
+        }
+    };
+    let cuda = quote! {
+        fn cuda(__unit: &mut ::warpweft::element::Unit) -> ::std::string::String {
+            #forever::cuda(__unit)
+        }
+    };
+    (translated, cuda)
 }

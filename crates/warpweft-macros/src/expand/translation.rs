@@ -44,11 +44,8 @@ impl Translation {
 
 /// Parameters as a function declares them, each with a comma.
 pub fn declared<'n>(parameters: impl IntoIterator<Item = &'n Named>) -> TokenStream {
-    let each = parameters.into_iter().map(|Named { ident, mutable, ty }| match mutable {
-        true => quote!(mut #ident: #ty,),
-        false => quote!(#ident: #ty,),
-    });
-    quote!(#(#each)*)
+    let each = parameters.into_iter().map(Named::declared);
+    quote!(#(#each,)*)
 }
 
 /// The function of a pattern's trait that tells two elements of one function apart.

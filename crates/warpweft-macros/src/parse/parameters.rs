@@ -3,9 +3,9 @@
 //! In both languages they are the members of the element's struct, laid out the same, which the C++
 //! asserts. What a pattern's element is beyond that is with the pattern's attribute.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
-use syn::{ItemFn, Signature, Type};
+use syn::{ItemFn, Lifetime, Signature, Type, parse_quote};
 
 use crate::check::{Binding, Lower};
 use crate::diag::reject;
@@ -17,16 +17,95 @@ use crate::parse::signature::{Parameter, phantom, plain_name};
 pub struct Named {
     pub ident: Ident,
     pub mutable: bool,
+    /// As the text for devices has it.
     pub ty: Type,
+    /// Of a slice, the type of its items.
+    pub items: Option<Type>,
+}
+
+/// What a slice is in the text for devices.
+pub fn slice_of(ty: &Type) -> Option<Type> {
+    let Type::Slice(slice) = ty else { return None };
+    let items = &slice.elem;
+    Some(parse_quote!(::warpweft::element::DeviceSlice<'static, #items>))
+}
+
+/// The lifetime of the slices of an element.
+pub fn shared() -> Lifetime {
+    Lifetime::new("'__shared", Span::call_site())
 }
 
 impl Named {
+    /// A value, given at construction.
+    pub fn value(ident: Ident, mutable: bool, ty: Type) -> Self {
+        Self { ident, mutable, ty, items: None }
+    }
+
+    /// A parameter of a `what` function that is a value or a slice; other references are refused by `why`.
+    pub fn by_value_or_slice(
+        parameter: Parameter,
+        what: &str,
+        why: [&str; 2],
+    ) -> syn::Result<Self> {
+        let (Type::Slice(slice), Some(ty)) = (&parameter.ty, slice_of(&parameter.ty)) else {
+            return Self::by_value(parameter, what, why);
+        };
+        let (ident, mutable) = plain_name(&parameter, what)?;
+        Ok(Self { ident, mutable, ty, items: Some((*slice.elem).clone()) })
+    }
+
+    /// It as a member of the element's struct.
+    fn member(&self) -> TokenStream {
+        let (Self { ident, ty, .. }, shared) = (self, shared());
+        match &self.items {
+            Some(items) => quote!(#ident: ::warpweft::element::DeviceSlice<#shared, #items>),
+            None => quote!(#ident: #ty),
+        }
+    }
+
+    /// It as a parameter of what makes the element.
+    fn given(&self) -> TokenStream {
+        let (Self { ident, ty, .. }, shared) = (self, shared());
+        match &self.items {
+            Some(items) => quote!(#ident: &#shared [#items]),
+            None => quote!(#ident: #ty),
+        }
+    }
+
+    /// What the member is then.
+    fn made(&self) -> TokenStream {
+        let ident = &self.ident;
+        match &self.items {
+            Some(_) => quote!(#ident: ::warpweft::element::DeviceSlice::of(#ident)),
+            None => quote!(#ident),
+        }
+    }
+
+    /// What the function is given of the element `self`.
+    pub fn passed(&self) -> TokenStream {
+        let ident = &self.ident;
+        match &self.items {
+            Some(_) => quote!(self.#ident.get()),
+            None => quote!(self.#ident),
+        }
+    }
+
+    /// As a function declares it.
+    pub fn declared(&self) -> TokenStream {
+        let Self { ident, ty, .. } = self;
+        let mutable = self.mutable.then(|| quote!(mut));
+        match &self.items {
+            Some(items) => quote!(#mutable #ident: &[#items]),
+            None => quote!(#mutable #ident: #ty),
+        }
+    }
+
     /// A parameter of a `what` function that is given a value; a reference is refused by `why`, with the hint.
     pub fn by_value(parameter: Parameter, what: &str, [why, hint]: [&str; 2]) -> syn::Result<Self> {
         let (ident, mutable) = plain_name(&parameter, what)?;
         match parameter.reference {
             Some(_) => Err(reject(&parameter.whole, why, hint)),
-            None => Ok(Self { ident, mutable, ty: parameter.ty }),
+            None => Ok(Self::value(ident, mutable, parameter.ty)),
         }
     }
 }
@@ -45,7 +124,7 @@ pub struct Members {
 pub fn members(lower: &mut Lower<'_>, name: &str, parameters: &[Named]) -> Members {
     let mut copies = vec![];
     let [mut data, mut checks] = [const { String::new() }; 2];
-    for Named { ident, mutable, ty } in parameters {
+    for Named { ident, mutable, ty, items } in parameters {
         let member = member_name(&ident.to_string());
         let hole = lower.hole(quote!({
             const {
@@ -63,7 +142,9 @@ pub fn members(lower: &mut Lower<'_>, name: &str, parameters: &[Named]) -> Membe
             "static_assert(WW_OFFSET({name}, {member}) == {}, \"layout of {ident}\");\n",
             mark(offset)
         ));
-        if *mutable {
+        if items.is_some() {
+            lower.scopes.insert(ident.to_string(), Binding::slice(member));
+        } else if *mutable {
             let name = lower.declare(ident, Binding::variable);
             let pattern = Pattern::Bind { name, mutable: true, inner: None };
             copies.push(Statement::Let(pattern, Expr::Local(member)));
@@ -110,8 +191,9 @@ pub fn element(
             let value = quote!(__types: ::core::marker::PhantomData,);
             (quote!(#[doc(hidden)] pub __types: #types,), value)
         });
-    let idents: Vec<_> = parameters.iter().map(|named| &named.ident).collect();
-    let tys: Vec<_> = parameters.iter().map(|named| &named.ty).collect();
+    let held = parameters.iter().map(Named::member);
+    let given = parameters.iter().map(Named::given);
+    let made = parameters.iter().map(Named::made);
     quote! {
         #docs
         #[allow(non_camel_case_types)]
@@ -119,7 +201,7 @@ pub fn element(
         #vis struct #name #full #clause {
             #(
                 #[doc = "A parameter of the function."]
-                pub #idents: #tys,
+                pub #held,
             )*
             #phantom_member
         }
@@ -133,8 +215,8 @@ pub fn element(
 
         #docs
         #[allow(dead_code, clippy::too_many_arguments)]
-        #vis fn #name #full (#(#idents: #tys),*) -> #name #arguments #clause {
-            #name { #(#idents,)* #phantom_value }
+        #vis fn #name #full (#(#given),*) -> #name #arguments #clause {
+            #name { #(#made,)* #phantom_value }
         }
 
         #[allow(dead_code, clippy::too_many_arguments)]

@@ -49,16 +49,25 @@ pub fn plain(signature: &Signature) -> syn::Result<()> {
 
 /// Checks what holds for every element function and takes the parameters apart.
 pub fn parameters(signature: &Signature) -> syn::Result<Vec<Parameter>> {
+    parameters_and(signature, false)
+}
+
+/// The same of functions that may read slices.
+pub fn parameters_and_slices(signature: &Signature) -> syn::Result<Vec<Parameter>> {
+    parameters_and(signature, true)
+}
+
+fn parameters_and(signature: &Signature, slices: bool) -> syn::Result<Vec<Parameter>> {
     plain(signature)?;
     if let ReturnType::Type(_, ty) = &signature.output
         && let Type::Reference(_) = &**ty
     {
         return Err(reject(ty, "a device function can't return a reference", "return the value"));
     }
-    signature.inputs.iter().map(parameter).collect()
+    signature.inputs.iter().map(|argument| parameter(argument, slices)).collect()
 }
 
-fn parameter(argument: &FnArg) -> syn::Result<Parameter> {
+fn parameter(argument: &FnArg, slices: bool) -> syn::Result<Parameter> {
     let typed = match argument {
         FnArg::Typed(typed) => typed,
         FnArg::Receiver(receiver) => {
@@ -80,6 +89,8 @@ fn parameter(argument: &FnArg) -> syn::Result<Parameter> {
         Type::ImplTrait(_) => {
             Some(("`impl Trait` parameters", "name a type parameter: `fn f<T: Real>(x: T)`"))
         }
+        Type::Slice(_) if slices && reference == Some(false) => None,
+        Type::Slice(_) if slices => Some(("slices that change", "take `&[T]`, which is only read")),
         Type::Slice(_) => Some(("slices", "take an array, `[f32; N]`, by value or reference")),
         Type::Reference(_) => Some(("references to references", "take the value")),
         Type::Ptr(_) => Some(("pointers", "take the value, or `&mut` of it")),

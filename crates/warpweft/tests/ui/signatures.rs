@@ -16,7 +16,7 @@ extern "C" fn foreign(a: f32) -> f32 {
 }
 
 #[device]
-fn slice(a: &[f32]) -> f32 {
+fn slice(a: &mut [f32]) -> f32 {
     a[0]
 }
 

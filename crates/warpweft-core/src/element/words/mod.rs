@@ -1,9 +1,12 @@
 //! Words of buffers that threads share: plain loads and stores, and atomic operations, the same on cores and in translated
 //! code.
 
+mod slice;
+
 use std::fmt;
 use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU32, AtomicU64, Ordering};
 
+pub use self::slice::DeviceSlice;
 use crate::element::{DeviceType, Unit};
 
 /// Adds the C++ of [`Shared`] to a unit: `ww::shared<T>` and its operations.

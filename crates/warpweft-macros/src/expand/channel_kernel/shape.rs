@@ -103,7 +103,7 @@ fn parameter(parameter: signature::Parameter) -> syn::Result<Parameter> {
         }
         (_, None) => (Kind::Constant, ty.clone()),
     };
-    Ok(Parameter { named: Named { ident, mutable, ty }, kind, content })
+    Ok(Parameter { named: Named::value(ident, mutable, ty), kind, content })
 }
 
 /// The last name of a path type, and its generic arguments.

@@ -71,11 +71,11 @@ impl Shape {
             match parameter.kind {
                 Kind::Constant => {
                     let (mutable, ty) = (parameter.named.mutable, parameter.named.ty.clone());
-                    Some(Named { ident, mutable, ty })
+                    Some(Named::value(ident, mutable, ty))
                 }
                 Kind::Buffer => {
                     let ty = syn::parse_quote!(::warpweft::farm::Words<#content>);
-                    Some(Named { ident, mutable: false, ty })
+                    Some(Named::value(ident, false, ty))
                 }
                 Kind::Array(_) => None,
             }
@@ -112,7 +112,7 @@ fn parameter(parameter: signature::Parameter) -> syn::Result<Parameter> {
         }
         (_, None) => (Kind::Constant, ty.clone()),
     };
-    Ok(Parameter { named: Named { ident, mutable, ty }, kind, content })
+    Ok(Parameter { named: Named::value(ident, mutable, ty), kind, content })
 }
 
 fn array(ty: &Type) -> syn::Result<(Kind, Type)> {

@@ -17,10 +17,7 @@ pub fn on_cores(function: &ItemFn, parameters: &[Named], may_borrow: bool) -> To
     let rest = if may_borrow { Rest::Inside } else { Rest::Apart(&output) };
     let (worker, level, forked) = (worker(), level(), forked(block, rest));
     let names = parameters.iter().map(|named| &named.ident);
-    let declared = parameters.iter().map(|Named { ident, mutable, ty }| match mutable {
-        true => quote!(mut #ident: #ty),
-        false => quote!(#ident: #ty),
-    });
+    let declared = parameters.iter().map(Named::declared);
     quote! {
         #[allow(warnings, clippy::all)]
         impl #generics #name #arguments #clause {

@@ -64,7 +64,7 @@ fn parameter(argument: &FnArg) -> syn::Result<(Named, bool)> {
         return Err(reject(&ty, "a spawning function has no `impl Trait` parameters", instead));
     }
     let borrowed = borrows(&mut ty);
-    Ok((Named { ident, mutable, ty }, borrowed))
+    Ok((Named::value(ident, mutable, ty), borrowed))
 }
 
 /// Whether `ty` has references or `'_`, which then have the lifetime of calls.

@@ -100,11 +100,11 @@ impl Shape {
                     ));
                 }
                 place.check(&ty)?;
-                self.places.push((place, Named { ident, mutable, ty }));
+                self.places.push((place, Named::value(ident, mutable, ty)));
                 Ok(())
             }
             (None, None) => {
-                self.rest.push(Named { ident, mutable, ty });
+                self.rest.push(Named::value(ident, mutable, ty));
                 Ok(())
             }
         }

@@ -120,7 +120,7 @@ fn is_number(ty: &Type) -> bool {
 /// which is `i32`, are differences there.
 fn parameters(shape: &Shape, inputs: &[Ident; 3]) -> (Vec<TokenStream>, Vec<TokenStream>) {
     let parameter = |named: &Named, number: bool| {
-        let Named { ident, mutable, ty } = named;
+        let Named { ident, mutable, ty, .. } = named;
         let mutable = mutable.then(|| quote!(mut));
         match number {
             true => quote!(#mutable #ident: ::warpweft::wavefront::Difference),

@@ -123,7 +123,7 @@ impl Shape {
                 "take the value",
             ));
         }
-        let named = Named { ident, mutable, ty: parameter.ty };
+        let named = Named::value(ident, mutable, parameter.ty);
         match marker {
             Some(which) if self.inputs[which].is_some() => {
                 return Err(reject(

@@ -1,0 +1,64 @@
+//! Slices that device code only reads: where one is and how long, as the text for devices has it.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use crate::element::{DeviceType, Unit};
+
+/// A slice as a member of an element: `ww::slice<T>` in the text for devices, where the address is that of a copy.
+#[repr(C)]
+pub struct DeviceSlice<'a, T> {
+    start: *const T,
+    count: u64,
+    of: PhantomData<&'a [T]>,
+}
+
+impl<'a, T> DeviceSlice<'a, T> {
+    /// Of a slice of the host.
+    pub fn of(slice: &'a [T]) -> Self {
+        Self { start: slice.as_ptr(), count: slice.len() as u64, of: PhantomData }
+    }
+
+    /// The slice.
+    #[inline]
+    pub fn get(self) -> &'a [T] {
+        // SAFETY: only `of` makes it, from a slice that lives as long.
+        unsafe { std::slice::from_raw_parts(self.start, self.count as usize) }
+    }
+
+    /// Its bytes, to be copied to a device.
+    pub fn bytes(self) -> &'a [u8] {
+        let slice = self.get();
+        // SAFETY: they are only copied, by the driver, never looked at.
+        unsafe { std::slice::from_raw_parts(slice.as_ptr().cast(), size_of_val(slice)) }
+    }
+}
+
+impl<T> Clone for DeviceSlice<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for DeviceSlice<'_, T> {}
+
+// SAFETY: it is a shared borrow of items that threads may share.
+unsafe impl<T: Sync> Send for DeviceSlice<'_, T> {}
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for DeviceSlice<'_, T> {}
+
+impl<T> fmt::Debug for DeviceSlice<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} items", self.count)
+    }
+}
+
+impl<T: DeviceType> DeviceType for DeviceSlice<'static, T> {
+    const ALIKE: bool = T::ALIKE;
+    fn cuda(unit: &mut Unit) -> String {
+        format!("ww::slice<{}>", T::cuda(unit))
+    }
+    fn cuda_value(&self, unit: &mut Unit) -> String {
+        // An address of the host has no meaning on a device.
+        format!("{}{{}}", Self::cuda(unit))
+    }
+}

@@ -1,0 +1,104 @@
+//! Kernels whose body on a device is CUDA C++ of the user, with typed arguments.
+
+use warpweft::cuda::compiler;
+use warpweft::farm::{
+    BlockArray, ChunkExecutor, ChunkOutputs, GpuLane, HostMemory, KernelLane, OnGpu, Run, Shared,
+    Target, Thread, kernel, kernel_compile_check,
+};
+use warpweft::prelude::*;
+
+/// Adds `by` times the sum of all words to `sum`; the warp's own instructions have no form in Rust.
+#[kernel(memory = coalesced, arithmetic = low, unsafe(cuda = r"
+    const unsigned k = blockIdx.x * blockDim.x + threadIdx.x;
+    if (threadIdx.x == 0) of_block[0] = 0;
+    __syncthreads();
+    const unsigned word = k < from_len ? from[k] : 0u;
+    const unsigned of_warp = __reduce_add_sync(~0u, word);
+    if (threadIdx.x % 32 == 0) atomicAdd(&of_block[0], of_warp);
+    __syncthreads();
+    if (threadIdx.x == 0) atomicAdd(&sum[0], by * of_block[0]);
+"))]
+fn add_up(
+    at: &Thread,
+    from: &Shared<u32>,
+    sum: &Shared<u32>,
+    of_block: &BlockArray<u32, 1>,
+    by: u32,
+) {
+    // Any Rust, since it is not translated.
+    let words: Vec<u32> = (at.index()..from.len()).take(1).map(|k| from.load(k)).collect();
+    of_block.add(0, words.iter().sum());
+    at.barrier();
+    if at.in_block() == 0 {
+        sum.add(0, by.wrapping_mul(of_block.load(0)));
+    }
+}
+
+#[test]
+fn the_host_runs_the_rust_of_a_kernel_in_cuda() {
+    let mut memory = HostMemory::new();
+    let (from, sum) = (memory.words(1..=100u32), memory.words([7u32]));
+    memory.run(add_up(from, sum, 3), 100, 32).unwrap();
+    assert_eq!(memory.read(sum).unwrap(), [7 + 3 * 5050]);
+}
+
+#[test]
+fn a_kernel_in_cuda_compiles_for_devices() {
+    if let Err(error) = compiler() {
+        return println!("skipped: {error}");
+    }
+    for arch in ["sm_80", "sm_90"] {
+        kernel_compile_check::<add_up>(arch).unwrap();
+    }
+}
+
+/// The sum of the words up to the input, by that kernel.
+struct Sums;
+
+struct OnLane(KernelLane);
+
+impl Task for Sums {
+    type Input = u32;
+    type Output = u32;
+    fn on_core(&self, end: u32) -> Result<u32, Failure> {
+        Ok((1..=end).sum())
+    }
+    fn on_gpu(&self) -> Option<&dyn OnGpu<Self>> {
+        Some(self)
+    }
+}
+
+impl OnGpu<Self> for Sums {
+    fn open(&self, lane: GpuLane) -> Result<Box<dyn ChunkExecutor<Self> + '_>> {
+        Ok(Box::new(OnLane(KernelLane::new(lane)?)))
+    }
+}
+
+impl ChunkExecutor<Sums> for OnLane {
+    fn run(&mut self, inputs: &[u32], outputs: &mut ChunkOutputs<'_, Sums>) -> Result<()> {
+        for (k, &end) in inputs.iter().enumerate() {
+            let words: Vec<u32> = (1..=end).collect();
+            let (from, sum) = (self.0.words(words.len())?, self.0.words(1)?);
+            self.0.set(from, 0, &words)?;
+            self.0.launch(add_up(from, sum, 1), words.len())?;
+            self.0.finish(f64::from(end))?;
+            let mut found = [0];
+            self.0.get(sum, 0, &mut found)?;
+            outputs.done(k, &found[0]);
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn on_gpus_a_kernel_in_cuda_gives_the_same() {
+    let machine = Machine::detect().unwrap();
+    if machine.gpus.is_empty() {
+        return println!("skipped: no GPU");
+    }
+    let run = Run { target: Target::AllGpus, ..Run::default() };
+    let inputs: Vec<u32> = (1..200).collect();
+    let (sums, _) = Farm::of(Sums).run_with(&inputs, &machine, &run).unwrap();
+    let expect: Vec<_> = inputs.iter().map(|&end| Some(end * (end + 1) / 2)).collect();
+    assert_eq!(sums, expect);
+}
