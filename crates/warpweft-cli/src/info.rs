@@ -37,8 +37,10 @@ impl Info {
 
     fn text(&self) -> Result<String> {
         let machine = Machine::detect()?;
-        let folder = warpweft::cuda::folder();
-        let mut notes = Vec::new();
+        let (folder, mut notes) = match warpweft::cuda::trusted_folder() {
+            Ok(folder) => (folder, Vec::new()),
+            Err(why) => (None, vec![why]),
+        };
         // Earlier measurements, which reports use.
         let load = |folder: &PathBuf| Probe::load(&machine, folder, &mut notes);
         let known = folder.as_ref().and_then(load);

@@ -17,7 +17,9 @@ pub fn limits(machine: &Machine) -> Result<Probe> {
         anew.set(true);
         note(what);
     };
-    let measured = probed(machine, warpweft::cuda::folder().as_deref(), &tell)?;
+    // Who reads what was tuned says why a folder is not used.
+    let folder = warpweft::cuda::trusted_folder().ok().flatten();
+    let measured = probed(machine, folder.as_deref(), &tell)?;
     // Noted when it is measured, not by every command that reads it.
     if anew.get() {
         measured.notes.iter().for_each(|what| note(what));

@@ -1,5 +1,5 @@
 //! `cargo xtask torture [--seconds N] [--seed S] [--only WORD]`: campaigns of ranks that disagree, signals, kills, damaged files,
-//! planted links and full disks against the built command. Each campaign prints what it did and what went wrong.
+//! planted links, libraries and caches, full disks, sums against numpy, and schedules of flags on GPUs. Each campaign prints what it did and what went wrong.
 //!
 //! A seed fixes what is done; the machine decides how much of it in the time there is, and when a signal arrives.
 //! `WARPWEFT_COMMAND` names another build of the command, `WARPWEFT_LAUNCHERS` the launchers of ranks (`launcher`).
@@ -8,9 +8,12 @@ mod damage;
 mod kills;
 mod launcher;
 mod places;
+mod planted;
 mod program;
 mod ranks;
+mod schedules;
 mod signals;
+mod sums;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -113,13 +116,16 @@ impl Random {
 type Runs = fn(&mut Campaign<'_>) -> Count;
 
 /// Names and shares of the time.
-const CAMPAIGNS: [(&str, u32, Runs); 6] = [
+const CAMPAIGNS: [(&str, u32, Runs); 9] = [
     ("ranks that disagree", 3, ranks::disagree),
     ("signals to any rank", 3, signals::signal),
     ("kill -9 and resume", 3, kills::resume),
     ("damaged states", 2, damage::states),
     ("damaged inputs", 2, damage::inputs),
     ("links, full disks, same process numbers", 2, places::all),
+    ("planted libraries and caches", 2, planted::all),
+    ("sums of images against numpy", 1, sums::tables),
+    ("flags on the GPU", 2, schedules::flags),
 ];
 
 /// Builds the command and runs all campaigns; whether nothing went wrong.

@@ -26,14 +26,17 @@ const SMALL: usize = 1 << 20;
 pub struct Aligner<'s> {
     pub pairs: Vec<Pair<'s>>,
     pub report: Option<Report>,
-    pub check: Tally,
+    /// `None` where nothing is to be compared.
+    pub check: Option<Tally>,
     scoring: &'s Scoring,
     scope: Scope,
 }
 
 impl<'s> Aligner<'s> {
-    pub fn new(scoring: &'s Scoring, scope: Scope) -> Self {
-        Self { pairs: Vec::new(), report: None, check: Tally::default(), scoring, scope }
+    /// Of alignments that are compared with a reference solution if `checked`.
+    pub fn new(scoring: &'s Scoring, scope: Scope, checked: bool) -> Self {
+        let check = checked.then(Tally::default);
+        Self { pairs: Vec::new(), report: None, check, scoring, scope }
     }
 
     /// Adds a run's report to those before.
@@ -45,7 +48,9 @@ impl<'s> Aligner<'s> {
     }
 
     fn push(&mut self, pair: Pair<'s>) {
-        self.check.add(&pair, self.scoring, self.scope);
+        if let Some(check) = &mut self.check {
+            check.add(&pair, self.scoring, self.scope);
+        }
         self.pairs.push(pair);
     }
 

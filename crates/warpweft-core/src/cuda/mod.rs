@@ -31,7 +31,7 @@ mod memory;
 mod module;
 mod watchdog;
 
-pub use compile::{Cache, folder, write_whole};
+pub use compile::{Cache, folder, trusted_folder, write_whole};
 pub use compile::{Cubin, Options, Request, cached, compile, compile_all, compile_in, compiler};
 pub use device::{
     Attribute, Device, Event, Priority, SharedMemory, Stream, Together, available, undisturbed,

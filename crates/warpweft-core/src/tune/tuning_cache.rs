@@ -55,13 +55,15 @@ pub struct TuningCache {
 }
 
 impl TuningCache {
-    /// The user's cache; empty and not stored if there is no cache folder.
+    /// The user's cache; empty and not stored if there is no cache folder, or if others may write there.
     pub fn user() -> Self {
         static SAID: AtomicBool = AtomicBool::new(false);
-        let Some(folder) = cuda::folder() else {
-            return Self { path: None, entries: BTreeMap::new(), note: None };
+        let nowhere = |note| Self { path: None, entries: BTreeMap::new(), note };
+        let mut cache = match cuda::trusted_folder() {
+            Ok(None) => return nowhere(None),
+            Ok(Some(folder)) => Self::open(&folder),
+            Err(why) => nowhere(Some(why)),
         };
-        let mut cache = Self::open(&folder);
         // Once a process is enough.
         if cache.note.is_some() && SAID.swap(true, Ordering::Relaxed) {
             cache.note = None;
@@ -90,7 +92,7 @@ impl TuningCache {
         cache
     }
 
-    /// A note for the user, if the file was damaged.
+    /// A note for the user, if the file was damaged or its folder is not trusted.
     pub fn note(&self) -> Option<&str> {
         self.note.as_deref()
     }

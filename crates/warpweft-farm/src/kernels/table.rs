@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::words::{Arithmetic, Characterisation, Level, Memory};
 use warpweft_core::error::{Error, Result};
+use warpweft_core::grid::io::read_given_text;
 
 /// A family of GPUs, by compute capability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -129,8 +130,8 @@ impl KernelTable {
     /// # Errors
     /// The file can't be read, has an unknown word or a value that no launch can have: with file, row and value.
     pub fn from_file(path: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| Error::file(path, error, "check the path"))?;
+        let text =
+            read_given_text(path).map_err(|error| Error::file(path, error, "check the path"))?;
         let mut rows = read(&text, path)?;
         rows.extend(Self::shipped()?.rows);
         Ok(Self { rows })

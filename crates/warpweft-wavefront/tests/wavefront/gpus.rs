@@ -178,7 +178,8 @@ fn stress<E: WavefrontElement>(
     wavefronts: &[Wavefront<'_, E>],
 ) {
     let right: Vec<_> = wavefronts.iter().map(|w| reference(w).unwrap()).collect();
-    let mut pick = Inputs(2);
+    let mut pick = Inputs(2 + schedules_seed());
+    let mut schedules = 0;
     for devices in lists {
         for &shape in shapes {
             for (wavefront, right) in wavefronts.iter().zip(&right) {
@@ -189,12 +190,19 @@ fn stress<E: WavefrontElement>(
                         Extras { delays: Some(pick.bits() as u32), blocks, ..Extras::default() };
                     executor = executor.with(extras.clone());
                     let found = executor.run(wavefront).unwrap().0;
+                    schedules += 1;
                     let case = format!("{} over {:?}", E::NAME, wavefront.extents());
                     assert!(found == *right, "{case}: {devices:?} {shape:?} {extras:?}");
                 }
             }
         }
     }
+    println!("\n{schedules} schedules of {} in strips", E::NAME);
+}
+
+/// What seeds of random schedules begin with: `cargo xtask torture` sets it.
+pub fn schedules_seed() -> u64 {
+    std::env::var("WARPWEFT_SCHEDULES_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(0)
 }
 
 #[test]

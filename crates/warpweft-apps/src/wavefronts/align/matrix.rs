@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use warpweft::error::{Error, Result};
+use warpweft::grid::io::read_given_text;
 
 /// Letters of an alphabet at most: what five bits tell apart.
 pub const SYMBOLS: usize = 32;
@@ -41,7 +42,7 @@ impl Matrix {
             return Self::parse(name, text);
         }
         let path = Path::new(name);
-        let text = std::fs::read_to_string(path).map_err(|error| {
+        let text = read_given_text(path).map_err(|error| {
             let names: Vec<_> = KNOWN.iter().map(|(name, _)| *name).collect();
             Error::file(path, error, format!("give {} or a file with a matrix", names.join(", ")))
         })?;

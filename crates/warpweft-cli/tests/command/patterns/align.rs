@@ -108,6 +108,8 @@ fn several_pairs_have_a_line_each_and_letters_that_match_nothing_one_of_their_ow
         warpweft_in(folder.path(), "align a.fa b.fa --device cpu --score-only --gap 1").fine();
     assert!(said.contains("pair     one and two: score 14, query end 7, target end 7\n"), "{said}");
     assert!(said.contains("note     3 ambiguous letters in all"), "{said}");
+    let said = warpweft_in(folder.path(), "align a.fa b.fa --device cpu --no-check").fine();
+    assert!(said.contains("check    the result was not checked: --no-check\n"), "{said}");
 }
 
 #[test]

@@ -46,6 +46,30 @@ pub fn folder() -> Option<PathBuf> {
         .or_else(|| Some(named("HOME")?.join(".cache/warpweft")))
 }
 
+/// The [`folder`], or `None` if there is none. One that is made only when something is stored counts as this user's.
+///
+/// # Errors
+/// In words, with what to do: others may write there, so nothing is taken from it.
+pub fn trusted_folder() -> Result<Option<PathBuf>, String> {
+    let Some(folder) = folder() else { return Ok(None) };
+    if named("WARPWEFT_CACHE").is_none() {
+        narrow(&folder);
+    }
+    trusted(folder).map(Some)
+}
+
+/// This folder, if nobody else can have written there.
+fn trusted(folder: PathBuf) -> Result<PathBuf, String> {
+    match folder.exists().then(|| check_trusted(&folder, &folder)) {
+        None | Some(Ok(())) => Ok(folder),
+        Some(Err(why)) => Err(format!(
+            "nothing is kept in {} or taken from there: {why}; make it your own (`chmod go-w`), or set \
+             WARPWEFT_CACHE to a folder of yours",
+            folder.display()
+        )),
+    }
+}
+
 /// The folder that a variable names.
 fn named(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
@@ -61,7 +85,11 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     }
     let number = RandomState::new().build_hasher().finish();
     let temporary = path.with_extension(format!("{number:016x}.part"));
-    let written = new_file().open(&temporary).and_then(|mut file| {
+    let mut options = new_file();
+    // Whatever the umask: code in a file that others may write is not loaded.
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o644);
+    let written = options.open(&temporary).and_then(|mut file| {
         file.write_all(bytes)?;
         fs::rename(&temporary, path)
     });
@@ -130,6 +158,10 @@ impl Cache {
                 return None;
             }
         };
+        if let Err(why) = check_trusted(&path, &path) {
+            self.note_once("file".into(), format!("{why}; compiled anew"), notes);
+            return None;
+        }
         let body = body(&file);
         if body.is_none() {
             let what = format!("{} was damaged; compiled anew", path.display());
@@ -326,6 +358,34 @@ mod tests {
         assert_eq!(fs::read_dir(&inner).unwrap().count(), 1);
         assert_eq!(notes.len(), 1, "{notes:?}");
         assert!(notes[0].contains("can be written by other users"), "{notes:?}");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn code_that_others_may_have_written_is_compiled_anew() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let (mut notes, key) = (Vec::new(), Key::of(["a"]));
+        let cache = Cache::at(folder.path());
+        cache.put(&key, b"code", &mut notes);
+        let mode = |path: &Path, mode| {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        };
+        mode(&cache.path(&key).unwrap(), 0o666);
+        assert_eq!(cache.get(&key, &mut notes), None);
+        assert!(
+            notes.len() == 1 && notes[0].contains("can be written by other users"),
+            "{notes:?}"
+        );
+        cache.put(&key, b"code", &mut notes);
+        assert_eq!(cache.get(&key, &mut notes).as_deref(), Some(&b"code"[..]));
+        // The same of the folder for everything.
+        assert_eq!(trusted(folder.path().into()), Ok(folder.path().into()));
+        assert!(trusted(folder.path().join("none")).is_ok());
+        mode(folder.path(), 0o777);
+        let refused = trusted(folder.path().into()).unwrap_err();
+        assert!(refused.contains("can be written by other users") && refused.contains("chmod"));
+        mode(folder.path(), 0o700);
     }
 
     /// Runs itself under a umask that lets a user's group write, as many systems do.

@@ -42,7 +42,8 @@ pub(super) fn find(host: &Host) -> Result<Option<PathBuf>> {
         return Ok(Some(found));
     }
     Ok(below_current(host).find_map(|(above, folder)| {
-        newest(&folder).filter(|_| check_trusted(above, &folder).is_ok())
+        // The library too: a file that others may write is theirs, whatever its folder.
+        newest(&folder).filter(|library| check_trusted(above, library).is_ok())
     }))
 }
 

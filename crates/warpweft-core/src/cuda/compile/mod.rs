@@ -15,7 +15,7 @@ mod cache;
 mod find;
 mod nvrtc;
 
-pub use cache::{Cache, folder, write_whole};
+pub use cache::{Cache, folder, trusted_folder, write_whole};
 
 /// Headers that every source may include by these names.
 const HEADERS: [(&str, &str); 2] =

@@ -48,7 +48,19 @@ pub fn read_all(from: impl Read, longest: u64) -> io::Result<Vec<u8>> {
 /// # Errors
 /// See [`read_small`]; bytes that are no UTF-8.
 pub fn read_small_text(path: &Path) -> io::Result<String> {
-    String::from_utf8(read_small(path)?)
+    text(read_small(path)?)
+}
+
+/// The text that a user named: a file, or a pipe such as a shell's `<(..)`.
+///
+/// # Errors
+/// It can't be read, is longer than 32 MiB, or holds bytes that are no UTF-8.
+pub fn read_given_text(path: &Path) -> io::Result<String> {
+    text(read_all(File::open(path)?, LONGEST)?)
+}
+
+fn text(bytes: Vec<u8>) -> io::Result<String> {
+    String::from_utf8(bytes)
         .map_err(|_| io::Error::new(ErrorKind::InvalidData, "holds bytes that are no text"))
 }
 
@@ -68,7 +80,13 @@ mod tests {
         assert!(read_small(&path).unwrap_err().to_string().contains("longer"));
         assert_eq!(read_all(&b"12 345"[..], 6).unwrap(), b"12 345");
         assert!(read_all(&b"12 345"[..], 5).is_err());
+        assert_eq!(
+            read_given_text(&folder.path().join("b")).unwrap_err().kind(),
+            ErrorKind::NotFound
+        );
         if Path::new("/dev/zero").exists() {
+            let told = read_given_text(Path::new("/dev/zero")).unwrap_err().to_string();
+            assert!(told.contains("is longer than"), "{told}");
             assert!(
                 read_small(Path::new("/dev/zero")).unwrap_err().to_string().contains("no file")
             );

@@ -1,9 +1,10 @@
-//! Whether code may be loaded from a folder: it belongs to this user or to root, and nobody else may write there.
+//! Whether code may be loaded from a folder or a file: it belongs to this user or to root, and nobody else may write
+//! there.
 
 use std::path::Path;
 use std::{fs, io};
 
-/// Checks every folder from `from` down to `folder`, and that `folder` is below it.
+/// Checks every folder from `from` down to `folder`, or to the file of that name, and that it is below `from`.
 ///
 /// # Errors
 /// What others could do, in words.
@@ -100,6 +101,12 @@ mod tests {
         let link = outer.join("link");
         symlink(directory.path(), &link).unwrap();
         assert!(check_trusted(&outer, &link).unwrap_err().contains("leads out of"));
+        let file = inner.join("library");
+        fs::write(&file, "code").unwrap();
+        for (bits, trusted) in [(0o644, true), (0o664, false), (0o646, false)] {
+            mode(&file, bits);
+            assert_eq!(check_trusted(&outer, &file).is_ok(), trusted, "{bits:o}");
+        }
         assert!(check_trusted(&outer, &outer.join("none")).is_err());
     }
 }

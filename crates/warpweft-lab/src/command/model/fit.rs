@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use warpweft::grid::check_extents;
+use warpweft::grid::io::read_given_text;
 use warpweft::stencil::drive::{check_depth, deepest_feasible};
 use warpweft::stencil::ghost_model::{Fitted, Kernel, Sample, Staging, Traced, fit};
 use warpweft::stencil::{Boundaries, Boundary, Partition};
@@ -48,7 +49,7 @@ const SLOWEST: f64 = 1e6;
 /// A file that can't be read or does not hold runs.
 pub fn read(path: &Path) -> Result<Vec<Run>> {
     let hint = "write a JSON list of {extents, grid, depth, seconds}";
-    let file = std::fs::read_to_string(path).map_err(|error| Error::file(path, error, hint))?;
+    let file = read_given_text(path).map_err(|error| Error::file(path, error, hint))?;
     serde_json::from_str(&file).map_err(|error| Error::file(path, error, hint))
 }
 

@@ -46,7 +46,7 @@ pub(crate) fn gpu(machine: &Machine, number: usize) -> Result<&Gpu> {
 
 /// The machine's measured limits, if it was probed before; a run does not spend seconds on that.
 pub(crate) fn probe(machine: &Machine) -> Option<Probe> {
-    known(machine, cuda::folder().as_deref())
+    known(machine, cuda::trusted_folder().ok().flatten().as_deref())
 }
 
 /// Bytes a second that the cores' memory moves, if that was measured before, and what to tell of it.

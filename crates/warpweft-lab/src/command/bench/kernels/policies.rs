@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use serde::Serialize;
+use warpweft::grid::io::read_given_text;
 use warpweft::machine::{Gpu, Machine};
 use warpweft::prelude::*;
 use warpweft::stencil::{CudaPolicy, CudaSweeps, Region, Spec, Sweep, SweepExecutor, cuda};
@@ -46,8 +47,8 @@ pub fn measure(file: &Path, machine: &Machine) -> Result<Vec<Reached>> {
     let Some(gpu) = machine.gpus.first() else {
         return Err(Error::spec("shapes of kernels without a GPU", "run on a machine with one"));
     };
-    let text = std::fs::read_to_string(file)
-        .map_err(|error| Error::file(file, error, "name a file of shapes"))?;
+    let text =
+        read_given_text(file).map_err(|error| Error::file(file, error, "name a file of shapes"))?;
     let shapes = parse(&text, gpu)?;
     compile_ahead(&shapes, gpu, machine.cpu.threads());
     let mut all = Vec::new();
