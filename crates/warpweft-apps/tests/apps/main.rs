@@ -14,4 +14,5 @@ mod mutated;
 mod nested;
 mod parasail;
 mod recurrences;
+mod warping_modes;
 mod warping_path;

@@ -16,7 +16,7 @@ use warpweft_apps::area::{
 use warpweft_apps::relaxation::{gauss_seidel, over_relaxation, relax};
 use warpweft_apps::soup::SplitMix;
 use warpweft_apps::subsequence::common_subsequence;
-use warpweft_apps::warping::time_warping;
+use warpweft_apps::warping::{Constraint, Executor, Measure};
 use warpweft_apps::{area, relaxation, subsequence, warping};
 
 /// Answers of `bench/peers/recurrences.py` with numpy 2, scipy 1, parasail 1.3.4 and dtaidistance 2.
@@ -50,23 +50,13 @@ fn letters(stream: &mut SplitMix, count: usize) -> Vec<u8> {
 }
 
 /// Executors of series and texts.
-trait Lines:
-    WavefrontExecutor<time_warping<f32>>
-    + WavefrontExecutor<time_warping<f64>>
-    + WavefrontExecutor<common_subsequence>
-{
-}
-impl<
-    X: WavefrontExecutor<time_warping<f32>>
-        + WavefrontExecutor<time_warping<f64>>
-        + WavefrontExecutor<common_subsequence>,
-> Lines for X
-{
-}
+trait Lines: Executor<f32> + Executor<f64> + WavefrontExecutor<common_subsequence> {}
+impl<X: Executor<f32> + Executor<f64> + WavefrontExecutor<common_subsequence>> Lines for X {}
 
 fn lines_agree(executor: &mut impl Lines, bands: bool) {
     let (a, b) = (units(3, 150), units(4, 170));
-    let (distance, _) = warping::distance(&a, &b, None, executor).unwrap();
+    let anywhere = Measure::default();
+    let (distance, _) = warping::distance(&a, &b, anywhere, executor).unwrap();
     assert!((distance - WARPED).abs() < 1e-12, "{distance}");
     let mut stream = SplitMix::new(5);
     let texts = [letters(&mut stream, 700), letters(&mut stream, 900)];
@@ -77,10 +67,11 @@ fn lines_agree(executor: &mut impl Lines, bands: bool) {
         let mut series =
             |n: usize| -> Vec<f32> { (0..n).map(|_| stream.next_unit() as f32).collect() };
         let (a, b) = (series(m), series(n));
-        let (distance, _) = warping::distance(&a, &b, None, executor).unwrap();
-        assert_eq!(distance, warping::plain(&a, &b, None), "{m} × {n}");
+        let (distance, _) = warping::distance(&a, &b, anywhere, executor).unwrap();
+        assert_eq!(distance, warping::plain(&a, &b, anywhere), "{m} × {n}");
         if bands {
-            let band = Some(m.abs_diff(n) + 7);
+            let within = Constraint::Band(m.abs_diff(n) + 7);
+            let band = Measure { within, ..anywhere };
             let (distance, _) = warping::distance(&a, &b, band, executor).unwrap();
             assert_eq!(distance, warping::plain(&a, &b, band), "{m} × {n} {band:?}");
         }
@@ -254,12 +245,15 @@ fn bad_input_is_refused_with_its_values() {
     let core = (0..1024).find(|&core| Pool::new(&[core]).is_ok()).unwrap();
     let pool = Pool::new(&[core]).unwrap();
     let mut executor = CpuExecutor::new(&pool, CpuPolicy::for_domain(1, 1)).unwrap();
-    let mut error = |a: &[f32], b: &[f32], band| {
-        warping::distance(a, b, band, &mut executor).unwrap_err().to_string()
+    let mut error = |a: &[f32], b: &[f32], within| {
+        let measure = Measure { within, ..Measure::default() };
+        warping::distance(a, b, measure, &mut executor).unwrap_err().to_string()
     };
-    assert!(error(&[], &[1.0], None).contains("series A is empty"));
-    assert!(error(&[1.0], &[1.0, f32::NAN], None).contains("sample 1 of series B is NaN"));
-    assert!(error(&[1.0; 9], &[1.0; 4], Some(4)).contains("a band of 4"));
+    let any = Constraint::None;
+    assert!(error(&[], &[1.0], any).contains("series A is empty"));
+    assert!(error(&[1.0], &[1.0, f32::NAN], any).contains("sample 1 of series B is NaN"));
+    assert!(error(&[1.0; 9], &[1.0; 4], Constraint::Band(4)).contains("a band of 4"));
+    assert!(error(&[1.0], &[1.0], Constraint::Window(0)).contains("a window of 0"));
     assert!(bins(0).unwrap_err().to_string().contains("0 bins"));
     let image = vec![255; 2902 * 2902];
     let wavefront = Wavefront::of(sum_of_bytes()).over([2902, 2902]);

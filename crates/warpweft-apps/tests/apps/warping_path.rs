@@ -2,11 +2,11 @@
 
 use warpweft::cpu::Pool;
 use warpweft::cuda::Device;
+use warpweft::wavefront::CpuPolicy;
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::cuda::CudaExecutor;
 use warpweft::wavefront::traceback::{Partition, Way};
-use warpweft::wavefront::{CpuPolicy, WavefrontExecutor};
-use warpweft_apps::warping::{added_up, path, plain, time_warping};
+use warpweft_apps::warping::{Cost, Executor, Measure, added_up, path, plain};
 
 /// So many workers on one core that the test may use.
 fn pool(workers: usize) -> Pool {
@@ -53,7 +53,8 @@ fn by_table(a: &[f32], b: &[f32]) -> Vec<[usize; 2]> {
     pairs
 }
 
-fn conforms(executor: &mut dyn WavefrontExecutor<time_warping<f32>>) {
+fn conforms(executor: &mut dyn Executor<f32>) {
+    let measure = Measure::default();
     for (m, n) in [(1, 1), (1, 9), (9, 1), (40, 33), (300, 211)] {
         let (a, b) = (series(m as u64, m), series(7 + n as u64, n));
         let expect = by_table(&a, &b);
@@ -62,8 +63,8 @@ fn conforms(executor: &mut dyn WavefrontExecutor<time_warping<f32>>) {
         for (way, cut) in
             [(Way::LinearSpace, None), (Way::LinearSpace, small), (Way::Directions, None)]
         {
-            let (distance, pairs, _) = path(&a, &b, way, cut, executor).unwrap();
-            assert_eq!(distance, plain(&a, &b, None), "{m} × {n}");
+            let (distance, pairs, _) = path(&a, &b, measure, way, cut, executor).unwrap();
+            assert_eq!(distance, plain(&a, &b, measure), "{m} × {n}");
             assert_eq!(pairs, expect, "{m} × {n} {way:?} {cut:?}");
             let cost: f32 = pairs.iter().map(|&[i, j]| (a[i] - b[j]).abs()).sum();
             assert_eq!(cost, distance);
@@ -92,14 +93,16 @@ fn samples_that_are_no_numbers_are_refused() {
     let pool = pool(1);
     let mut executor = CpuExecutor::new(&pool, CpuPolicy::for_domain(300, 1)).unwrap();
     let error =
-        path(&[1.0f32, f32::NAN], &[2.0], Way::Auto, None, &mut executor).unwrap_err().to_string();
+        path(&[1.0f32, f32::NAN], &[2.0], Measure::default(), Way::Auto, None, &mut executor)
+            .unwrap_err()
+            .to_string();
     assert!(error.contains("sample 1 of series A"), "{error}");
 }
 
 #[test]
 fn only_connected_pairs_from_corner_to_corner_are_a_path() {
     let (a, b) = ([1.0f32, 4.0, 2.0], [1.0f32, 3.0]);
-    assert_eq!(added_up(&a, &b, &[[0, 0], [1, 1], [2, 1]]), Some(2.0));
+    assert_eq!(added_up(&a, &b, Cost::Absolute, &[[0, 0], [1, 1], [2, 1]]), Some(2.0));
     for broken in [
         &[[0, 0], [2, 1]][..],
         &[[0, 0], [1, 1]],
@@ -108,6 +111,6 @@ fn only_connected_pairs_from_corner_to_corner_are_a_path() {
         &[[0, 0], [1, 1], [2, 0], [2, 1]],
         &[],
     ] {
-        assert_eq!(added_up(&a, &b, broken), None, "{broken:?}");
+        assert_eq!(added_up(&a, &b, Cost::Absolute, broken), None, "{broken:?}");
     }
 }

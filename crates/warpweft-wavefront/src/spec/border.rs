@@ -1,6 +1,7 @@
 //! What cells outside the domain hold, and what cells outside a band do.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// What cells outside the domain hold: row −1 and column −1, and whatever else the vectors reach.
@@ -16,6 +17,13 @@ pub enum Border<C> {
         top: Vec<C>,
         /// Cells `[0..rows, -1]`.
         left: Vec<C>,
+    },
+    /// One cell at `[-1, -1]`, where paths begin, and another everywhere else.
+    Corner {
+        /// Cell `[-1, -1]`.
+        corner: C,
+        /// All others.
+        rest: C,
     },
     /// A function of row and column.
     Function(BorderFunction<C>),
@@ -50,6 +58,13 @@ impl<C: Copy> Border<C> {
     pub(crate) fn at(&self, i: isize, j: isize) -> C {
         match self {
             Self::Value(value) => *value,
+            Self::Corner { corner, rest } => {
+                if (i, j) == (-1, -1) {
+                    *corner
+                } else {
+                    *rest
+                }
+            }
             Self::Function(BorderFunction(cell)) => cell(i, j),
             Self::Lines { corner, top, left } => match (usize::try_from(i), usize::try_from(j)) {
                 (Ok(i), _) => left[i],
@@ -72,10 +87,33 @@ pub struct Band<C> {
 }
 
 impl<C> Band<C> {
+    /// Whether no cell of these rows and columns is computed.
+    pub(crate) fn misses(&self, rows: &Range<usize>, columns: &Range<usize>) -> bool {
+        let [top, bottom] = [rows.start, rows.end - 1].map(|i| i as isize);
+        let [left, right] = [columns.start, columns.end - 1].map(|j| j as isize);
+        right - top < self.lower || self.upper < left - bottom
+    }
+
     /// Whether cell `[i, j]` is computed.
     #[inline(always)]
     pub fn holds(&self, i: usize, j: usize) -> bool {
         let diagonal = j as isize - i as isize;
         self.lower <= diagonal && diagonal <= self.upper
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_band_misses_the_blocks_none_of_whose_cells_it_holds() {
+        let band = Band { lower: -2, upper: 1, outside: () };
+        for (rows, columns) in
+            [(0..3, 0..3), (4..9, 0..2), (4..9, 0..3), (0..2, 2..7), (0..2, 3..7)]
+        {
+            let held = rows.clone().any(|i| columns.clone().any(|j| band.holds(i, j)));
+            assert_eq!(band.misses(&rows, &columns), !held, "{rows:?} {columns:?}");
+        }
     }
 }

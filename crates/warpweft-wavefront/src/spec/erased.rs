@@ -121,6 +121,8 @@ pub(crate) struct Erased<'w> {
 pub(crate) trait Outside {
     /// The cell that all of them are, if they are the same everywhere.
     fn value(&self) -> Option<&[u8]>;
+    /// Cell `[-1, -1]` and the one that all others are, if they are.
+    fn corner(&self) -> Option<[&[u8]; 2]>;
     /// Corner, top and left, cell by cell, unless they are all the same.
     fn lines(&self, extents: [usize; 2]) -> Option<[Cow<'_, [u8]>; 3]>;
     /// How many cells there are on top and on the left, if they were given one by one.
@@ -137,13 +139,22 @@ impl<C: Copy> Outside for Border<C> {
         }
     }
 
+    fn corner(&self) -> Option<[&[u8]; 2]> {
+        let bytes = |cell| bytes_of(std::slice::from_ref(cell));
+        match self {
+            Self::Value(value) => Some([bytes(value); 2]),
+            Self::Corner { corner, rest } => Some([bytes(corner), bytes(rest)]),
+            _ => None,
+        }
+    }
+
     fn lines(&self, [rows, columns]: [usize; 2]) -> Option<[Cow<'_, [u8]>; 3]> {
         Some(match self {
             Self::Value(_) => return None,
             Self::Lines { corner, top, left } => {
                 [std::slice::from_ref(corner), top, left].map(|cells| bytes_of(cells).into())
             }
-            Self::Function(_) => {
+            Self::Function(_) | Self::Corner { .. } => {
                 let cells = |count: usize, at: &dyn Fn(isize) -> [isize; 2]| {
                     let mut bytes = vec![0; count * size_of::<C>()];
                     let each = bytes.chunks_exact_mut(size_of::<C>().max(1));

@@ -67,7 +67,7 @@ pub fn trace_batch<E: Traced, X: WavefrontExecutor<E> + ?Sized>(
 ) -> Result<Paths<E>> {
     let wavefronts: Vec<_> = wavefronts.iter().map(|one| one.clone().keep(end.keep())).collect();
     for (k, wavefront) in wavefronts.iter().enumerate() {
-        check(wavefront).map_err(|error| match error {
+        check(wavefront, end).map_err(|error| match error {
             Error::Spec { what, hint } => {
                 Error::Spec { what: format!("problem {}: {what}", k + 1), hint }
             }

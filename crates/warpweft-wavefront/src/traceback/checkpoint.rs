@@ -90,7 +90,9 @@ impl Store {
             ));
         }
         let what = (E::NAME, <E::Cell as Stored>::BYTES, wavefront.extents(), blocks, end, of);
-        let identity = Sha256::digest(format!("{what:?}")).into();
+        let band = wavefront.band.map(|band| format!("{:?}", [band.lower, band.upper]));
+        let what = format!("{what:?}{}", band.unwrap_or_default());
+        let identity = Sha256::digest(what).into();
         Ok(Self { directory: directory.clone(), identity, _claim: claim })
     }
 

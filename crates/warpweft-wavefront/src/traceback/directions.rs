@@ -5,7 +5,7 @@ use super::trail::path_from;
 use super::{Checkpoint, End, Partition, Path, Way};
 use crate::executor::{Need, WavefrontExecutor, unrecorded};
 use crate::recurrence::{Choice, Dependence, NEAR, Traced};
-use crate::spec::Wavefront;
+use crate::spec::{Band, Wavefront};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::report::Report;
 
@@ -16,8 +16,8 @@ use warpweft_core::report::Report;
 /// of this module.
 ///
 /// # Errors
-/// As [`Wavefront::check`]; a band, several sweeps or vectors that reach further than one row or
-/// column; too little memory for directions that were asked for, in bytes, or an executor that
+/// As [`Wavefront::check`]; a band that the path's end or the path itself lies outside of; several sweeps or
+/// vectors that reach further than one row or column; too little memory for directions that were asked for, in bytes, or an executor that
 /// records none; a checkpoint with these, of another problem, or that can't be written; the
 /// executor's.
 pub fn trace<E: Traced, X: WavefrontExecutor<E> + ?Sized>(
@@ -28,10 +28,15 @@ pub fn trace<E: Traced, X: WavefrontExecutor<E> + ?Sized>(
     checkpoint: Option<&Checkpoint>,
     executor: &mut X,
 ) -> Result<(Option<Path<Score<E>>>, Report)> {
-    check(wavefront)?;
+    check(wavefront, end)?;
     let wavefront = &wavefront.clone().keep(end.keep());
     let need = match (way, checkpoint) {
         (Way::LinearSpace, _) | (Way::Auto, Some(_)) => None,
+        (Way::Auto, None) if wavefront.band.is_some() => None,
+        (Way::Directions, None) if wavefront.band.is_some() => {
+            let what = "directions in a band, which are not recorded";
+            return Err(Error::spec(what, "look for the path in linear space"));
+        }
         (Way::Auto, None) => executor.directions(wavefront)?,
         (Way::Directions, Some(_)) => {
             let what = "directions with a checkpoint, of which nothing is saved";
@@ -70,13 +75,23 @@ pub fn trace<E: Traced, X: WavefrontExecutor<E> + ?Sized>(
     Ok((path, report))
 }
 
-/// Whether all vectors reach one row and one column at most, and cells are computed once.
-pub(super) fn check<E: Traced>(wavefront: &Wavefront<'_, E>) -> Result<()> {
+/// Whether all vectors reach one row and one column at most, cells are computed once, and a band holds the end.
+pub(super) fn check<E: Traced>(wavefront: &Wavefront<'_, E>, end: End) -> Result<()> {
     wavefront.check()?;
+    let [m, n] = wavefront.extents();
+    if let Some(Band { lower, upper, .. }) = wavefront.band
+        && end == End::Corner
+        && !wavefront.computes(m - 1, n - 1)
+    {
+        return Err(Error::spec(
+            format!(
+                "a band from diagonal {lower} to {upper}, outside of which the corner of {m} x {n} cells lies"
+            ),
+            format!("let it hold diagonal {} (columns less rows)", n as i128 - m as i128),
+        ));
+    }
     let far = |vectors: &[Dependence]| vectors.iter().find(|v| !NEAR.contains(v)).copied();
-    let what = if wavefront.band.is_some() {
-        "a band".to_string()
-    } else if !E::OLD.is_empty() {
+    let what = if !E::OLD.is_empty() {
         "old values".to_string()
     } else if let Some(far) = far(E::DEPENDENCES).or(far(E::Choice::DEPENDENCES)) {
         format!("dependence {far:?}")

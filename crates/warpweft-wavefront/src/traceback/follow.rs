@@ -171,13 +171,20 @@ impl<E: Traced, X: WavefrontExecutor<E> + ?Sized> Tracer<'_, '_, E, X> {
         };
         let choice = self.wavefront.element.choice();
         while i >= 0 && j >= 0 {
+            let [row, column] = [first[0] + i, first[1] + j];
+            if !self.wavefront.computes(row as usize, column as usize) {
+                return Err(Error::spec(
+                    format!("a path that leaves its band at row {row} and column {column}"),
+                    "widen the band, or let cells outside of it hold what is never chosen",
+                ));
+            }
             let here = cell(i, j);
             self.score.get_or_insert(here.score());
             let near = NEAR.map(|vector| cell(i + vector[0], j + vector[1]));
-            let a = self.wavefront.rows[(first[0] + i) as usize];
-            let b = self.wavefront.columns[(first[1] + j) as usize];
+            let a = self.wavefront.rows[row as usize];
+            let b = self.wavefront.columns[column as usize];
             let Some(vector) = self.trail.go(choice_of::<E>(&choice, near, here, a, b))? else {
-                return Ok(Reached::Start([first[0] + i, first[1] + j]));
+                return Ok(Reached::Start([row, column]));
             };
             (i, j) = (i + vector[0], j + vector[1]);
         }

@@ -1,10 +1,11 @@
 //! A rectangle of the domain with the cells around it, and its blocks with the edges between them.
 
+use std::iter::repeat_n;
 use std::ops::Range;
 
 use crate::executor::{Edges, WavefrontExecutor};
 use crate::recurrence::{Best, Extreme, Ranked, WavefrontElement};
-use crate::spec::{Border, Keep, Wavefront};
+use crate::spec::{Band, Border, Keep, Wavefront};
 use warpweft_core::error::Result;
 use warpweft_core::memory::{filled, grow};
 use warpweft_core::report::Report;
@@ -57,6 +58,12 @@ impl<C: Ranked> Rectangle<C> {
         [self.rows.len(), self.columns.len()]
     }
 
+    /// What all of its cells hold, if none is in the band.
+    fn missed<E: WavefrontElement<Cell = C>>(&self, of: &Wavefront<'_, E>) -> Option<C> {
+        let band = of.band.as_ref()?;
+        band.misses(&self.rows, &self.columns).then_some(band.outside)
+    }
+
     /// What an executor computes it from.
     ///
     /// # Errors
@@ -67,11 +74,18 @@ impl<C: Ranked> Rectangle<C> {
         keep: Keep,
     ) -> Result<Wavefront<'w, E>> {
         let (top, left) = (copied(&self.top)?, copied(&self.left)?);
-        Ok(Wavefront::of(of.element)
+        let mut part = Wavefront::of(of.element)
             .rows(&of.rows[self.rows.clone()])
             .columns(&of.columns[self.columns.clone()])
             .border(Border::Lines { corner: self.corner, top, left })
-            .keep(keep))
+            .keep(keep);
+        if let Some(Band { lower, upper, outside }) = of.band {
+            // Diagonals are counted from the rectangle's own corner.
+            let shift = self.columns.start as isize - self.rows.start as isize;
+            let [lower, upper] = [lower, upper].map(|diagonal| diagonal.saturating_sub(shift));
+            part = part.band(lower, upper, outside);
+        }
+        Ok(part)
     }
 }
 
@@ -164,6 +178,13 @@ impl<C: Ranked> Grid<C> {
                 break;
             }
             let block = self.block([p, q], &line.rights)?;
+            if let Some(outside) = block.missed(wavefront) {
+                let [rows, columns] = block.extents();
+                grow(&mut line.bottom, columns, HINT)?;
+                line.bottom.extend(repeat_n(outside, columns));
+                line.rights.push(filled(repeat_n(outside, rows), HINT)?);
+                continue;
+            }
             let keep = if best { Keep::Best } else { Keep::LastRow };
             let (edges, report) = executor.edges(&block.wavefront(wavefront, keep)?)?;
             let Edges { row, column, best: found, .. } = edges;

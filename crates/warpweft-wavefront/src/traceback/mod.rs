@@ -12,7 +12,7 @@
 //! With b blocks each way of m rows and n columns: b·(m + n) cells in memory and one matrix of a given
 //! size; the cells of the blocks crossed, 2/b of all at most, are computed again, and 2/b of these.
 //!
-//! Not here: bands, sweeps, inputs of cells, and vectors that reach further than one row or column.
+//! Not here: sweeps, inputs of cells, and vectors that reach further than one row or column.
 
 mod batch;
 mod checkpoint;

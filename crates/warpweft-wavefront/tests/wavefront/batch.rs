@@ -87,6 +87,9 @@ where
     check(executor, warp(), &KEEPS[..5], sample, sample, &Border::Value(0.0));
     let corner = Border::function(|i, j| if i == j { 0.0 } else { f32::INFINITY });
     check(executor, warp(), &[Keep::LastRow], sample, sample, &corner);
+    // The same without a call for each cell outside: so a launch holds all of them.
+    let corner = Border::Corner { corner: 0.0, rest: f32::INFINITY };
+    check(executor, warp(), &[Keep::LastRow, Keep::Best], sample, sample, &corner);
 }
 
 #[test]

@@ -7,4 +7,5 @@ mod apsp;
 mod apsp_statistics;
 mod channels;
 mod farms;
+mod warping;
 mod wavefronts;

@@ -184,6 +184,8 @@ fn variants<'a, E: WavefrontElement>(
     let (m, n) = (m as isize, n as isize);
     variants.push(plain.clone().band(-m / 3, n / 4, outside));
     if seed % 4 == 0 {
+        let border = Border::Corner { corner: lines(-1, -1), rest: outside };
+        variants.push(plain.clone().border(border));
         variants.push(plain.clone().band(2 - m, 5 - m, outside));
         variants.push(plain.clone().band(isize::MIN, 0, outside));
     }
@@ -210,6 +212,7 @@ fn compare<E: WavefrontElement>(
     let border = match border {
         Border::Value(_) => "a value",
         Border::Lines { .. } => "lines",
+        Border::Corner { .. } => "a corner",
         Border::Function(_) => "a function",
     };
     let band = band.map(|band| format!(", band {} to {}", band.lower, band.upper));

@@ -61,14 +61,14 @@ fn placed<'w>(wavefronts: &[&Erased<'w>]) -> (Vec<Problem>, [Pooled<'w>; 2], usi
     (problems, [rows, columns], kept_count)
 }
 
-/// What every cell outside holds, problem by problem, if the kernel can run `wavefronts`: they are to
-/// keep the same, and each has one value for a border.
-fn borders<'w>(wavefronts: &'w [Erased<'_>]) -> Option<Vec<&'w [u8]>> {
+/// What cell `[-1, -1]` and every other cell outside hold, problem by problem, if the kernel can run `wavefronts`:
+/// they are to keep the same, and each has one value for a border, but for the corner.
+fn borders<'w>(wavefronts: &'w [Erased<'_>]) -> Option<Vec<[&'w [u8]; 2]>> {
     let keep = wavefronts.first()?.keep;
     let border = |wavefront: &'w Erased<'_>| {
         let same =
             wavefront.keep == keep && missing(wavefront).is_none() && wavefront.element.input == 0;
-        wavefront.border.value().filter(|_| same)
+        wavefront.border.corner().filter(|_| same)
     };
     match keep {
         Keep::Matrix | Keep::Sum => None,
@@ -170,7 +170,7 @@ impl CudaExecutor {
         }
         if let Some(borders) = borders {
             let small: Vec<_> = rest.iter().map(|&k| &wavefronts[k]).collect();
-            let borders: Vec<_> = rest.iter().map(|&k| borders[k]).collect();
+            let borders: Vec<_> = rest.iter().flat_map(|&k| borders[k]).collect();
             let (all, found, report) = self.small(&small, &borders.concat(), None)?;
             let mut all = &all[..];
             for (k, found) in rest.into_iter().zip(found) {
@@ -239,7 +239,7 @@ impl CudaExecutor {
         let problem_buffer = Buffer::from_slice(stream, bytes_of(&problems))?;
         let elements: Vec<_> = wavefronts.iter().map(|wavefront| wavefront.parameters).collect();
         let elements = inputs(stream, &elements.concat(), wavefronts.len())?;
-        let borders = inputs(stream, borders, wavefronts.len())?;
+        let borders = inputs(stream, borders, 2 * wavefronts.len())?;
         let next = Buffer::zeroed(stream, 4)?;
         let lines = Buffer::new(&self.gpus[0].device, blocks * WARPS as usize * line * cell)?;
         let kept = Buffer::new(&self.gpus[0].device, kept_count * cell)?;

@@ -1,6 +1,6 @@
 //! The paths of many problems: choices recorded by a warp a problem, and followed on the host.
 //!
-//! Not here: problems whose borders are no single value, and large ones, which go one after another.
+//! Not here: problems whose borders are no single value but for the corner, and large ones, which go one after another.
 
 use std::thread;
 
@@ -99,7 +99,8 @@ impl CudaExecutor {
         P: WavefrontElement<Cell = E::Cell>,
     {
         let problems: Vec<_> = launch.iter().map(|&k| &erased[k]).collect();
-        let outside: Vec<_> = problems.iter().map(|problem| problem.outside()).collect();
+        let outside = problems.iter().flat_map(|problem| problem.border.corner());
+        let outside: Vec<_> = outside.flatten().collect();
         let mut recorded = Recorded::new(recording, &self.gpus[0].device)?;
         let (bytes, found, report) =
             self.small(&problems, &outside.concat(), Some(&mut recorded))?;

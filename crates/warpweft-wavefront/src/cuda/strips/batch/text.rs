@@ -34,7 +34,7 @@ arguments! {
         problems: u64 = "const ww_problem*",
         /// `[count]`.
         elements: u64 = "const ww_element*",
-        /// `[count]`: what every cell outside holds.
+        /// `[count]` pairs: what cell `[-1, -1]` holds, and what every other cell outside does.
         borders: u64 = "const ww_cell*",
         /// The first that no warp has taken, 0.
         next: u64 = "unsigned*",

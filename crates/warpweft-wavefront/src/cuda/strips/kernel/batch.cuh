@@ -62,12 +62,12 @@ struct finished : earlier {
 
 // One pass: the rows from `row0` on, over all columns.
 __device__ __forceinline__ void pass(const ww_arguments& A, const ww_problem& P, const ww_element& f,
-                                     cell_t border, cell_t* line, int row0, int lane,
-                                     candidate& mine WW_CHOICE) {
+                                     cell_t origin, cell_t border, cell_t* line, int row0,
+                                     int lane, candidate& mine WW_CHOICE) {
     const int first = row0 + lane * K, columns = P.column_count;
     const bool last = row0 + PASS >= P.row_count;
     row_t inputs[K];
-    cell_t h[K], corner = border, bottom = border, staged = border;
+    cell_t h[K], corner = row0 + lane == 0 ? origin : border, bottom = border, staged = border;
     column_t column{}, staged_column{};
     ww_score_type best[K];
     int at[K];
@@ -165,10 +165,10 @@ extern "C" __global__ void __launch_bounds__(32 * BATCH_WARPS)
             held(choice_copies[threadIdx.x / 32], ((const ww_choice*)A.choices)[k], lane, 32);
 #endif
         __syncwarp();
-        const cell_t border = A.borders[k];
+        const cell_t origin = A.borders[2 * k], border = A.borders[2 * k + 1];
         candidate mine{0, 0, 0x7fffffff, 0x7fffffff};
         for (int row0 = 0; row0 < P.row_count; row0 += PASS) {
-            pass(A, P, f, border, line, row0, lane, mine WW_CHOICE_OF(choice));
+            pass(A, P, f, origin, border, line, row0, lane, mine WW_CHOICE_OF(choice));
             __syncwarp();
         }
         if constexpr (WW_KEEP == WW_BEST) {

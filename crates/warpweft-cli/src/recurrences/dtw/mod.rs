@@ -1,0 +1,273 @@
+//! `warpweft dtw`: dynamic time warping of two series, of a short one in a long one, and of many.
+
+mod many;
+mod pair;
+mod subsequence;
+
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use serde_json::json;
+use warpweft::element::ScalarKind;
+use warpweft::grid::io::npy;
+use warpweft::prelude::*;
+use warpweft::report::Report;
+use warpweft_apps::warping::{Constraint, Cost, Measure, Sample, check};
+
+use super::{Options, finish};
+use crate::place;
+use crate::run::check::{Check, difference};
+use crate::run::files::{Format, Saved, found_writable, none_read};
+use crate::run::outcome::{Answer, Outcome};
+use crate::world;
+
+/// Cells that the plain loop may compute for a check: less than a second.
+const CHECKED_CELLS: u64 = 20_000_000;
+
+/// What a pair of samples costs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+enum CostName {
+    /// The absolute difference; the distance is their sum.
+    #[default]
+    Absolute,
+    /// The squared difference; the distance is the root of their sum.
+    Squared,
+}
+
+/// How far series are apart when time may stretch.
+#[derive(clap::Args)]
+#[command(
+    arg_required_else_help = true,
+    after_help = "The distance is the least cost of a path of pairs of samples from the start to the end of both \
+series: the sum of |a - b|, or with --cost squared the root of the sum of (a - b)^2, as dtaidistance and tslearn \
+have it. --path saves the pairs of indices along the path, first to last. If several paths are best, they are \
+compared from the end: a step in both series is preferred to a step in B alone, and that to a step in A alone.
+
+--band N allows pairs whose indices differ by N at most. --window N is the window of dtaidistance: with equally \
+long series a band of N - 1, otherwise wider by the difference of the lengths to the side of the longer one.
+
+--subsequence looks for the parts of B that are nearest to the whole of A; parts that overlap a nearer one are left \
+out. --path and --plot are then of the nearest.
+
+--matrix compares each row of A with each other one and saves the distances in condensed form: of the rows 0 and 1, 0 \
+and 2, .., 1 and 2, .. (scipy.spatial.distance.squareform makes a square of it).
+
+--nearest looks for the rows of B that are nearest to A. Rows whose lower bound is more than the distance of the last \
+one found are left out: LB_Kim (the first and the last pair), then LB_Keogh (the envelope of the band). The result is \
+that of all distances, and the report says how many were left out.
+
+Examples:
+  warpweft dtw a.npy b.npy
+  warpweft dtw a.npy b.npy --band 100 --path pairs.npy --plot
+  warpweft dtw query.npy recording.npy --subsequence --matches 5 --cost squared
+  warpweft dtw series.npy --matrix distances.npy --window 20
+  warpweft dtw query.npy series.npy --nearest 10 --band 20"
+)]
+pub struct Dtw {
+    /// The first series: .npy of one axis, float32 or float64. With --matrix of two axes: a series a row.
+    a: PathBuf,
+    /// The second series, of the same type. With --nearest of two axes: a series a row.
+    #[arg(required_unless_present = "matrix", conflicts_with = "matrix")]
+    b: Option<PathBuf>,
+    /// What a pair of samples costs.
+    #[arg(long, value_name = "COST", value_enum, default_value_t)]
+    cost: CostName,
+    /// Allow only paths whose indices differ by at most this much (Sakoe and Chiba's band).
+    #[arg(long, value_name = "N", conflicts_with = "window")]
+    band: Option<usize>,
+    /// Allow only paths in this window of dtaidistance.
+    #[arg(long, value_name = "N")]
+    window: Option<usize>,
+    /// Find the parts of the second series that are nearest to the first.
+    #[arg(long, conflicts_with_all = ["band", "window", "matrix"])]
+    subsequence: bool,
+    /// So many parts.
+    #[arg(long, value_name = "N", requires = "subsequence", default_value = "1")]
+    matches: NonZero<usize>,
+    /// Find so many rows of B that are nearest to A.
+    #[arg(long, value_name = "N", conflicts_with_all = ["subsequence", "matrix", "path", "plot"])]
+    nearest: Option<NonZero<usize>>,
+    /// Save the distance of each two rows of A: .npy of one axis.
+    #[arg(long, value_name = "FILE.npy", conflicts_with_all = ["path", "plot"])]
+    matrix: Option<PathBuf>,
+    /// Save the best path: .npy of int64 with two columns, the indices in both series.
+    #[arg(long, value_name = "FILE.npy")]
+    path: Option<PathBuf>,
+    /// Draw the best path [default file: dtw.png].
+    #[arg(long, value_name = "FILE.png", num_args = 0..=1)]
+    plot: Option<Option<PathBuf>>,
+    #[command(flatten)]
+    options: Options,
+}
+
+/// What a run of this command comes to, in addition to what all of them have.
+struct Found {
+    title: String,
+    lengths: [usize; 2],
+    report: Report,
+    answer: Answer,
+    check: Check,
+    lines: Vec<(&'static str, String)>,
+    saved: Saved,
+}
+
+impl Dtw {
+    /// Reads, warps, checks and prints.
+    pub fn execute(&self) -> ExitCode {
+        finish(world::join().and_then(|()| self.outcome()))
+    }
+
+    fn outcome(&self) -> Result<Outcome> {
+        let kind = |path: &PathBuf| npy::header(path).map(|header| header.kind);
+        let a = kind(&self.a)?;
+        let b = self.b.as_ref().map(kind).transpose()?;
+        match (a, b.unwrap_or(a)) {
+            (ScalarKind::F32, ScalarKind::F32) => self.run::<f32>(),
+            (ScalarKind::F64, ScalarKind::F64) => self.run::<f64>(),
+            (a, b) => {
+                let other = self.b.as_ref().unwrap_or(&self.a);
+                let (path, what) = match a == b {
+                    true => (&self.a, format!("holds {}, as {} does", a.name(), other.display())),
+                    false => {
+                        let first = format!("{} holds {}", self.a.display(), a.name());
+                        (other, format!("holds {}, and {first}", b.name()))
+                    }
+                };
+                let hint = "convert both with `array.astype('float32')`, or both to float64";
+                Err(Error::file(path, what, hint))
+            }
+        }
+    }
+
+    fn run<T: Sample>(&self) -> Result<Outcome> {
+        let plot = self.files()?;
+        if let (Some(place), true) = (place::place(), self.is_of_many()) {
+            let what =
+                format!("--subsequence, --nearest or --matrix with {} processes", place.ranks);
+            return Err(Error::spec(what, "start one process"));
+        }
+        let found = match (&self.matrix, self.nearest, self.subsequence) {
+            (Some(to), ..) => self.all_pairs::<T>(to)?,
+            (_, Some(count), _) => self.neighbours::<T>(count)?,
+            (_, _, true) => self.parts::<T>(plot.as_deref())?,
+            _ => self.pair::<T>(plot.as_deref())?,
+        };
+        let Found { title, lengths, report, answer, check, lines, saved } = found;
+        let cost = match self.cost {
+            CostName::Absolute => "absolute",
+            CostName::Squared => "squared",
+        };
+        Ok(Outcome {
+            app: "dtw",
+            title,
+            settings: vec![
+                ("dtype", json!(T::KIND.name())),
+                ("cost", json!(cost)),
+                ("band", json!(self.band)),
+                ("window", json!(self.window)),
+                ("lengths", json!(lengths)),
+            ],
+            report,
+            answer,
+            check,
+            lines,
+            saved,
+            json: self.options.json,
+            interrupted: None,
+        })
+    }
+
+    fn is_of_many(&self) -> bool {
+        self.subsequence || self.nearest.is_some() || self.matrix.is_some()
+    }
+
+    /// How far apart series are.
+    fn measure(&self) -> Measure {
+        let within = match (self.band, self.window) {
+            (Some(width), _) => Constraint::Band(width),
+            (_, Some(width)) => Constraint::Window(width),
+            _ => Constraint::None,
+        };
+        Measure { cost: self.cost(), within }
+    }
+
+    fn cost(&self) -> Cost {
+        match self.cost {
+            CostName::Absolute => Cost::Absolute,
+            CostName::Squared => Cost::Squared,
+        }
+    }
+
+    /// The picture's file. All files are checked for write access before any work is done.
+    fn files(&self) -> Result<Option<PathBuf>> {
+        let plot = self.plot.clone().map(|path| path.unwrap_or_else(|| PathBuf::from("dtw.png")));
+        for path in self.path.iter().chain(&self.matrix) {
+            Format::of(path, &[Format::Npy])?;
+        }
+        if let Some(plot) = &plot {
+            Format::of(plot, &[Format::Png])?;
+        }
+        let all = self.path.iter().chain(&self.matrix).chain(&plot);
+        let read: Vec<_> = std::iter::once(&self.a).chain(&self.b).collect();
+        none_read(all.clone(), &read)?;
+        found_writable(all)?;
+        Ok(plot)
+    }
+
+    /// The second file.
+    fn second(&self) -> Result<&Path> {
+        let none = || Error::spec("one series", "give a second one");
+        self.b.as_deref().ok_or_else(none)
+    }
+
+    /// The check of a distance that is no number, or none.
+    fn finite<T: Sample>(&self, distances: &[T]) -> Option<Check> {
+        let mut sizes = distances.iter().map(|&distance| Scalar::to_f64(distance));
+        let wrong = sizes.find(|distance| !distance.is_finite())?;
+        Some(Check::failed(format!(
+            "the distance is {wrong}: more than {} holds; {}",
+            T::KIND.name(),
+            crate::run::check::numbers::hint(T::KIND)
+        )))
+    }
+}
+
+/// A series, checked. `name` is what errors call it.
+fn read<T: Sample>(name: &str, path: &Path) -> Result<Volume<T, 1>> {
+    let series: Volume<T, 1> = npy::read(path)?;
+    check(name, series.as_slice()).map_err(|error| in_file(path, error))?;
+    Ok(series)
+}
+
+/// The series of a file, a row each, checked.
+fn read_rows<T: Sample>(path: &Path) -> Result<Volume<T, 2>> {
+    let set: Volume<T, 2> = npy::read(path)?;
+    for (k, row) in rows(&set).iter().enumerate() {
+        check(&k.to_string(), row).map_err(|error| in_file(path, error))?;
+    }
+    Ok(set)
+}
+
+/// The rows of a set of series.
+fn rows<T: Sample>(set: &Volume<T, 2>) -> Vec<&[T]> {
+    set.as_slice().chunks(set.extents()[1].max(1)).collect()
+}
+
+/// An error in a file, not in the command line.
+fn in_file(path: &Path, error: Error) -> Error {
+    match error {
+        Error::Spec { what, hint } => Error::file(path, what, hint),
+        other => other,
+    }
+}
+
+/// The difference of two numbers of samples' type.
+fn apart<T: Sample>(a: T, b: T) -> f64 {
+    difference(Scalar::to_f64(a), Scalar::to_f64(b))
+}
+
+/// `a.npy (12 samples)`.
+fn samples(path: &Path, count: usize) -> String {
+    format!("{} ({count} samples)", path.display())
+}
