@@ -5,6 +5,7 @@
 //! `WARPWEFT_COMMAND` names another build of the command, `WARPWEFT_LAUNCHERS` the launchers of ranks (`launcher`).
 
 mod damage;
+mod gpus;
 mod kills;
 mod launcher;
 mod places;
@@ -116,7 +117,7 @@ impl Random {
 type Runs = fn(&mut Campaign<'_>) -> Count;
 
 /// Names and shares of the time.
-const CAMPAIGNS: [(&str, u32, Runs); 9] = [
+const CAMPAIGNS: [(&str, u32, Runs); 10] = [
     ("ranks that disagree", 3, ranks::disagree),
     ("signals to any rank", 3, signals::signal),
     ("kill -9 and resume", 3, kills::resume),
@@ -126,6 +127,7 @@ const CAMPAIGNS: [(&str, u32, Runs); 9] = [
     ("planted libraries and caches", 2, planted::all),
     ("sums of images against numpy", 1, sums::tables),
     ("flags on the GPU", 2, schedules::flags),
+    ("two GPUs, resumed on one", 2, gpus::resume),
 ];
 
 /// Builds the command and runs all campaigns; whether nothing went wrong.

@@ -34,7 +34,12 @@ impl Case {
 
     /// A volume of `size` cells along each axis: stirred numbers in 0..1, or 0 and 1 for integers.
     pub fn volume(&self, spec: &Spec, size: usize) -> Result<RawVolume> {
-        let mut volume = RawVolume::zeroed(spec.cell, Axes::filled(self.dims, size))?;
+        self.volume_of(spec, Axes::filled(self.dims, size))
+    }
+
+    /// The same of any extents.
+    pub fn volume_of(&self, spec: &Spec, extents: Axes<usize>) -> Result<RawVolume> {
+        let mut volume = RawVolume::zeroed(spec.cell, extents)?;
         for (field, described) in spec.cell.fields().iter().enumerate() {
             match described.kind {
                 ScalarKind::F32 => fill::<f32>(&mut volume, field, |unit| unit as f32),

@@ -1,6 +1,6 @@
 //! Every kernel on stencils of every kind: what runs untuned, what tuning finds, and the best of each kernel.
 
-mod cases;
+pub(super) mod cases;
 mod elements;
 mod policies;
 
@@ -82,7 +82,8 @@ struct OfKernel {
     policy: CudaPolicy,
 }
 
-fn named(text: &str) -> Result<&'static str, String> {
+/// One of the cases by its name.
+pub(super) fn named(text: &str) -> Result<&'static str, String> {
     let known = || CASES.map(|case| case.name).join(", ");
     let found = CASES.iter().find(|case| case.name == text);
     found.map(|case| case.name).ok_or_else(|| format!("no case '{text}'; {}", known()))

@@ -9,8 +9,11 @@ use warpweft::stencil::{CudaKernel, CudaPolicy, Policy, Trial};
 pub struct Figure {
     /// "strong": the volume is shared; "weak": each GPU has as many cells; "share": one GPU has no more
     /// than its share, and what that takes bounds what all can gain; "alone": one GPU after another has
-    /// the whole.
+    /// the whole; "untuned": as "weak", by runs that nobody has tuned.
     pub scaling: &'static str,
+    /// The stencil, if it is not heat conduction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub case: Option<&'static str>,
     pub dims: usize,
     /// Cells along each axis: of all GPUs' volume, in weak scaling of one GPU's.
     pub size: usize,
@@ -63,6 +66,7 @@ pub fn figure(
     };
     Figure {
         scaling,
+        case: None,
         dims,
         size,
         gpus: trial.devices,

@@ -4,6 +4,7 @@ mod figure;
 mod heat;
 mod share;
 mod table;
+mod untuned;
 mod weak;
 
 use std::process::ExitCode;
@@ -19,8 +20,10 @@ pub use self::heat::{filled, space_stencil};
 use self::share::share;
 pub use self::table::extents_of;
 use self::table::table;
+use self::untuned::{CASES_BY_DEFAULT, untuned};
 use self::weak::weak;
 use super::Options;
+use super::kernels::named;
 use super::peers;
 use super::record::Record;
 use warpweft_terminal::arguments::seconds;
@@ -41,6 +44,9 @@ pub struct Several {
     /// too if 3x1024 is one of them.
     #[arg(long, value_name = "DxN[,DxN..]", value_delimiter = ',', value_parser = case)]
     only: Vec<(usize, usize)>,
+    /// Measure weak scaling without tuning of these cases of `bench kernels`; by default of three, or of none with --only.
+    #[arg(long, value_name = "NAME[,NAME..]", value_delimiter = ',', value_parser = named)]
+    untuned: Vec<&'static str>,
     /// List every candidate that ran.
     #[arg(long)]
     all: bool,
@@ -79,6 +85,9 @@ impl Several {
             let cases = self.only.iter().map(|(dims, size)| format!("{dims}x{size}"));
             command.push_str(&format!(" --only {}", cases.collect::<Vec<_>>().join(",")));
         }
+        if !self.untuned.is_empty() {
+            command.push_str(&format!(" --untuned {}", self.untuned.join(",")));
+        }
         if self.all {
             command.push_str(" --all");
         }
@@ -102,6 +111,12 @@ impl Several {
         if only(&WEAK) {
             note("weak scaling");
             figures.extend(weak(WEAK.1 / self.shrink as usize, &machine, &probe, &figures)?);
+        }
+        let by_default = self.untuned.is_empty() && self.only.is_empty();
+        let cases = if by_default { &CASES_BY_DEFAULT[..] } else { &self.untuned };
+        for name in cases {
+            note(&format!("{name}, untuned"));
+            figures.extend(untuned(name, self.shrink as usize, &machine)?);
         }
         let folder = self.options.peers.as_path();
         let peers = if folder.exists() && self.shrink == 1 && self.only.is_empty() {

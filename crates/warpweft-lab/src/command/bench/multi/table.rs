@@ -31,7 +31,8 @@ pub fn table(figures: &[Figure], peers: &[Peer]) -> String {
             ));
             continue;
         }
-        let case = format!("{} {}", figure.scaling, extents_of(figure.dims, figure.size));
+        let name = figure.case.map_or_else(String::new, |name| format!("{name} "));
+        let case = format!("{} {name}{}", figure.scaling, extents_of(figure.dims, figure.size));
         if last.0 != case {
             text.push_str(&format!("{case}\n"));
         }

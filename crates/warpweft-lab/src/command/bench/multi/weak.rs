@@ -3,14 +3,15 @@
 
 use warpweft::machine::{Gpu, Machine, Probe};
 use warpweft::prelude::*;
-use warpweft::stencil::{CudaPolicy, GpuList, Policy, Run, Target, Trial};
+use warpweft::stencil::drive::Ranks;
+use warpweft::stencil::{CudaPolicy, GpuList, Policy, Run, Settings, Target, Trial};
 use warpweft::tune::median;
 
 use super::figure::{Figure, figure, kernel};
 use super::heat::{filled, space_stencil};
 
-/// Candidates that are tried beside what was best for the same number of planes on one GPU.
-const WEAK: usize = 2;
+/// The part of the best rate of as many GPUs that a policy must have reached in strong scaling to be tried.
+const CLOSE: f64 = 0.8;
 /// Seconds that a measured run lasts, if a GPU advances [`RATE_A_GPU`] cells a second: long enough for clocks to
 /// have come down to what the power allows.
 const RUN: f64 = 0.5;
@@ -27,18 +28,16 @@ pub fn weak(
     let numbers: Vec<_> = machine.gpus.iter().map(|gpu| gpu.ordinal).collect();
     let (count, all) = (numbers.len(), Target::Gpus(GpuList::new(&numbers)?));
     let mut volume = filled([size * count, size, size])?;
-    let Some(gpu) = machine.gpus.first() else { return Ok(Vec::new()) };
-    let mut candidates =
-        CudaPolicy::candidates(&stencil, [size; 3].into(), (gpu.capability, gpu.sms));
-    // Single steps, time blocks of every shape, and the first of these by other chunks.
-    candidates.truncate(WEAK);
     // A subdomain is one GPU's cube: what is best there is compared with itself.
     let whole = |it: &&Figure| {
         (it.scaling, it.dims, it.size) == ("strong", 3, size) && [1, count].contains(&it.gpus)
     };
+    let mut candidates: Vec<CudaPolicy> = Vec::new();
     for figure in strong.iter().filter(whole) {
         let Policy::Cuda(policy) = figure.policy else { continue };
-        if !candidates.contains(&policy) {
+        let alike = strong.iter().filter(whole).filter(|it| it.gpus == figure.gpus);
+        let best = alike.map(|it| it.cells_per_second).fold(0.0, f64::max);
+        if figure.cells_per_second > CLOSE * best && !candidates.contains(&policy) {
             candidates.push(policy);
         }
     }
@@ -114,8 +113,15 @@ fn timed(
     let steps = (RUN * RATE_A_GPU * devices as f64 / volume.len() as f64) as u64;
     let steps = steps.max(16).next_multiple_of(16 * u64::from(cuda.temporal_depth.max(1)));
     let mut seconds = Vec::new();
+    // A search for the depth of ghost zones would be a large part of the run.
+    let fused = cuda.temporal_depth.max(1) as usize;
+    let depth = Some(if fused > 1 { 2 * fused } else { 1 });
+    let over = |settings: Settings| settings.over(Ranks { count: devices, grid: None, depth });
     for _ in 0..4 {
-        let run = Run { target, policy: Some(policy), ..Run::default() };
+        let mut run = Run { target, policy: Some(policy), ..Run::default() };
+        if devices > 1 {
+            run.settings = over(run.settings);
+        }
         let report = stencil.run_with(volume, Steps(steps), machine, &run)?;
         seconds.push(report.seconds / steps as f64);
     }
