@@ -24,6 +24,8 @@ use warpweft_core::grid::{Axes, RawVolumeMut};
 pub struct History {
     /// Passes over memory.
     pub passes: u64,
+    /// Those that began while the halo exchange before them was under way.
+    pub overlapped: u64,
     /// In the order of the steps.
     pub stretches: Vec<Stretch>,
 }
@@ -160,6 +162,10 @@ pub trait SweepExecutor {
     fn awaits_kernels(&self) -> bool {
         false
     }
+
+    /// Whether sweeps may begin with the cells that need nothing of the last halo exchange, while it is under way.
+    #[doc(hidden)]
+    fn overlap(&mut self, _overlaps: bool) {}
 
     /// Which kernels took which steps, where they change while a run goes on.
     #[doc(hidden)]

@@ -34,8 +34,11 @@ impl SweepExecutor for CudaSweeps {
             return self.sweep_by(by, sweep);
         }
         let cone = self.cones.of(sweep)?;
-        self.settle()?;
         self.welcome()?;
+        let overlapped = self.overlaps && self.exchanging() && self.may_overlap(sweep, &cone);
+        if !overlapped {
+            self.settle()?;
+        }
         self.face(sweep.first_step)?;
         if let Some(place) = &mut self.place {
             place.set(&self.stream, sweep.first_step)?;
@@ -54,7 +57,7 @@ impl SweepExecutor for CudaSweeps {
             true => self.sweep_whole(sweep)?,
             false => {
                 self.history.add(self.fused_now().map(|fused| fused.policy), sweep);
-                self.sweep_part(sweep, &cone)?;
+                self.sweep_part(sweep, &cone, overlapped)?;
             }
         }
         if let Some(faces) = &mut self.faces {
@@ -89,6 +92,10 @@ impl SweepExecutor for CudaSweeps {
 
     fn awaits_kernels(&self) -> bool {
         self.arrivals.as_ref().is_some_and(Arrivals::awaits)
+    }
+
+    fn overlap(&mut self, overlaps: bool) {
+        self.overlaps = overlaps;
     }
 
     fn history(&self) -> Option<&History> {
@@ -168,8 +175,12 @@ impl SweepExecutor for CudaSweeps {
                 continue;
             }
             let (extents, rows) = self.box_rows(field, &region);
-            let before = to.len();
-            to.resize(before + extents.iter().product::<usize>(), 0);
+            let (before, bytes) = (to.len(), extents.iter().product::<usize>());
+            if before == 0 {
+                // Zeroed pages of the system's are not written twice.
+                *to = vec![0; bytes];
+            }
+            to.resize(before + bytes, 0);
             let from = (self.arrays.now(field, self.state), rows);
             self.stream.download_box(extents, from, (&mut to[before..], Rows::dense(extents)))?;
         }
@@ -235,13 +246,13 @@ impl SweepExecutor for CudaSweeps {
             ));
         }
         let waited = self.with_halos(|sweeps, halos| {
-            let Halos { stream, staging, peers, .. } = halos;
+            let Halos { stream, staging, peers, received, .. } = halos;
+            *received = true;
             match peers.as_mut().and_then(|peers| peers.inbound(from, tag)) {
                 Some(peer) => peer.take(sweeps, boxes, net, stream),
                 None => staging.receive(sweeps, boxes, bytes, net, (from, tag), stream),
             }
         });
-        self.stale = true;
         self.check_halos()?;
         waited
     }

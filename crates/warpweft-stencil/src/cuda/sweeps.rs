@@ -88,6 +88,8 @@ pub struct CudaSweeps {
     pub(super) reducing: Option<Reducing>,
     /// Whether the boundary's ghosts have yet to follow cells written since they were renewed.
     pub(super) stale: bool,
+    /// Whether sweeps may begin while a halo exchange is under way.
+    pub(super) overlaps: bool,
 }
 
 /// Where a cell of one field is.
@@ -198,6 +200,7 @@ impl CudaSweeps {
             unused,
             halos: None,
             stale: false,
+            overlaps: false,
             others: Vec::new(),
             by: None,
             reducing: None,

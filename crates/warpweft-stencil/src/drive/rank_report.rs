@@ -17,7 +17,7 @@ pub struct RankReport {
     pub messages: u64,
     /// Bytes sent.
     pub bytes: u64,
-    /// Swaps whose first messages were on their way while steps were computed.
+    /// Swaps during which steps were computed.
     pub ahead: u64,
     /// Seconds from the first step to the last, all ranks having begun.
     pub seconds: f64,

@@ -2,7 +2,7 @@
 //! subdomain of a run exchanges nothing and takes as many steps at once as suit a look at progress.
 
 use std::collections::HashMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::pace::Pace as SweepPace;
 use crate::checkpoint::State;
@@ -12,7 +12,7 @@ use crate::drive::plans::Plans;
 use crate::drive::rank_report::RankReport;
 use crate::drive::ranks::residual::residual;
 use crate::drive::stops::Stops;
-use crate::drive::subdomain::{Advanced, LocalSubdomain};
+use crate::drive::subdomain::{Advanced, How, LocalSubdomain};
 use crate::drive::task::Distribution;
 use crate::exchange::HaloMessage;
 use crate::model::FusedSteps;
@@ -24,6 +24,9 @@ use warpweft_core::cluster::{Transport, agree, broadcast, gather};
 use warpweft_core::error::Result;
 use warpweft_core::run::Stop;
 use warpweft_core::trace::Trace;
+
+/// A fault of a device is an error after about so long: steps are queued, and the host waits for none of them.
+const LATEST: Duration = Duration::from_millis(100);
 
 /// The steps of a run, and who watches them from outside.
 pub(crate) struct RunSteps<'a> {
@@ -158,10 +161,12 @@ struct RankLoop<'r> {
     stops: Option<Stops<'r>>,
     timer: Timer,
     sent_ahead: bool,
+    /// When a device was last waited for.
+    finished: Instant,
     /// The last step whose state was saved.
     saved: u64,
-    /// Passes over memory that the executor had made before.
-    passes_before: u64,
+    /// Passes that the executor had made before, and those of them next to a halo exchange.
+    before: [u64; 2],
 }
 
 impl<'r> RankLoop<'r> {
@@ -190,10 +195,10 @@ impl<'r> RankLoop<'r> {
         let alone = partition.parts() == 1;
         // All ranks of a run know these.
         if distribution.fused_steps > 1 && !alone && stencil.until.is_none() {
-            pace = pace.trying_both_ways();
+            pace = pace.trying_both_ways(distribution.fused_steps.min(deepest));
         }
         let watched = !alone && run.stop.can_stop();
-        let passes_before = local.history().map_or(0, |history| history.passes);
+        let before = local.history().map_or([0; 2], |it| [it.passes, it.overlapped]);
         let report = RankReport {
             steps: run.first,
             residual: run.residual,
@@ -213,8 +218,9 @@ impl<'r> RankLoop<'r> {
             stops: watched.then(|| Stops::new(run.stop, run.first)),
             timer: Timer { since: Instant::now(), busy: 0.0, swaps: 0, every: 1 },
             sent_ahead: false,
+            finished: Instant::now(),
             saved: run.first,
-            passes_before,
+            before,
         })
     }
 
@@ -259,7 +265,7 @@ impl<'r> RankLoop<'r> {
         let most = self.free(self.report.steps);
         let depth = match self.run.pace {
             Some(sweeps) => sweeps.steps(self.local.steps_per_pass()).min(most) as usize,
-            None => self.pace.next(self.net, most)?,
+            None => self.pace.next(self.net, most, self.local.awaits_kernels())?,
         };
         let begun = Instant::now();
         let swapped = !self.alone && self.report.steps > self.run.first;
@@ -280,13 +286,15 @@ impl<'r> RankLoop<'r> {
         let settled = until.is_none() && !self.stencil.points.due(done);
         let may = !self.alone && self.pace.apart() && settled && following > 0;
         let next = (may && self.distribution.boundary_first).then(|| self.plans.of(following));
-        let phases = next.as_ref().map(|phases| phases.as_slice());
-        let phases = phases.filter(|phases| !phases.is_empty());
+        let ahead = next.as_ref().map(|phases| phases.as_slice()).filter(|it| !it.is_empty());
         let measure =
             until.filter(|until| done.is_multiple_of(until.every)).map(|until| until.residual);
         let from = Instant::now();
-        let Advanced { change, sent, measuring } =
-            self.local.advance(depth, phases, measure, self.net)?;
+        // A rebalancer is told what the steps take, and so is the pace of the only subdomain.
+        let queued = !self.alone && self.run.rebalance.is_none();
+        let how = How { ahead, overlaps: self.pace.overlaps(), queued };
+        let advanced = self.local.advance(depth, &how, measure, self.net)?;
+        let Advanced { change, sent, measuring } = advanced;
         if self.run.trace.is_some() {
             self.trace(&format!("steps {}..{done}", self.report.steps), from);
         }
@@ -297,11 +305,8 @@ impl<'r> RankLoop<'r> {
         // All ranks come by the same steps, so all of them ask, and all stop or none.
         let asked = done < self.run.steps && self.stops.as_ref().is_some_and(|it| it.is_due(done));
         let saved_here = self.run.saving.is_some_and(|saving| done.is_multiple_of(saving.every));
-        if measure.is_some() || saved_here || asked || self.pace.settles(swapped, following) {
-            // Reading cells would wait for these steps, which are the exchange's; and what is only on its way
-            // would be taken for done.
-            self.local.finish()?;
-        }
+        let read = measure.is_some() || saved_here || asked;
+        self.finish_if(read || self.pace.settles(swapped, following))?;
         self.pace.took(swapped.then(|| begun.elapsed().as_secs_f64() - measuring));
         self.sent_ahead = sent > 0;
         // Steps of which one is measured, or whose boundary goes first, are a pass by themselves.
@@ -311,6 +316,15 @@ impl<'r> RankLoop<'r> {
         self.report.passes += passes + u64::from(last > 0);
         self.report.steps = done;
         Ok(Block { done, following, may, change: measure.zip(change), asked })
+    }
+
+    /// Waits for what is queued: reading cells would else wait for it, and what is on its way be taken for done.
+    fn finish_if(&mut self, due: bool) -> Result<()> {
+        if due || self.finished.elapsed() > LATEST {
+            self.local.finish()?;
+            self.finished = Instant::now();
+        }
+        Ok(())
     }
 
     /// Does what is due after a block: progress, residual, sources and probes, stopping, saving, rebalancing.
@@ -390,7 +404,8 @@ impl<'r> RankLoop<'r> {
         report.waiting += report.reducing;
         report.depth = self.pace.depth();
         if let Some(history) = self.local.history() {
-            report.passes = history.passes - self.passes_before;
+            report.passes = history.passes - self.before[0];
+            report.ahead += history.overlapped - self.before[1];
             report.fused_from = history.fused_from();
         }
         Ok(report)

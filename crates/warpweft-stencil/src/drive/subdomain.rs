@@ -28,6 +28,16 @@ use warpweft_core::grid::{Axes, RawVolume};
 use warpweft_core::memory::filled;
 use warpweft_core::report::Series;
 
+/// How the steps between two halo exchanges are taken.
+pub(crate) struct How<'a> {
+    /// The phases of the next halo exchange, whose first messages may be sent as soon as their cells are ready.
+    pub ahead: Option<&'a [Vec<HaloMessage>]>,
+    /// Whether cells that need nothing of the last halo exchange may be computed while it is under way.
+    pub overlaps: bool,
+    /// Whether the steps may still be on their way to the device afterwards.
+    pub queued: bool,
+}
+
 /// What came of some steps.
 pub(crate) struct Advanced {
     /// What the last step changed in the subdomain's own cells, if that was asked for.
@@ -167,16 +177,16 @@ impl LocalSubdomain {
         place(self.zone, span)
     }
 
-    /// Computes `depth` steps. May send the messages of this subdomain in the first phase of the next halo
-    /// exchange, whose phases are `ahead`, as soon as their cells are ready. Measures the last step for a
-    /// residual if one is given.
+    /// Computes `depth` steps as `how` says, which may be on their way to the device afterwards. Measures the last
+    /// step for a residual if one is given.
     pub(crate) fn advance(
         &mut self,
         depth: usize,
-        ahead: Option<&[Vec<HaloMessage>]>,
+        how: &How<'_>,
         measure: Option<Residual>,
         net: &dyn Transport,
     ) -> Result<Advanced> {
+        self.executor.overlap(how.overlaps);
         if let Some(kind) = measure {
             if depth > 1 {
                 self.sweep(depth - 1, 1, false)?;
@@ -189,20 +199,22 @@ impl LocalSubdomain {
             let measuring = from.elapsed().as_secs_f64();
             return Ok(Advanced { change, sent: 0, measuring });
         }
-        if let Some(ahead) = ahead
+        let mut sent = 0;
+        if let Some(ahead) = how.ahead
             && let Some(split) = self.split(ahead, depth)
         {
             self.sweep(depth - split.steps as usize, split.steps, false)?;
             self.sweep_split(&split, ahead, net)?;
-            if self.executor.awaits_kernels() {
-                // Else the host would queue hundreds of single steps before the fused kernel is there.
-                self.executor.finish()?;
-            }
-            return Ok(Advanced { change: None, sent: split.steps, measuring: 0.0 });
+            sent = split.steps;
+        } else {
+            self.sweep(depth, 0, false)?;
         }
-        self.sweep(depth, 0, false)?;
-        self.executor.finish()?;
-        Ok(Advanced { change: None, sent: 0, measuring: 0.0 })
+        let done = sent == 0 && !how.queued;
+        if done || self.executor.awaits_kernels() {
+            // Else the host would queue hundreds of single steps before the fused kernel is there.
+            self.executor.finish()?;
+        }
+        Ok(Advanced { change: None, sent, measuring: 0.0 })
     }
 
     /// Does what sources and probes do after step `step`, the last one computed; [`LocalSubdomain::advance`] does
@@ -307,6 +319,11 @@ impl LocalSubdomain {
     /// As [`SweepExecutor::steps_per_pass`].
     pub(crate) fn steps_per_pass(&self) -> Option<u64> {
         self.executor.steps_per_pass()
+    }
+
+    /// As [`SweepExecutor::awaits_kernels`].
+    pub(crate) fn awaits_kernels(&self) -> bool {
+        self.executor.awaits_kernels()
     }
 
     /// As [`SweepExecutor::history`].

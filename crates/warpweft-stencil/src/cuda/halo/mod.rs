@@ -2,6 +2,7 @@
 //! concurrently with the sweeps of the interior. Not: how they travel (`peers`, `staging`).
 
 pub(super) mod halves;
+pub(super) mod interior_first;
 pub(super) mod staging;
 
 use self::staging::Staging;
@@ -25,12 +26,18 @@ pub(super) struct Halos {
     /// Computes what neighbours wait for, packs, waits and unpacks, before what the part's core still has
     /// to do.
     pub stream: Stream,
+    /// Computes cells that need what was received, next to those that do not and with their priority: blocks of the
+    /// launch that was queued first go first.
+    after: Stream,
+    computed: Event,
     /// The cells that are packed or computed next are there.
     ready: Event,
     /// All queued in `stream` is done.
     settled: Event,
     /// Whether the sweeps have yet to wait for that.
     awaited: bool,
+    /// Whether cells were received since the boundary's ghosts were renewed.
+    pub received: bool,
     /// Whether a launch was begun whose other cells are being computed: what is sent is in `stream`, and
     /// neither that nor what is received need wait for them.
     pub split: bool,
@@ -42,13 +49,42 @@ impl Halos {
     fn new(device: &Device) -> Result<Self> {
         Ok(Self {
             stream: Stream::with_priority(device, Priority::High)?,
+            after: Stream::new(device)?,
+            computed: Event::new(device)?,
             ready: Event::new(device)?,
             settled: Event::new(device)?,
             awaited: false,
+            received: false,
             split: false,
             staging: Staging::default(),
             peers: None,
         })
+    }
+}
+
+impl Halos {
+    /// Lets `sweeps` wait for all that is queued here; whether cells were received.
+    pub fn settle(&mut self, sweeps: &Stream) -> Result<bool> {
+        if std::mem::take(&mut self.awaited) {
+            self.stream.record(&self.settled)?;
+            sweeps.wait(&self.settled)?;
+        }
+        Ok(std::mem::take(&mut self.received))
+    }
+
+    /// As [`Halos::settle`], with `work` queued into a stream that waits for all that is queued here, and which `sweeps`
+    /// wait for.
+    pub fn settle_after(
+        &mut self,
+        sweeps: &Stream,
+        work: impl FnOnce(&Stream) -> Result<()>,
+    ) -> Result<()> {
+        (self.awaited, self.received) = (false, false);
+        self.stream.record(&self.settled)?;
+        self.after.wait(&self.settled)?;
+        work(&self.after)?;
+        self.after.record(&self.computed)?;
+        sweeps.wait(&self.computed)
     }
 }
 
@@ -174,28 +210,36 @@ impl CudaSweeps {
     /// As [`CudaSweeps::settle`], for a launch over `own`: the ghosts of faces that it does not touch may stay as
     /// they are.
     pub(super) fn settle_for(&mut self, own: &Region) -> Result<()> {
+        let mut stale = std::mem::take(&mut self.stale);
         if let Some(halos) = &mut self.halos {
             halos.split = false;
-            if std::mem::take(&mut halos.awaited) {
-                halos.stream.record(&halos.settled)?;
-                self.stream.wait(&halos.settled)?;
-            }
+            stale |= halos.settle(&self.stream)?;
         }
-        if std::mem::take(&mut self.stale) {
-            let mut layout = self.arrays.layout;
-            let (low, size) = placed(own);
-            for d in 0..4 {
-                layout.shared[d][0] |= low[d] > 0;
-                layout.shared[d][1] |= low[d] + size[d] < layout.extents[d];
-            }
-            let fields: Vec<_> = (0..self.stencil.cell.len()).collect();
-            let now: Vec<_> = fields.iter().map(|&f| self.arrays.current(f, self.state)).collect();
-            if let Some(queued) = self.queue().renew_in(&layout, &fields, &now)? {
-                // SAFETY: as in `copy_halos`.
-                unsafe { queued.launch(&self.stream)? };
-            }
+        if stale && let Some(queued) = self.renewal(own)? {
+            // SAFETY: as in `copy_halos`.
+            unsafe { queued.launch(&self.stream)? };
         }
         Ok(())
+    }
+
+    /// The launch that renews the boundary's ghosts in the present state, but for faces that `own` does not touch.
+    pub(super) fn renewal(&self, own: &Region) -> Result<Option<Queued>> {
+        let mut layout = self.arrays.layout;
+        let (low, size) = placed(own);
+        for d in 0..4 {
+            layout.shared[d][0] |= low[d] > 0;
+            layout.shared[d][1] |= low[d] + size[d] < layout.extents[d];
+        }
+        let fields: Vec<_> = (0..self.stencil.cell.len()).collect();
+        let now: Vec<_> = fields.iter().map(|&f| self.arrays.current(f, self.state)).collect();
+        self.queue().renew_in(&layout, &fields, &now)
+    }
+
+    /// Whether the next sweep may begin before the halo exchange is through: cells were received, and all that the
+    /// sweeps have computed or written is known to them.
+    pub(super) fn exchanging(&self) -> bool {
+        let under_way = |halos: &Halos| halos.awaited && halos.received && !halos.split;
+        !self.stale && self.halos.as_ref().is_some_and(under_way)
     }
 
     pub(super) fn halos(&mut self) -> Result<&mut Halos> {

@@ -152,8 +152,8 @@ impl Inbound {
         net: &dyn Transport,
         stream: &Stream,
     ) -> Result<f64> {
-        if self.taken > 0 {
-            passed(&self.done[(self.taken as usize - 1) % SLOTS], net)?;
+        if let Some(before) = (self.taken as usize).checked_sub(SLOTS - 1) {
+            passed(&self.done[before % SLOTS], net)?;
             net.send(self.from, Handshake::Taken.tag(self.tag), Vec::new())?;
         }
         let start = Instant::now();

@@ -2,15 +2,16 @@
 //! processes, by plain addresses between threads of one. All orders of its protocol are gone through in
 //! `protocol`.
 //!
-//! Protocol. The receiver of a kind of message has two slots for it, and a flag. Message n, counted from 0,
-//! is packed into slot n mod 2, then the flag becomes n + 1 (halo.cuh); the receiver's device waits for
+//! Protocol. The receiver of a kind of message has three slots for it, and a flag. Message n, counted from 0,
+//! is packed into slot n mod 3, then the flag becomes n + 1 (halo.cuh); the receiver's device waits for
 //! that and unpacks. The hosts keep two rules, each by an empty message through the transport:
 //!   1. A wait for message n is queued only after its packing was queued (`Put`). So a device waits for
 //!      nothing but what another device has yet to work off, whatever the hosts are busy with; and streams
 //!      that share a queue of the hardware can't block one another.
-//!   2. Message n is queued only after message n - 2 has been unpacked (`Taken`), for which the receiver's
-//!      host waits before it waits for message n. So no slot is overwritten before it is read, and no
-//!      host runs further ahead of the devices than two messages.
+//!   2. Message n is queued only after message n - 3 has been unpacked (`Taken`). The receiver's host waits
+//!      for the unpacking of message n - 2 before it queues that of message n. So no slot is overwritten
+//!      before it is read, and no host runs further ahead of the devices than three messages: with two
+//!      slots it had the time of one exchange to queue the next, which small volumes do not give it.
 //!
 //! A wait that takes too long is reported by the watchdog, and an error; nobody waits for a rank that has
 //! failed.
@@ -31,12 +32,12 @@ use warpweft_core::cuda::{Buffer, Device, Event, Module, Stream, Watchdog};
 use warpweft_core::error::{Error, Result};
 
 /// How long a device waits for another. By rule 1 that is no longer than the other works off what is
-/// queued, at most two swaps; and all ranks are to know of a failure within ten seconds.
+/// queued, at most three swaps; and all ranks are to know of a failure within ten seconds.
 const TIMEOUT: Duration = Duration::from_secs(8);
 /// Bytes of a line of the L2 cache: what different devices write lies in different lines.
 const LINE: usize = 128;
 /// Messages of one kind that may be on their way.
-const SLOTS: usize = 2;
+const SLOTS: usize = 3;
 
 /// The links of one executor.
 pub(super) struct Peers {
@@ -159,7 +160,7 @@ impl Peers {
                 flag: start + *flag as u64,
                 slots: slots.map(|slot| start + slot as u64),
                 taken: 0,
-                done: [Event::new(device)?, Event::new(device)?],
+                done: [Event::new(device)?, Event::new(device)?, Event::new(device)?],
                 wait: tools.kernel("ww_halo_wait")?,
                 dog: parameter,
             });
@@ -220,7 +221,7 @@ impl Peers {
         self.check()?;
         for Outbound { to, tag, put, memory, .. } in self.outbound.drain(..) {
             if put >= SLOTS as u64 {
-                // Of the message before the last; of the last there is none.
+                // Of the message SLOTS - 1 before the last; of later ones there is none.
                 net.receive(to, Handshake::Taken.tag(tag))?;
             }
             drop(memory);

@@ -39,7 +39,7 @@ struct Rank {
     puts: u8,
     taken: u8,
     /// What lies in the slots (the number after the message's, 0 while it is written), and the flag.
-    slots: [u8; 2],
+    slots: [u8; 3],
     flag: u8,
 }
 
@@ -78,8 +78,8 @@ impl Model {
                 me.queued.push(Work::Pack(n));
                 other.puts += 1;
             }
-            1 if receives && n > 0 => {
-                if !unpacked(me, n - 1) {
+            1 if receives && n >= (self.slots - 1).max(1) => {
+                if !unpacked(me, n - (self.slots - 1).max(1)) {
                     return false;
                 }
                 other.taken += 1;
@@ -138,7 +138,7 @@ impl Model {
             half: false,
             puts: 0,
             taken: 0,
-            slots: [0; 2],
+            slots: [0; 3],
             flag: 0,
         };
         let start = [rank.clone(), rank];
@@ -170,7 +170,7 @@ impl Model {
     }
 }
 
-const RIGHT: Model = Model { slots: 2, both: true, waits: true, told: true };
+const RIGHT: Model = Model { slots: 3, both: true, waits: true, told: true };
 
 #[test]
 fn every_order_reads_what_was_sent_and_ends() {

@@ -2,9 +2,47 @@
 //! run goes on.
 
 use crate::drive::depth::overlap::{SWAPS, Ways};
-use crate::drive::depth::search::DepthSearch;
-use warpweft_core::cluster::{Transport, broadcast};
+use crate::drive::depth::search::{DepthSearch, Trial};
+use warpweft_core::cluster::{Transport, broadcast, gather};
 use warpweft_core::error::Result;
+
+/// Seconds between two looks whether kernels are there.
+const LOOK: f64 = 0.02;
+
+/// What all ranks do until rank 0 says otherwise.
+#[derive(Clone, Copy)]
+struct Order {
+    depth: usize,
+    /// Swaps until then; 0 for all that are left.
+    swaps: usize,
+    apart: bool,
+    overlaps: bool,
+    /// Whether kernels are awaited.
+    awaiting: bool,
+}
+
+impl Order {
+    /// Time blocks in two parts.
+    fn of(depth: usize, swaps: usize) -> Self {
+        Self { depth, swaps, apart: true, overlaps: true, awaiting: false }
+    }
+
+    fn bytes(self) -> Vec<u8> {
+        let flags = [self.apart, self.overlaps, self.awaiting].map(u8::from);
+        let numbers = [self.depth as u64, self.swaps as u64].map(u64::to_le_bytes);
+        [numbers.concat(), flags.to_vec()].concat()
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Self {
+        let number = |at: usize| {
+            let bytes = bytes.get(at..at + 8).and_then(|bytes| bytes.try_into().ok());
+            bytes.map_or(0, u64::from_le_bytes) as usize
+        };
+        let flag = |at: usize| bytes.get(at) == Some(&1);
+        let [apart, overlaps, awaiting] = [16, 17, 18].map(flag);
+        Self { depth: number(0), swaps: number(8), apart, overlaps, awaiting }
+    }
+}
 
 /// The depths of one rank's swaps. Rank 0 searches and times; the others follow.
 pub(crate) struct Pace<'a> {
@@ -12,6 +50,9 @@ pub(crate) struct Pace<'a> {
     /// What is tried at the depth that is kept.
     ways: Option<Ways>,
     apart: bool,
+    overlaps: bool,
+    /// Whether any rank's fused kernels may still be on their way: what single steps take says nothing of them.
+    awaiting: bool,
     /// Whether the depth or the way may still change.
     open: bool,
     depth: usize,
@@ -30,6 +71,8 @@ impl<'a> Pace<'a> {
             search: None,
             ways: None,
             apart: true,
+            overlaps: true,
+            awaiting: false,
             open: false,
             depth,
             swaps_left: 0,
@@ -44,53 +87,51 @@ impl<'a> Pace<'a> {
         Self { search: Some(search), open: true, ..Self::fixed(1) }
     }
 
-    /// Then tries both ways of taking the last time block before a swap; it is taken in two parts otherwise.
-    pub(crate) fn trying_both_ways(self) -> Self {
-        Self { ways: Some(Ways::default()), open: true, ..self }
+    /// Then tries both ways of taking the time blocks next to a swap; they are taken in two parts otherwise. Nothing is
+    /// searched or tried before the kernels of so many fused steps are there on all ranks.
+    pub(crate) fn trying_both_ways(self, fused_steps: usize) -> Self {
+        let depth = if self.search.is_some() { fused_steps } else { self.depth };
+        Self { ways: Some(Ways::default()), awaiting: true, open: true, depth, ..self }
     }
 
-    /// What to time next, on rank 0: depth, swaps (0 for all that are left), and whether in two parts.
-    fn order(&mut self) -> (usize, usize, bool) {
+    /// What to time next, on rank 0.
+    fn order(&mut self) -> Order {
         let (steps, seconds) = self.trial;
         let mut timed = (steps > 0).then_some(seconds / steps as f64);
         if let Some(search) = &mut self.search {
             timed.take().into_iter().for_each(|seconds| search.record(seconds));
-            if let Some(trial) = search.next() {
+            if let Some(Trial { depth, swaps }) = search.next() {
                 // A trial's last time block is whole, so that all are, to be alike, where both ways are tried after.
-                return (trial.depth, trial.swaps, self.ways.is_none());
+                return Order { apart: self.ways.is_none(), ..Order::of(depth, swaps) };
             }
             self.depth = search.best();
             self.search = None;
         }
-        let Some(ways) = &mut self.ways else { return (self.depth, 0, true) };
+        let Some(ways) = &mut self.ways else { return Order::of(self.depth, 0) };
         timed.into_iter().for_each(|seconds| ways.record(seconds));
-        match ways.next() {
-            Some(apart) => (self.depth, SWAPS, apart),
-            None => (self.depth, 0, ways.apart()),
-        }
+        let (swaps, apart) = ways.next().map_or_else(|| (0, ways.apart()), |apart| (SWAPS, apart));
+        Order { apart, overlaps: apart, ..Order::of(self.depth, swaps) }
     }
 
-    /// The depth of the next swap, `most` at most. One that is cut short is none of the trial's. Ranks
-    /// talk only between two trials.
+    /// What to do while kernels are awaited, on rank 0: swaps for about [`LOOK`].
+    fn wait(&self) -> Order {
+        let (steps, seconds) = self.trial;
+        let swaps = LOOK * steps as f64 / (seconds * self.depth as f64).max(1e-9);
+        Order { awaiting: true, ..Order::of(self.depth, swaps.clamp(1.0, 1e4) as usize) }
+    }
+
+    /// The depth of the next swap, `most` at most, of ranks of which this one `awaits` a kernel or not. One that is cut
+    /// short is none of the trial's. Ranks talk only between two trials.
     ///
     /// # Errors
     /// As [`Transport::receive`].
-    pub(crate) fn next(&mut self, net: &dyn Transport, most: u64) -> Result<usize> {
+    pub(crate) fn next(&mut self, net: &dyn Transport, most: u64, awaits: bool) -> Result<usize> {
         if self.open && self.swaps_left == 0 {
-            let mut order = Vec::new();
             let before = self.depth;
-            if net.rank() == 0 {
-                let (depth, swaps, apart) = self.order();
-                order =
-                    [depth as u64, swaps as u64, u64::from(apart)].map(u64::to_le_bytes).concat();
-            }
-            let order = broadcast(net, order)?;
-            let number = |at: usize| {
-                let bytes = order.get(at..at + 8).and_then(|bytes| bytes.try_into().ok());
-                bytes.map_or(0, u64::from_le_bytes) as usize
-            };
-            (self.depth, self.swaps_left) = (number(0).max(1), number(8));
-            self.apart = number(16) == 1;
+            let order = self.agreed(net, awaits)?;
+            (self.depth, self.swaps_left) = (order.depth.max(1), order.swaps);
+            (self.apart, self.overlaps) = (order.apart, order.overlaps);
+            self.awaiting = order.awaiting;
             self.open = self.swaps_left > 0;
             self.trial = (0, 0.0);
             if self.depth != before {
@@ -103,6 +144,25 @@ impl<'a> Pace<'a> {
             self.swaps_left = self.swaps_left.saturating_sub(1);
         }
         Ok(self.taken)
+    }
+
+    /// Rank 0's order, on all ranks.
+    fn agreed(&mut self, net: &dyn Transport, awaits: bool) -> Result<Order> {
+        // All ranks know whether any may be waiting.
+        let all = if self.awaiting { gather(net, vec![u8::from(awaits)])? } else { Vec::new() };
+        let mut order = Vec::new();
+        if net.rank() == 0 {
+            let of_this = if all.iter().any(|one| one == &[1]) {
+                self.wait()
+            } else {
+                if self.awaiting {
+                    self.trial = (0, 0.0);
+                }
+                self.order()
+            };
+            order = of_this.bytes();
+        }
+        Ok(Order::from_bytes(&broadcast(net, order)?))
     }
 
     /// What the present swap and its steps took, and nothing else, in seconds; none for steps after no swap.
@@ -127,6 +187,11 @@ impl<'a> Pace<'a> {
         self.apart
     }
 
+    /// Whether time blocks may begin while the swap before them is under way.
+    pub(crate) fn overlaps(&self) -> bool {
+        self.overlaps
+    }
+
     /// The depth of the swap after this, if that is known already.
     pub(crate) fn following(&self) -> Option<usize> {
         (!self.open || self.swaps_left > 0).then_some(self.depth)
@@ -141,7 +206,6 @@ impl<'a> Pace<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::drive::search::Trial;
     use warpweft_core::cluster::Alone;
 
     /// Two swaps of depth 4, then one of 2; what was recorded.
@@ -167,7 +231,7 @@ mod tests {
         let recorded = listed.0.clone();
         let mut pace = Pace::searching(Box::new(listed));
         let mut swap = |most: u64, seconds: f64| {
-            let depth = pace.next(&Alone, most).unwrap();
+            let depth = pace.next(&Alone, most, false).unwrap();
             std::thread::sleep(std::time::Duration::from_millis(2)); // a checkpoint, say
             pace.took(Some(seconds));
             (depth, pace.depth(), pace.following())
@@ -190,9 +254,9 @@ mod tests {
                 true => Pace::searching(Box::new(Listed::default())),
                 false => Pace::fixed(2),
             };
-            let mut pace = pace.trying_both_ways();
+            let mut pace = pace.trying_both_ways(2);
             let mut swap = || {
-                let depth = pace.next(&Alone, 10).unwrap();
+                let depth = pace.next(&Alone, 10, false).unwrap();
                 let slow = if pace.apart() == faster { 1.0 } else { 1.1 };
                 pace.took(Some(slow * depth as f64));
                 (depth, pace.apart(), pace.following().is_some())
@@ -212,10 +276,33 @@ mod tests {
     }
 
     #[test]
+    fn nothing_is_timed_before_all_kernels_are_there() {
+        let listed = Listed::default();
+        let recorded = listed.0.clone();
+        let mut pace = Pace::searching(Box::new(listed)).trying_both_ways(3);
+        let mut steps = 0;
+        // Single steps of a millisecond: looks are twenty of them apart.
+        let mut looks = 0;
+        while steps < 90 {
+            looks += u32::from(pace.following().is_none() || steps == 0);
+            assert_eq!(pace.next(&Alone, 100, true).unwrap(), 3);
+            assert!(pace.apart() && pace.overlaps());
+            pace.took((steps > 0).then_some(3e-3));
+            steps += 3;
+        }
+        assert!((4..9).contains(&looks), "{looks} looks");
+        while pace.following().is_some() {
+            pace.next(&Alone, 100, false).unwrap();
+        }
+        assert_eq!(pace.next(&Alone, 100, false).unwrap(), 4, "the search begins");
+        assert!(recorded.borrow().is_empty());
+    }
+
+    #[test]
     fn depths_of_single_steps_are_searched_as_they_are_taken() {
         let mut pace = Pace::searching(Box::new(Listed::default()));
         for _ in 0..5 {
-            pace.next(&Alone, 10).unwrap();
+            pace.next(&Alone, 10, false).unwrap();
             pace.took(Some(1.0));
             assert!(pace.apart());
         }
@@ -223,25 +310,29 @@ mod tests {
 
     #[test]
     fn trials_of_both_ways_keep_the_depth_that_is_reported() {
-        let mut pace = Pace::fixed(5).trying_both_ways();
+        let mut pace = Pace::fixed(5).trying_both_ways(2);
         for _ in 0..SWAPS {
-            assert_eq!((pace.next(&Alone, 9).unwrap(), pace.depth()), (5, 5));
+            assert_eq!((pace.next(&Alone, 9, false).unwrap(), pace.depth()), (5, 5));
             pace.took(Some(1.0));
         }
-        assert_eq!((pace.next(&Alone, 2).unwrap(), pace.depth()), (2, 5), "what is left of a run");
+        assert_eq!(
+            (pace.next(&Alone, 2, false).unwrap(), pace.depth()),
+            (2, 5),
+            "what is left of a run"
+        );
     }
 
     #[test]
     fn a_trial_waits_for_what_only_one_of_two_swaps_would_be_charged() {
-        let mut pace = Pace::fixed(5).trying_both_ways();
-        pace.next(&Alone, 9).unwrap();
+        let mut pace = Pace::fixed(5).trying_both_ways(2);
+        pace.next(&Alone, 9, false).unwrap();
         assert!(pace.settles(false, 5), "no swap came before these steps");
         assert!(!pace.settles(true, 5));
         assert!(pace.settles(true, 3), "a swap that is cut short is not counted");
-        pace.next(&Alone, 3).unwrap();
+        pace.next(&Alone, 3, false).unwrap();
         assert!(pace.settles(true, 5), "nor is this one");
         let mut settled = Pace::fixed(5);
-        settled.next(&Alone, 9).unwrap();
+        settled.next(&Alone, 9, false).unwrap();
         assert!(!settled.settles(false, 3), "nothing is timed");
     }
 }

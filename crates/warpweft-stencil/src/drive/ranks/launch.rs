@@ -63,6 +63,8 @@ fn of_axes(grid: Axes<usize>, axes: usize) -> Result<Axes<usize>> {
 const MOST: usize = 256;
 /// Deepest zone a search may ask for.
 pub(crate) const DEEPEST: usize = 16;
+/// Time blocks between two halo exchanges at most, if these are more steps.
+const BLOCKS: usize = 4;
 /// A rank that is alive but says nothing for this long is given up.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(600);
 /// Before anything is measured: a core's cells a second, and a swap between two threads.
@@ -294,6 +296,17 @@ impl Spec {
         let search = (ranks.depth.is_none() && deepest > 1).then_some(Search::Guided(rates));
         let depth = ranks.depth.unwrap_or(deepest);
         Ok(Distribution { partition, depth, search, fused_steps: 1, boundary_first: false })
+    }
+
+    /// Lets a search go as deep as some time blocks of the ranks.
+    pub(crate) fn deepen(&self, distribution: &mut Distribution) {
+        if distribution.search.is_some() && distribution.fused_steps > 1 {
+            let useful = self.longest_swap(DEEPEST.max(BLOCKS * distribution.fused_steps), None);
+            let (stages, fields) = (footprints(&self.stages), self.cell.len());
+            let (partition, boundaries) = (&distribution.partition, &self.boundaries);
+            let deepest = deepest_feasible(partition, boundaries, &stages, fields, useful);
+            distribution.depth = distribution.depth.max(deepest);
+        }
     }
 
     /// The policy of a rank and each rank's cores.

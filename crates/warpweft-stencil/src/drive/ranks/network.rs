@@ -12,7 +12,7 @@ use crate::drive::start::Start;
 use crate::drive::task::{Distribution, Own, Task, Watch, store};
 use crate::exchange::Route;
 use crate::run::Run;
-use crate::spec::fingerprint::fingerprint;
+use crate::spec::fingerprint::{digest, fingerprint};
 use crate::spec::identity::short_hash;
 use crate::spec::residual::Until;
 use crate::spec::{Spec, Steps};
@@ -52,7 +52,11 @@ impl Spec {
         let outcome = (|| {
             let each = each_of(ranks.count, net)?;
             let found = {
-                let hash = Some(fingerprint(volume, Axes::filled(dims, 0), volume.extents()));
+                // A checkpoint keeps it; ranks alone compare what is faster to compute.
+                let hash = Some(match run.checkpoint {
+                    Some(_) => fingerprint(volume, Axes::filled(dims, 0), volume.extents()),
+                    None => digest(volume),
+                });
                 let asked = Asked { volume, hash, steps, machine, ranks };
                 match (each, net.ranks()) {
                     (1, _) => vec![self.on_rank(&asked, run, net)?],
@@ -104,6 +108,7 @@ impl Spec {
         device.share_with(net, host.trim())?;
         distribution.boundary_first = device.boundary_first;
         distribution.fused_steps = of_all(net, device.fused_steps, usize::max)?;
+        self.deepen(&mut distribution);
         distribution.begin_at(device.bandwidth, self.step_bytes());
         let task = Task {
             stencil: self,

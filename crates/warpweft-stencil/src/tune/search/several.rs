@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use super::super::super::cuda;
-use super::super::super::drive::Ranks;
+use super::super::super::drive::{Distribution, Ranks};
 use super::super::super::policy::{CudaKernel, CudaPolicy, Policy};
 use super::super::super::reference::run_reference;
-use super::super::super::run::Run;
+use super::super::super::run::{Run, Settings};
 use super::super::super::spec::{Spec, Steps};
 use super::super::ahead::{compile_ahead, fastest_alone_first};
 use super::Search;
@@ -18,6 +18,9 @@ use warpweft_core::machine::Machine;
 use warpweft_core::run::GpuList;
 use warpweft_core::run::Target;
 use warpweft_core::tune::{Axis, Budget, Found, Repeats, Space, exhaustive, measure};
+
+/// Seconds that a measured run should last: the trials with which it begins are a small part.
+const RUN: f64 = 0.1;
 
 impl Search<'_> {
     /// The best policy on just these GPUs.
@@ -55,17 +58,28 @@ impl Search<'_> {
         let begin = Budget::of(budget);
         let found = exhaustive(&space, begin, &mut |values, best| {
             let policy = candidates[values[0]];
-            let ran = self.over_ranks(policy, (machine, gpus), best, begin)?;
+            let depth = self.depth_of(&distribution, policy.temporal_depth as usize);
+            let on = (machine, gpus, Ranks { count, grid: None, depth });
+            let ran = self.over_ranks(policy, on, best, begin)?;
             Ok(self.note(Policy::Cuda(policy), count, ran))
         })?;
         Ok(found.map(|found| (Policy::Cuda(candidates[found.values[0]]), found)))
+    }
+
+    /// Steps between two halo exchanges for time blocks of so many: two of them, or one. A run of a user searches them,
+    /// but a measured one is over before the search is.
+    fn depth_of(&self, distribution: &Distribution, fused_steps: usize) -> Option<usize> {
+        let mut deeper = Distribution { fused_steps, ..distribution.clone() };
+        self.stencil.deepen(&mut deeper);
+        let depths = [2 * fused_steps, fused_steps].into_iter().filter(|_| fused_steps > 1);
+        depths.into_iter().find(|&depth| depth <= deeper.depth)
     }
 
     /// Measures a candidate on these GPUs, and checks it before it may beat `best`.
     fn over_ranks(
         &mut self,
         policy: CudaPolicy,
-        on: (&Machine, GpuList),
+        on: (&Machine, GpuList, Ranks),
         best: f64,
         budget: Budget,
     ) -> Result<Tried> {
@@ -79,7 +93,7 @@ impl Search<'_> {
             all_seconds += seconds;
             Ok(seconds / steps as f64)
         };
-        let steps = match steps_of_a_run(depth, false, budget, &mut run) {
+        let steps = match steps_of_a_run((depth, RUN), false, budget, &mut run) {
             Err(error @ (Error::Spec { .. } | Error::Memory { .. } | Error::Compile { .. })) => {
                 return Ok(Err(error.to_string()));
             }
@@ -94,6 +108,9 @@ impl Search<'_> {
             run_reference(&free, &mut expect, steps)?;
             // Contraction changes bits by design, so the check is of the same shape without.
             let exact = CudaPolicy { contraction: false, ..policy };
+            // The corner may be too small for that depth.
+            let (machine, gpus, ranks) = on;
+            let on = (machine, gpus, Ranks { depth: None, ..ranks });
             if let Err(error) = advanced(&free, &mut found, steps, exact, on) {
                 return Ok(Err(format!("it can't be checked: {error}")));
             }
@@ -111,9 +128,10 @@ fn advanced(
     volume: &mut RawVolume,
     steps: u64,
     policy: CudaPolicy,
-    (machine, gpus): (&Machine, GpuList),
+    (machine, gpus, ranks): (&Machine, GpuList, Ranks),
 ) -> Result<f64> {
     let policy = Some(Policy::Cuda(policy));
-    let run = Run { target: Target::Gpus(gpus), policy, ..Run::default() };
+    let settings = Settings::default().over(ranks);
+    let run = Run { target: Target::Gpus(gpus), policy, settings, ..Run::default() };
     Ok(stencil.run_with(volume, Steps(steps), machine, &run)?.seconds)
 }

@@ -92,7 +92,7 @@ impl Search<'_> {
             all_seconds += seconds;
             Ok(seconds / steps as f64)
         };
-        let steps = steps_of_a_run(whole, checked, budget, &mut run)?;
+        let steps = steps_of_a_run((whole, RUN), checked, budget, &mut run)?;
         let measured = measure(Repeats::default(), best, budget, || run(steps))?;
         drop(executor);
         self.untuned.get_or_insert(measured.median);
@@ -115,13 +115,13 @@ impl Search<'_> {
     }
 }
 
-/// Steps of a measured run, a multiple of `whole`, which is all where each step is `checked`: `run` tells the
-/// seconds a step of so many.
+/// Steps of a measured run that is to last so many seconds, a multiple of `whole`, which is all where each step is
+/// `checked`: `run` tells the seconds a step of so many.
 ///
 /// # Errors
 /// What `run` fails with.
 pub(super) fn steps_of_a_run(
-    whole: u64,
+    (whole, lasts): (u64, f64),
     checked: bool,
     budget: Budget,
     run: &mut impl FnMut(u64) -> Result<f64>,
@@ -134,7 +134,7 @@ pub(super) fn steps_of_a_run(
             break;
         }
         seconds = run(steps)? * steps as f64;
-        let more = RUN / seconds.max(1e-9);
+        let more = lasts / seconds.max(1e-9);
         if more < 2.0 {
             break;
         }

@@ -4,6 +4,7 @@ mod cones;
 mod distributed;
 mod gpus;
 mod subdomains;
+mod time_blocks;
 
 use std::time::Duration;
 
