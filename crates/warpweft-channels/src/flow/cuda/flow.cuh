@@ -8,6 +8,9 @@
 // credits for one item the firing is put off and counted as a yield. Warps look at 32 queues at once, in service order: the
 // deepest first, whole warps of items before the host's items before fewer than 32 (section 5.3, "deeper in the recursion").
 //
+// A warp stays with a channel without levels for some firings while whole warps of items are ready: it knows that from a load
+// beside the calls, and need not look at all queues. Where no channel has levels, warps begin with different ones.
+//
 // With WW_AGGREGATED 0 every lane reserves and dispatches its own position: what aggregation saves can be measured so.
 //
 // The host ends the kernel, and starts it again, when what it consumes has filled its buffer: between firings all state is in
@@ -46,6 +49,15 @@ struct ww_arguments {
 };
 static_assert(sizeof(ww_arguments) == WW_ARGUMENTS_BYTES, "the host passes as many bytes");
 
+// Whether no channel has levels: then all queues are alike, and each warp begins to look at another.
+__device__ constexpr bool ww_is_flat() {
+    for (u32 k = 0; k < WW_QUEUES; ++k)
+        if ((WW_SERVED[k] & 0xffffu) != 0) return false;
+    return true;
+}
+// Firings of one channel without levels before a warp looks at the others, and steps before it looks whether the run goes on.
+constexpr u32 IN_A_ROW = 8, STEPS = 8;
+
 __shared__ u64 ww_counts[WW_KERNELS * COUNTS];
 
 // What a kernel's function sees.
@@ -62,8 +74,9 @@ struct ww_source { u32 level; bool host; };
 
 struct ww_warp {
     const ww_arguments& a;
-    u32 lane;
+    u32 lane, number;
     u32* activity;
+    u32 more;         // items of the channel that were ready when the last firing had taken its own
 
     __device__ __forceinline__ u32 below(u32 mask) const { return __popc(mask & ((1u << lane) - 1u)); }
     __device__ __forceinline__ u32* credit(u32 number) const { return a.credits + APART * number; }
@@ -179,6 +192,9 @@ struct ww_warp {
             else item = in.template take<Item>(first);
         }
         __syncwarp();
+        // Its latency is that of the calls: no firing waits for it.
+        i32 ready = 0;
+        if (!leveled && !from.host && lane == 0) ready = (i32)ww_load_relaxed(in.ready());
         if (!from.host && !passes) give(Group::CREDITS + from.level, got);
 
         // The calls.
@@ -186,12 +202,14 @@ struct ww_warp {
         ww_firing<typename Node::Kernel> firing{a};
         if (on) kernel(item, firing);
         __syncwarp();
+        more = 0;
         if (!emitted_well<K>(kernel, firing.outs, item, on)) return true;
         publish<K>(kernel, firing.outs, from.level, deeper, got, room, held);
         count(K, 0, got);
         count(K, 1, 1);
         if (lane == 0) atomicMin(&ww_counts[K * COUNTS + 3], (u64)max((i32)free, 0));
         if (lane == 0) *(volatile u32*)activity += 1;
+        more = __shfl_sync(ALL, (u32)max(ready, 0), 0);
         return true;
     }
 
@@ -313,7 +331,17 @@ struct ww_warp {
         return false;
     }
 
-    // Fires once, if anything can.
+    // The queue to serve of those in `mask`, of 32 from `base` on.
+    __device__ __forceinline__ u32 first_of(u32 mask, u32 base) const {
+        if constexpr (ww_is_flat()) {
+            const u32 queues = base >= WW_QUEUES ? 0 : min(WW_QUEUES - base, 32u);
+            const u32 own = queues == 0 ? 0 : mask & ~((1u << number % queues) - 1u) & (queues == 32 ? ALL : (1u << queues) - 1u);
+            if (own != 0) return __ffs(own) - 1;
+        }
+        return __ffs(mask) - 1;
+    }
+
+    // Fires, if anything can: some times in a row where whole warps of items are ready.
     __device__ __forceinline__ bool step() {
         constexpr u32 all = WW_QUEUES + WW_KERNELS;
         for (u32 least = 32; least > 0; least = least == 32 ? 1 : 0) {
@@ -332,11 +360,16 @@ struct ww_warp {
                 }
                 u32 mask = __ballot_sync(ALL, items >= (i32)least);
                 while (mask != 0) {
-                    const u32 best = __ffs(mask) - 1;
-                    mask &= mask - 1;
-                    const u32 most = min(32u, __shfl_sync(ALL, (u32)items, best));
+                    const u32 best = first_of(mask, base);
+                    mask &= ~(1u << best);
+                    u32 most = min(32u, __shfl_sync(ALL, (u32)items, best)), fired = 0;
                     const ww_source from{__shfl_sync(ALL, level, best), base + best >= WW_QUEUES};
-                    if (dispatch(__shfl_sync(ALL, kernel, best), from, most)) return true;
+                    const u32 its = __shfl_sync(ALL, kernel, best);
+                    while (dispatch(its, from, most)) {
+                        most = 32;
+                        if (++fired == IN_A_ROW || more < 32) return true;
+                    }
+                    if (fired > 0) return true;
                 }
             }
         }
@@ -360,18 +393,20 @@ struct ww_warp {
 
     __device__ __forceinline__ void run() {
         u64 since = 0, fired = 0;
-        u32 turns = 0;
+        u32 turns = 0, steps = 0;
         while (true) {
-            u32 status = 0, left = 0;
-            if (lane == 0) {
+            u32 status = RUNNING, left = 1;
+            if (steps % STEPS == 0 && lane == 0) {
                 status = ww_load_relaxed(a.record);
                 left = ww_load_relaxed(a.pending);
             }
             if (__shfl_sync(ALL, status, 0) != RUNNING || __shfl_sync(ALL, left, 0) == 0) return;
             if (step()) {
                 turns = 0;
+                ++steps;
                 continue;
             }
+            steps = 0;
             turns = min(turns + 1, 64u);
             __nanosleep(64 * turns);
             // By one warp, and only now and then: it reads a word of every warp.
@@ -399,7 +434,8 @@ extern "C" __global__ void __launch_bounds__(32 * WW_WARPS) channels_flow(const 
     ww_begin_faults();
     for (u32 k = threadIdx.x; k < WW_KERNELS * COUNTS; k += 32 * WW_WARPS) ww_counts[k] = k % COUNTS == 3 ? ~0ull : 0;
     __syncthreads();
-    ww_warp warp{a, threadIdx.x % 32, a.activity + blockIdx.x * WW_WARPS + threadIdx.x / 32};
+    const u32 number = blockIdx.x * WW_WARPS + threadIdx.x / 32;
+    ww_warp warp{a, threadIdx.x % 32, number, a.activity + number, 0};
     warp.run();
     __syncthreads();
     for (u32 k = threadIdx.x; k < WW_KERNELS * COUNTS; k += 32 * WW_WARPS) {

@@ -102,12 +102,12 @@ fn fib(n: u32, calls: &mut Out<u32, 2>, result: &Shared<u64>) {
     }
 }
 
-/// `count` channels, in each of which as many travellers as it holds go round.
+/// `count` channels, in each of which `width` travellers go round, with room for as many more.
 fn rounds(count: usize, width: u32, hops: u32) -> FlowGraph {
     let mut graph = FlowGraph::new();
     let ended = graph.buffer([0u64]);
     for k in 0..count {
-        let channel = graph.channel(&format!("round {k}"), width as usize);
+        let channel = graph.channel(&format!("round {k}"), 2 * width as usize);
         graph.connect(channel, hop(channel, ended));
         graph.put(channel, (0..width).map(|tag| Traveller { place: 0, hops, tag }));
     }
@@ -169,9 +169,11 @@ struct Setting {
     /// SMs with a block of four warps each, or threads; all if 0.
     units: u32,
     aggregated: bool,
+    /// Warps of an SM.
+    warps: u32,
 }
 
-const USUAL: Setting = Setting { units: 0, aggregated: true };
+const USUAL: Setting = Setting { units: 0, aggregated: true, warps: 8 };
 
 impl Bench<'_> {
     /// The median of the repeats, after one that compiles; what was counted in it.
@@ -181,12 +183,12 @@ impl Bench<'_> {
         graph: &FlowGraph,
         setting: Setting,
     ) -> Result<(Row, Vec<ChannelCounts>)> {
-        let Setting { units, aggregated } = setting;
+        let Setting { units, aggregated, warps } = setting;
         note(&what);
         let mut runs = vec![];
         let device = if self.on_gpu {
             let gpu = &self.machine.gpus[0];
-            let usual = FlowGpuPolicy { aggregated, ..FlowGpuPolicy::default() };
+            let usual = FlowGpuPolicy { aggregated, warps, ..FlowGpuPolicy::default() };
             let policy = match units {
                 0 => usual,
                 // Blocks go to SMs that have none first.
@@ -246,14 +248,20 @@ impl Bench<'_> {
     }
 
     fn aggregation(&self) -> Result<Vec<Row>> {
-        let (width, hops) = if self.on_gpu { (1 << 16, 64) } else { (1 << 12, 16) };
+        let (width, hops) = if self.on_gpu { (1 << 17, 128) } else { (1 << 12, 16) };
+        // More warps hide more of the latency of atomics, until the channel's words are busy.
+        let warps: &[u32] = if self.on_gpu { &[8, 16, 32] } else { &[8] };
         let mut rows = vec![];
         for channels in [1, 8] {
             let graph = rounds(channels, width, hops);
             for aggregated in [true, false] {
                 let each = if aggregated { "firing" } else { "item" };
-                let what = format!("{channels} channels, atomics per {each}");
-                rows.push(self.run(what, &graph, Setting { aggregated, ..USUAL })?.0);
+                for &warps in warps {
+                    let on = if self.on_gpu { format!(", {warps} warps") } else { String::new() };
+                    let what = format!("{channels} channels, atomics per {each}{on}");
+                    let setting = Setting { aggregated, warps, ..USUAL };
+                    rows.push(self.run(what, &graph, setting)?.0);
+                }
             }
         }
         Ok(rows)
