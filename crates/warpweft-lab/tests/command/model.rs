@@ -229,3 +229,15 @@ fn numbers_and_places_that_can_not_be_are_refused() {
             .fails(1, &["no/such/x.svg", "there is no folder no/such; make it with"]);
     }
 }
+
+#[test]
+fn a_recursion_through_channels_proposes_width_and_batch() {
+    let said = warpweft("model channels --fib 18 --warps 64").fine();
+    assert!(said.contains("fib(18) as items") && said.contains("proposed: "), "{said}");
+    let ran = warpweft("model channels --fib 18 --warps 64 --json");
+    let object: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
+    // Calls of fib(18) that end at 2: 2 F(18) - 1.
+    assert_eq!(object["widths"][0]["items"], 5167, "{object}");
+    assert!(object["proposed"]["width"].as_u64().is_some_and(|width| width >= 64), "{object}");
+    warpweft("model channels --fib 99").fails(2, &["fib(99)", "take 3 to 36"]);
+}

@@ -1,6 +1,7 @@
 //! `warpweft model`: what would happen on machines that are not there.
 
 mod both;
+mod channels;
 mod chart;
 mod device;
 mod farm;
@@ -35,6 +36,8 @@ enum What {
     Searches(searches::Arguments),
     /// Simulate TuCCompi's clusters with its three policies, and 10,000 workers.
     Farm(farm::Arguments),
+    /// Simulate a recursion through a stack of channels: items in flight, width, batch.
+    Channels(channels::Arguments),
     /// Predict PeerWave's tile widths and idle times, and measure them if there is a GPU.
     Wavefront(wavefront::Arguments),
 }
@@ -46,6 +49,7 @@ impl Model {
             What::Stencil(arguments) => arguments.text(),
             What::Searches(arguments) => arguments.text(),
             What::Farm(arguments) => arguments.text(),
+            What::Channels(arguments) => arguments.text(),
             What::Wavefront(arguments) => arguments.text(),
         };
         match text {
