@@ -4,9 +4,10 @@ use std::convert::Infallible;
 
 use super::cpu::CpuExecutor;
 use super::cuda::CudaExecutor;
-use super::policy::{CpuPolicy, Policy, StacksPolicy};
+use super::policy::{CpuPolicy, Policy};
 use super::spawning::{Call, Spawning};
 use super::spec::Channels;
+use super::tune::{tuned_on_cores, tuned_on_gpu};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::machine::Machine;
 use warpweft_core::report::Report;
@@ -118,7 +119,7 @@ impl<C: Spawning> Channels<C> {
                     Some(Policy::Cpu(policy)) => {
                         CpuPolicy { threads: run.threads.unwrap_or(policy.threads), ..policy }
                     }
-                    _ => CpuPolicy::of(threads),
+                    _ => tuned_on_cores::<C>(threads).unwrap_or_else(|| CpuPolicy::of(threads)),
                 };
                 let trace = run.trace.as_deref();
                 CpuExecutor::new(machine, policy)?.run_watched(self, &watch, trace)?
@@ -126,7 +127,7 @@ impl<C: Spawning> Channels<C> {
             (None, [gpu], policy) => {
                 let policy = match policy {
                     Some(Policy::Stacks(policy)) => policy,
-                    _ => StacksPolicy::default(),
+                    _ => tuned_on_gpu::<C>(&gpu.name).unwrap_or_default(),
                 };
                 CudaExecutor::new(&gpu.device()?, policy)?.run_watched(self, &watch)?
             }

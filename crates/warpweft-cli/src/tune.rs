@@ -90,6 +90,8 @@ enum App {
     Apsp(crate::apsp::Tune),
     /// Tune a farm of a function: lanes and blocks, from the table of kernels.
     Farm(crate::farms::tune::Tune),
+    /// Tune how calls of a spawning function are shared by lanes or threads.
+    Channels(crate::channels::Tune),
     /// Say why there is nothing to tune.
     #[command(hide = true)]
     Laplace(Untuned),
@@ -127,6 +129,7 @@ impl Tune {
         let text = match &self.app {
             App::Apsp(apsp) => return apsp.execute(),
             App::Farm(farm) => return farm.execute(),
+            App::Channels(channels) => return channels.execute(),
             App::Heat(heat) => {
                 let size = heat.game.grid.size.as_ref().and_then(|size| size.dims());
                 heat.tune(size)

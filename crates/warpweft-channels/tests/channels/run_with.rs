@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use warpweft::channels::{CpuPolicy, Policy, Run, StacksPolicy};
+use warpweft::channels::{CpuPolicy, Policy, Run, StacksPolicy, Tuning};
 use warpweft::prelude::{Channels, Error, Machine, spawn, spawning, sync};
 use warpweft::run::Target;
 
@@ -105,4 +105,24 @@ fn what_can_not_be_is_refused_with_what_to_do() {
         let told = Channels::of(fib::call(9)).run_with(&none, &run).unwrap_err().to_string();
         assert!(expect.iter().all(|part| told.contains(part)), "{told}");
     }
+}
+
+#[test]
+fn a_search_tries_policies_and_keeps_the_fastest() {
+    let folder = tempfile::tempdir().unwrap();
+    let tuning = Tuning {
+        target: Target::Cpu,
+        threads: Some(2),
+        budget: Duration::from_millis(300),
+        folder: Some(folder.path().into()),
+    };
+    let tuned = Channels::of(fib::call(16)).tune(&machine(), &tuning).unwrap();
+    let Policy::Cpu(policy) = tuned.policy else { panic!("{tuned:?}") };
+    assert_eq!(policy.threads, 2);
+    let first = tuned.trials[0].policy;
+    assert_eq!(first, Policy::Cpu(CpuPolicy::of(2)));
+    assert!(tuned.kept && tuned.rate >= tuned.untuned, "{tuned:?}");
+    assert!(tuned.trials.iter().all(|trial| trial.seconds.is_some() != trial.refused.is_some()));
+    let tuning = Tuning { target: Target::AllGpus, ..tuning };
+    assert!(Channels::of(fib::call(16)).tune(&machine(), &tuning).is_err());
 }

@@ -1,0 +1,154 @@
+//! `warpweft tune channels`: how the lanes of a GPU, or threads, share the calls of a function fastest.
+
+use std::fmt::Write;
+use std::num::NonZero;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use serde_json::json;
+use warpweft::channels::{Channels, Spawning, Tuned, Tuning};
+use warpweft::machine::Machine;
+use warpweft::run::Target;
+use warpweft::{Error, Result};
+use warpweft_apps::uts::{Search, Tree};
+use warpweft_apps::{fib, quadrature, queens};
+
+use crate::arguments::{seconds, threads};
+use crate::output::{complain, fail, note, say, scaled};
+use crate::progress::Progress;
+
+/// Tune how calls of a spawning function are shared.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Later runs of the same function on such a device, of whatever arguments, take the policy that was found.
+
+Examples:
+  warpweft tune channels fib 40
+  warpweft tune channels queens 15 --device gpu --budget 30"
+)]
+pub struct Tune {
+    /// Whose calls.
+    #[arg(value_enum)]
+    app: App,
+    /// Index of the Fibonacci number [default: 40], columns of the board [default: 15].
+    n: Option<u32>,
+    /// Where to run: cpu, gpu, gpu:N, or auto.
+    #[arg(long, value_name = "DEVICE", default_value = "auto")]
+    device: Target,
+    /// Threads on the CPU [default: one per core].
+    #[arg(long, value_name = "N", value_parser = threads)]
+    threads: Option<NonZero<usize>>,
+    /// Approximate limit on the time of the search, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = seconds)]
+    budget: u64,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Applications of spawning functions.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum App {
+    /// A Fibonacci number.
+    Fib,
+    /// Solutions of the n-queens problem.
+    Queens,
+    /// The nodes of the tree T1L.
+    Uts,
+    /// The integral of two sharp peaks.
+    Quadrature,
+}
+
+impl Tune {
+    /// Searches, keeps and reports.
+    pub fn execute(&self) -> ExitCode {
+        match self.tuned() {
+            Ok(tuned) => {
+                let said = say(&self.shown(&tuned));
+                match &tuned.failure {
+                    None => said,
+                    Some(failure) => {
+                        complain(&format!("the policy is not kept: {failure}"));
+                        ExitCode::FAILURE
+                    }
+                }
+            }
+            Err(error) => fail(&error),
+        }
+    }
+
+    fn tuned(&self) -> Result<Tuned> {
+        match (self.app, self.n) {
+            (App::Fib, n) => self.search(&fib::channels(n.unwrap_or(40))?),
+            (App::Queens, n) => self.search(&queens::channels(n.unwrap_or(15))?),
+            (App::Quadrature, None) => self.search(&quadrature::channels(1e-12)?),
+            (App::Uts, None) => match Tree::named("T1L")?.search() {
+                Search::Geometric(calls) => self.search(&calls),
+                Search::Binomial(calls, _) => self.search(&calls),
+            },
+            (app, Some(n)) => {
+                let what = format!("{} of {n}", name(app));
+                Err(Error::spec(what, "leave the number out: it is of fib and queens"))
+            }
+        }
+    }
+
+    fn search<C: Spawning>(&self, channels: &Channels<C>) -> Result<Tuned> {
+        let machine = Machine::detect()?;
+        let tuning = Tuning {
+            target: self.device,
+            threads: self.threads.map(NonZero::get),
+            budget: Duration::from_secs(self.budget),
+            folder: None,
+        };
+        let progress = Progress::waiting("tuning");
+        let tuned = channels.tune(&machine, &tuning);
+        progress.clear();
+        let tuned = tuned?;
+        tuned.notes.iter().for_each(|what| note(what));
+        Ok(tuned)
+    }
+
+    fn shown(&self, tuned: &Tuned) -> String {
+        let Tuned { policy, rate, untuned, measured, trials, complete, kept, .. } = tuned;
+        if self.json {
+            let object = json!({
+                "app": name(self.app), "n": self.n, "policy": policy, "measured": measured,
+                "rate": {"value": rate, "unit": "calls/s"},
+                "untuned": {"value": untuned, "unit": "calls/s"},
+                "trials": trials, "complete": complete, "kept": kept,
+            });
+            return object.to_string();
+        }
+        let end = if *complete { "the search ended" } else { "the budget was spent" };
+        let kept = match kept {
+            true => "kept for runs of this function on such a device",
+            false => "not kept: later runs don't know it",
+        };
+        let mut text = format!(
+            "{}: {}calls/s, {:.2} times the {}calls/s of the untuned policy\n",
+            name(self.app),
+            scaled(*rate),
+            rate / untuned,
+            scaled(*untuned),
+        );
+        let policy = serde_json::to_string(policy).unwrap_or_default();
+        // Writing to a string can't fail.
+        let _ = writeln!(text, "  tried    {} policies until {end}", trials.len());
+        for trial in trials.iter().filter(|trial| trial.refused.is_some()) {
+            let why = trial.refused.as_deref().unwrap_or_default();
+            let _ = writeln!(text, "  refused  {why}");
+        }
+        let _ = write!(text, "  policy   {policy}\n  {kept}");
+        text
+    }
+}
+
+fn name(app: App) -> &'static str {
+    match app {
+        App::Fib => "fib",
+        App::Queens => "queens",
+        App::Uts => "uts",
+        App::Quadrature => "quadrature",
+    }
+}
