@@ -5,6 +5,7 @@
 //! gives, with the calls spread over a device. Not for independent tasks, see
 //! [`farm`](mod@crate::farm), nor for calls that share memory: arguments and values are all that calls exchange.
 
+mod borrowing;
 mod combine;
 pub mod cpu;
 pub mod cuda;
@@ -16,15 +17,20 @@ mod report;
 mod run;
 mod spawning;
 mod spec;
+mod team;
+mod tune;
 
+pub use borrowing::{Borrowing, DeviceCall, name_of};
 pub use combine::{Add, Combine, Or, Store, Wrapping, Xor};
 pub use executor::ChannelsExecutor;
 pub use policy::{CpuPolicy, Policy, StacksPolicy};
 pub use reference::reference;
 pub use report::Counts;
 pub use run::{ChannelsPattern, Run};
-pub use spawning::{Call, Spawning, name_of};
+pub use spawning::{Call, Spawning};
 pub use spec::Channels;
+pub use team::{Team, define_teams};
+pub use tune::{Trial, Tuned, Tuning};
 
 #[doc(inline)]
 pub use warpweft_macros::spawning;

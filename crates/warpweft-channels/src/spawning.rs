@@ -1,7 +1,7 @@
 //! What `#[spawning]` promises: one function in three forms, and the two words in its body.
 
 use super::cpu::Worker;
-use warpweft_core::element::{DeviceType, Slot, Unit};
+use warpweft_core::element::{DeviceType, Unit};
 
 /// A call, as workers on cores run it: the arguments of a function.
 pub trait Call: Send {
@@ -33,12 +33,6 @@ pub unsafe trait Spawning: Call<Output: DeviceType> + Copy + Sync + 'static {
     /// The name of the C++ struct that has the function in pieces, one for each wait; it and all functions
     /// that it spawns are added to `unit` on first use.
     fn cuda(unit: &mut Unit) -> String;
-}
-
-/// The C++ name of a slot's function.
-#[doc(hidden)]
-pub fn name_of<C: Spawning>(_: &Slot<C>, unit: &mut Unit) -> String {
-    C::cuda(unit)
 }
 
 /// Calls a function that may run concurrently with what follows, up to the next [`sync!`](crate::sync).

@@ -44,7 +44,9 @@ impl<C: Call> Channels<C> {
     pub fn all(calls: impl IntoIterator<Item = C>) -> Self {
         Self { roots: calls.into_iter().collect(), levels: 64, children: 32 }
     }
+}
 
+impl<C> Channels<C> {
     /// How many levels there may be: 1 for calls that spawn nothing, one more than the deepest call spawned
     /// has callers; 64 unless said. Cores run no deeper; a GPU asks its memory only.
     pub fn levels(mut self, levels: u32) -> Self {

@@ -101,11 +101,14 @@ pub(super) fn tuned_on_cores<C: 'static>(threads: usize) -> Option<CpuPolicy> {
     }
 }
 
+/// The policy at a place of the axes.
+type PolicyAt = Box<dyn Fn(&[usize]) -> Policy>;
+
 /// The policies of a search: the axes, where it begins, and the policy at a place.
 struct Candidates {
     axes: Vec<Axis>,
     start: Vec<usize>,
-    policy: Box<dyn Fn(&[usize]) -> Policy>,
+    policy: PolicyAt,
 }
 
 impl Candidates {

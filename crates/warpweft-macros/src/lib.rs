@@ -128,7 +128,14 @@ pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// do the same for an existing variable. Called directly, the function is an ordinary serial Rust function;
 /// `name::call(arguments)` makes the call for `Channels::of`.
 ///
-/// `#[spawning(cores)]` makes it one for the cores only: its body may be any Rust, and it may borrow, `keys: &mut [T]`.
+/// It may take slices of words, `&[T]` and `&mut [T]`; `Channels::run_borrowing` then runs its calls.
+///
+/// `#[spawning(team)]` makes it one that all lanes of a warp run together on a GPU, and one lane on cores. Its first parameter is
+/// `team: &Team`: `team.lane()`, `lanes()`, `barrier()`, which waits for all lanes, which must all reach it, and
+/// `count(condition)`, the lanes for which it holds. Parameters `room: &mut [T; N]` are arrays that the lanes share, which callers do not
+/// pass and whose words must be written before they are read. It spawns nothing.
+///
+/// `#[spawning(cores)]` makes it one for the cores only: its body may be any Rust, and it may borrow anything.
 /// `Channels::run_on_cores` runs its calls.
 #[proc_macro_attribute]
 pub fn spawning(attribute: TokenStream, item: TokenStream) -> TokenStream {
@@ -136,9 +143,10 @@ pub fn spawning(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let function = parse_macro_input!(item as syn::ItemFn);
     let result = match attribute.to_string().as_str() {
         "cores" => expand::spawning::cores_only::expand(function),
+        "team" => expand::spawning::team::expand(function),
         _ => {
             let attribute = proc_macro2::TokenStream::from(attribute);
-            let instead = "write `#[spawning]`, or `#[spawning(cores)]` for the cores only";
+            let instead = "write `#[spawning]`, `#[spawning(cores)]` for the cores only, or `#[spawning(team)]` for all lanes of a warp";
             match attribute.is_empty() {
                 true => expand::spawning::expand(function),
                 false => {

@@ -42,6 +42,8 @@ apsp random:1500 --sources 0..40
 channels fib 18
 channels queens 8
 channels uts T1
+channels sort 20000
+channels strassen 200 --leaf 64
 run paths
 run mandelbrot --size 128
 run options

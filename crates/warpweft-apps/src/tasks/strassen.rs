@@ -172,11 +172,18 @@ impl<T: Number> Matrix<T> {
     /// # Errors
     /// No rows, or more than [`MOST`].
     pub fn new(n: usize, cell: impl Fn(usize, usize) -> T) -> Result<Self> {
+        Self::of_rows(n, padded(n), cell)
+    }
+
+    /// The same, kept in so many rows: those of a tile, doubled.
+    ///
+    /// # Errors
+    /// As [`Matrix::new`].
+    pub fn of_rows(n: usize, rows: usize, cell: impl Fn(usize, usize) -> T) -> Result<Self> {
         if !(1..=MOST).contains(&n) {
             let what = format!("matrices of {n} rows");
             return Err(Error::spec(what, format!("take 1 to {MOST}")));
         }
-        let rows = padded(n);
         let mut matrix = Self { n, rows, cells: vec![T::default(); rows * rows] };
         for i in 0..n {
             for j in 0..n {
@@ -198,6 +205,16 @@ impl<T: Number> Matrix<T> {
         at + i * rows + j
     }
 
+    /// The rows that it is kept in.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// All cells, in quarters.
+    pub fn cells(&self) -> &[T] {
+        &self.cells
+    }
+
     /// The cell of a row and a column.
     pub fn get(&self, i: usize, j: usize) -> T {
         self.cells[self.place(i, j)]
@@ -213,9 +230,16 @@ impl<T: Number> Matrix<T> {
         Self { n: self.n, rows: self.rows, cells }
     }
 
-    fn times_vector(&self, x: &[f64]) -> Vec<f64> {
-        let row = |i: usize| x.iter().enumerate().map(|(j, x)| self.get(i, j).wide() * x).sum();
-        (0..self.n).map(row).collect()
+    /// The products with `tries` vectors, whose cells of one row stand next to one another.
+    fn times_vectors(&self, x: &[f64], tries: usize) -> Vec<f64> {
+        let mut all = vec![0.0; self.n * tries];
+        for (i, sums) in all.chunks_exact_mut(tries).enumerate() {
+            for (j, x) in x.chunks_exact(tries).enumerate() {
+                let cell = self.get(i, j).wide();
+                sums.iter_mut().zip(x).for_each(|(sum, x)| *sum += cell * x);
+            }
+        }
+        all
     }
 }
 
@@ -224,7 +248,15 @@ impl<T: Number> Matrix<T> {
 /// # Errors
 /// As [`Matrix::new`].
 pub fn signs<T: Number>(n: usize, seed: u64) -> Result<Matrix<T>> {
-    Matrix::new(n, |i, j| {
+    signs_of_rows(n, padded(n), seed)
+}
+
+/// The same, kept in so many rows.
+///
+/// # Errors
+/// As [`Matrix::new`].
+pub fn signs_of_rows<T: Number>(n: usize, rows: usize, seed: u64) -> Result<Matrix<T>> {
+    Matrix::of_rows(n, rows, |i, j| {
         let word = (seed ^ (i as u64) << 32 ^ j as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         T::of(((word >> 40) % 3) as i8 - 1)
     })
@@ -234,20 +266,18 @@ pub fn signs<T: Number>(n: usize, seed: u64) -> Result<Matrix<T>> {
 /// matrix with a chance of less than `0.5^tries` (Freivalds, "Probabilistic machines can use less running time", 1977).
 /// NaN if a cell of one of them is.
 pub fn difference<T: Number>([a, b, c]: [&Matrix<T>; 3], tries: u64) -> f64 {
-    let mut worst = 0f64;
-    for seed in 0..tries {
-        let sign = |k: usize| {
-            let word = (k as u64 + 1).wrapping_mul(0xd134_2543_de82_ef95 ^ (seed << 17));
-            if (word ^ word >> 29).count_ones().is_multiple_of(2) { 1.0 } else { -1.0 }
-        };
-        let x: Vec<f64> = (0..a.n).map(sign).collect();
-        let (left, right) = (a.times_vector(&b.times_vector(&x)), c.times_vector(&x));
-        let differences = left.iter().zip(&right).map(|(left, right)| (left - right).abs());
-        // NaN is no number that a maximum would keep.
-        worst = differences
-            .fold(worst, |a, b| if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) });
-    }
-    worst
+    let sign = |k: u64, seed: u64| {
+        let word = (k + 1).wrapping_mul(0xd134_2543_de82_ef95 ^ (seed << 17));
+        if (word ^ word >> 29).count_ones().is_multiple_of(2) { 1.0 } else { -1.0 }
+    };
+    let x: Vec<f64> =
+        (0..a.n as u64).flat_map(|k| (0..tries).map(move |seed| sign(k, seed))).collect();
+    let tries = tries as usize;
+    let left = a.times_vectors(&b.times_vectors(&x, tries), tries);
+    let right = c.times_vectors(&x, tries);
+    let differences = left.iter().zip(&right).map(|(left, right)| (left - right).abs());
+    // NaN is no number that a maximum would keep.
+    differences.fold(0f64, |a, b| if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) })
 }
 
 #[cfg(test)]

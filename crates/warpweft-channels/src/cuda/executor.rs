@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use super::lent::Lent;
 use super::tasks::{Counted, Tasks};
+use crate::borrowing::{Borrowing, DeviceCall};
 use crate::executor::ChannelsExecutor;
 use crate::policy::{Policy, StacksPolicy, too_many_wait};
 use crate::report::{Counts, report};
@@ -56,18 +58,18 @@ impl<C: Spawning> ChannelsExecutor<C> for CudaExecutor {
 }
 
 impl CudaExecutor {
-    /// As [`ChannelsExecutor::run`], until `watch` says to end: the host then sets the word by which warps tell one
+    /// As [`ChannelsExecutor::run`] of calls as a GPU has them, until `watch` says to end: the host then sets the word by which warps tell one
     /// another that the run is over, which each of them reads every few steps.
-    pub(crate) fn run_watched<C: Spawning>(
+    pub(crate) fn run_watched<C: DeviceCall>(
         &mut self,
         channels: &Channels<C>,
         watch: &Watch<'_>,
-    ) -> Result<(Vec<C::Output>, Report)> {
+    ) -> Result<(Vec<C::Value>, Report)> {
         let begin = Instant::now();
         channels.check()?;
         const {
             assert!(
-                <C::Output as warpweft_core::element::DeviceType>::ALIKE,
+                <C::Value as warpweft_core::element::DeviceType>::ALIKE,
                 "a tuple whose members Rust and C++ order differently; return a struct with #[derive(Device)]"
             );
         }
@@ -107,6 +109,33 @@ impl CudaExecutor {
         let outputs = tasks.outputs::<C>(stream, channels.roots.len())?;
         let report = reported(&tasks, counted, device, [seconds, setup]);
         tasks.keep();
+        Ok((outputs, report))
+    }
+
+    /// The same of calls that borrow, which get their slices back if all goes well.
+    pub(crate) fn run_borrowing<C: Borrowing>(
+        &mut self,
+        channels: &mut Channels<C>,
+        watch: &Watch<'_>,
+    ) -> Result<(Vec<C::Output>, Report)> {
+        let begin = Instant::now();
+        let stream = Stream::new(&self.device)?;
+        let mut memory = Lent::new(&stream);
+        let roots = channels.roots.iter().map(|call| call.lend(&mut memory));
+        let roots = roots.collect::<Result<Vec<_>>>()?;
+        let there = begin.elapsed().as_secs_f64();
+        let lent = Channels { roots, levels: channels.levels, children: channels.children };
+        let (outputs, mut report) = self.run_watched(&lent, watch)?;
+        let begin = Instant::now();
+        channels.roots.iter_mut().try_for_each(|call| call.take_back(&mut memory))?;
+        let back = begin.elapsed().as_secs_f64();
+        report.setup_seconds += there;
+        let [to, from] = memory.bytes().map(|bytes| bytes as f64 / f64::from(1 << 20));
+        report.notes.push(format!(
+            "slices: {to:.1} MiB to the GPU in {:.1} ms, {from:.1} MiB back in {:.1} ms",
+            there * 1e3,
+            back * 1e3
+        ));
         Ok((outputs, report))
     }
 

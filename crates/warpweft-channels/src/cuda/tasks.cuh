@@ -11,6 +11,8 @@
 // calls (or a product, minimum, maximum, `&`, `|`, `^`); no call waits for another. tasks_joins.cuh: all others; a call
 // waits for the values of its calls.
 //
+// Functions with `#[spawning(team)]` are run by all lanes of a warp together (tasks_teams.cuh).
+//
 // A warp makes some steps without a look at anything that others share, then counts its idle lanes. When enough are idle
 // they take the oldest frames of the lanes that have most. A warp without work draws a ticket: it writes its number to a
 // ring and adds one to the demand. A warp with work that sees demand claims exactly as much of it as it can meet, and
@@ -100,6 +102,9 @@ extern "C" __global__ void __launch_bounds__(32 * WW_WARPS) channels_tasks(const
 ) {
     const u32 lane = threadIdx.x & 31u, number = threadIdx.x >> 5, warp = blockIdx.x * WW_WARPS + number;
     __shared__ unsigned char givers[WW_WARPS][32];
+#if WW_TEAMS
+    alignas(16) __shared__ unsigned char rooms[WW_WARPS][ROOM_BYTES];
+#endif
 #if WW_SHARED
     extern __shared__ __align__(16) unsigned char ww_windows[];
     const ww_place stack = (u32)__cvta_generic_to_shared(ww_windows) + number * (a.window * FRAME_BYTES);
@@ -111,6 +116,9 @@ extern "C" __global__ void __launch_bounds__(32 * WW_WARPS) channels_tasks(const
         only_root,
 #endif
         stack, lane, warp}}, givers[number]};
+#if WW_TEAMS
+    own.room = rooms[number];
+#endif
     own.begin_frames();
     own.begin_values();
     own.begin_sharing();

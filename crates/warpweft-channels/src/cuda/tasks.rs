@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 use super::proof::Proof;
-use super::text::{Arguments, WARPS, bytes_of, bytes_of_mut, options, source, unroll};
+use super::text::{Arguments, WARPS, bytes_of, bytes_of_mut, has_teams, options, source, unroll};
+use crate::borrowing::DeviceCall;
 use crate::policy::StacksPolicy;
-use crate::spawning::Spawning;
 use crate::spec::Channels;
 use warpweft_core::cuda::{
     Args, Buffer, Device, Kernel, Launch, Module, Stream, Watchdog, compile,
@@ -71,7 +71,7 @@ pub(super) struct Tasks {
 }
 
 /// Whether all roots may be taken for one in what each call passes on.
-pub(super) fn is_uniform<C: Spawning>(unit: &Unit, roots: usize) -> bool {
+pub(super) fn is_uniform<C: DeviceCall>(unit: &Unit, roots: usize) -> bool {
     roots == 1 && unit.numbered().len() == 1 && size_of::<C>() > 0
 }
 
@@ -80,7 +80,7 @@ impl Tasks {
     ///
     /// # Errors
     /// The compiler's; too little memory; the driver's.
-    pub fn of<C: Spawning>(
+    pub fn of<C: DeviceCall>(
         device: &Device,
         stream: &Stream,
         policy: StacksPolicy,
@@ -101,7 +101,7 @@ impl Tasks {
         Self::new::<C>(device, stream, key(uniform), (unit, root))
     }
 
-    fn new<C: Spawning>(
+    fn new<C: DeviceCall>(
         device: &Device,
         stream: &Stream,
         key: Key,
@@ -112,12 +112,10 @@ impl Tasks {
             let text = source(&unit, &root, proof, key.2, shared)?;
             Module::load(device, &compile(&text, C::NAME, &arch, &options())?)
         };
-        let mut module = load(policy.shared)?;
-        let [record, record_words]: [u32; 2] = module.global("ww_sizes")?.read(stream)?;
-        let (window, inside) = window(record, proof.is_some(), &policy);
-        if policy.shared && !inside {
-            module = load(false)?;
-        }
+        // Teams' arrays lie where windows would.
+        let policy = StacksPolicy { shared: policy.shared && !has_teams(&unit), ..policy };
+        let (module, [record, record_words], (window, inside)) =
+            loaded(stream, load, proof.is_some(), &policy)?;
         let kernel = module.kernel("channels_tasks")?;
         let shared = if inside { WARPS * window * 128 * record } else { 0 };
         kernel.allow_shared(shared)?;
@@ -167,7 +165,7 @@ impl Tasks {
     ///
     /// # Errors
     /// Too many calls; too little memory; the driver's.
-    pub fn launch<C: Spawning>(
+    pub fn launch<C: DeviceCall>(
         &mut self,
         stream: &Stream,
         watchdog: &Watchdog,
@@ -182,7 +180,7 @@ impl Tasks {
         for (buffer, bytes) in [
             (&mut self.roots, count * size_of::<C>()),
             // Values of nothing take a byte on the device.
-            (&mut self.results, count * size_of::<C::Output>().max(1)),
+            (&mut self.results, count * size_of::<C::Value>().max(1)),
         ] {
             if buffer.bytes() < bytes {
                 *buffer = Buffer::new(&device, bytes)?;
@@ -271,8 +269,8 @@ impl Tasks {
     ///
     /// # Errors
     /// Too little memory; the driver's.
-    pub fn outputs<C: Spawning>(&self, stream: &Stream, count: usize) -> Result<Vec<C::Output>> {
-        let defaults = (0..count).map(|_| C::Output::default());
+    pub fn outputs<C: DeviceCall>(&self, stream: &Stream, count: usize) -> Result<Vec<C::Value>> {
+        let defaults = (0..count).map(|_| C::Value::default());
         let mut outputs = filled(defaults, "run fewer calls at once")?;
         stream.download(&self.results, 0, bytes_of_mut(&mut outputs))?;
         Ok(outputs)
@@ -288,6 +286,20 @@ impl Tasks {
         let mut kept = KEPT.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         kept.get_or_insert_default().entry(self.key.clone()).or_default().push(self);
     }
+}
+
+/// A module that `load` makes, with windows in shared memory where they fit; words of a frame and of a record, and the window.
+fn loaded(
+    stream: &Stream,
+    load: impl Fn(bool) -> Result<Module>,
+    is_sum: bool,
+    policy: &StacksPolicy,
+) -> Result<(Module, [u32; 2], (u32, bool))> {
+    let module = load(policy.shared)?;
+    let sizes: [u32; 2] = module.global("ww_sizes")?.read(stream)?;
+    let (window, inside) = window(sizes[0], is_sum, policy);
+    let module = if policy.shared && !inside { load(false)? } else { module };
+    Ok((module, sizes, (window, inside)))
 }
 
 /// Records of a warp, of which one takes so many bytes for all warps: as asked, or as memory allows.

@@ -36,6 +36,16 @@ constexpr u32 SLOT_WORDS = largest_slots(), SAVED = SLOTS + SLOT_WORDS, VALUE_WO
 constexpr u32 RECORD_WORDS = (SAVED + RECORD + 7u) / 8u * 8u;
 // Records that a warp keeps for frames that wait below those that it gives.
 constexpr u32 RESERVE = 64;
+#if WW_TEAMS
+#include "tasks_teams.cuh"
+#endif
+
+// Whether all lanes of a warp run the calls of a function together.
+#if WW_TEAMS
+template<class F> __host__ __device__ constexpr bool is_team() { return F::TEAM; }
+#else
+template<class F> __host__ __device__ constexpr bool is_team() { return false; }
+#endif
 
 // Values as words, for the functions' frames.
 struct ww_values_as_words {
@@ -92,6 +102,7 @@ struct ww_values : ww_frames {
     u32 parent, parent_at;      // where the value of the oldest call goes, unless that has a record
     u32 joined, floor;          // the record of the oldest; `push` while it is the present call, or never
     u32 free_top;               // of the warp's free records
+    unsigned char* room;        // of the warp's teams
 
     WW_FN void begin_values() {
         known = false;
@@ -114,42 +125,56 @@ struct ww_values : ww_frames {
     template<class G> WW_FN void spawn(u32 site, const G& given) { begin<G>(site, given); }
     // Whether the call's value is known at once.
     template<class G> WW_FN bool begin(u32 site, const G& given) {
-        typename G::Joins frame;
         u32 label = 0;
         ++calls;
-        G::template joins<false>(*this, frame, label, given);
-        if (label == 0) return true;
-        G::template save<Words>(frame, child);
+        if constexpr (is_team<G>()) {
+            label = TEAM_LABEL;
+            memcpy(child, &given, sizeof given);
+        } else {
+            typename G::Joins frame;
+            G::template joins<false>(*this, frame, label, given);
+            if (label == 0) return true;
+            G::template save<Words>(frame, child);
+        }
         child_at = label | G::NUMBER << FUNCTION;
         child_site = site;
         return false;
     }
 
     template<class F> WW_FN void go_on() {
-        typename F::Joins frame;
-        F none;
-        F::template load<Words>(frame, call);
-        u32 label = at & LABELS;
-        F::template joins<true>(*this, frame, label, none);
-        known = label == 0;
-        F::template save<Words>(frame, call);
-        at = known ? 0 : label | child_site << SITE | F::NUMBER << FUNCTION;
+        if constexpr (!is_team<F>()) {
+            typename F::Joins frame;
+            F none;
+            F::template load<Words>(frame, call);
+            u32 label = at & LABELS;
+            F::template joins<true>(*this, frame, label, none);
+            known = label == 0;
+            F::template save<Words>(frame, call);
+            at = known ? 0 : label | child_site << SITE | F::NUMBER << FUNCTION;
+        }
     }
     template<class F> WW_FN void arrive() {
-        typename F::Joins frame;
-        F::template load<Words>(frame, call);
-        F::template arrive<Words>(frame, at >> SITE & SITES, value);
-        F::template save<Words>(frame, call);
+        if constexpr (!is_team<F>()) {
+            typename F::Joins frame;
+            F::template load<Words>(frame, call);
+            F::template arrive<Words>(frame, at >> SITE & SITES, value);
+            F::template save<Words>(frame, call);
+        }
     }
     template<class F> WW_FN void merge(const u32* slots) {
-        typename F::Joins frame;
-        F::template load<Words>(frame, call);
-        F::template merge<Words>(frame, slots);
-        F::template save<Words>(frame, call);
+        if constexpr (!is_team<F>()) {
+            typename F::Joins frame;
+            F::template load<Words>(frame, call);
+            F::template merge<Words>(frame, slots);
+            F::template save<Words>(frame, call);
+        }
     }
 
     // A value goes to the newest frame; then the present call goes on, up to the next call that it spawns.
     WW_FN void step() {
+#if WW_TEAMS
+        run_teams(*this);
+#endif
         const bool pops = known & (push != low);
         if (pops) --push;
         u32 words[RECORD];
@@ -223,10 +248,13 @@ struct ww_values : ww_frames {
         memcpy((void*)&last, value, sizeof last);
         ((typename WW_ROOT::Output*)a.results)[parent] = last;
     }
+    template<class F> WW_FN void deliver_to(u32* slots, u32 site) {
+        if constexpr (!is_team<F>()) F::template deliver<Words>(slots, site, value);
+    }
     WW_FN void deliver(u32 to) {
         u32* slots = record(to) + SLOTS;
         const u32 site = parent_at >> SITE & SITES;
-#define WW_CASE(F) case F::NUMBER: F::template deliver<Words>(slots, site, value); break;
+#define WW_CASE(F) case F::NUMBER: deliver_to<F>(slots, site); break;
         switch (parent_at >> FUNCTION) { WW_FUNCTIONS(WW_CASE) }
 #undef WW_CASE
     }

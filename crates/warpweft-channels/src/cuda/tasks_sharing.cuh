@@ -1,6 +1,9 @@
 // Work sharing, within a warp and between warps, as each lane has it.
 #pragma once
 
+// Where teams run, one lane of a warp holds frames, and any demand is met at once.
+constexpr bool TEAMS = WW_TEAMS;
+
 struct ww_warp : ww_values {
     volatile unsigned char* givers;
 
@@ -96,11 +99,11 @@ struct ww_warp : ww_values {
     WW_FN void donate() {
         const int wait = (int)__shfl_sync(ALL, seen, 0);
         if (wait <= 0 || donors == 0) return;
-        const bool ramp = (u32)wait >= a.ramp;
+        const bool ramp = TEAMS || (u32)wait >= a.ramp;
         if (!ramp && batches - last < a.age) return;
         const u32 height = can_give() ? frames() : 0, most = tallest(height);
         const u32 from = ramp ? donors : __ballot_sync(ALL, height > 0 && 2 * height >= most);
-        const u32 each = ramp ? 4 : 16;
+        const u32 each = TEAMS ? 1 : ramp ? 4 : 16;
         u32 count = __popc(from), parts = min((u32)wait, (count + each - 1) / each), tail = 0;
         if (lane == 0) {
             parts = claim(parts);
@@ -263,13 +266,14 @@ struct ww_warp : ww_values {
         settle();
         census();
         if (idle != 0 && !rootless) take_roots();
-        if (idle != 0 && donors != 0) hand_over();
+        if (!TEAMS && idle != 0 && donors != 0) hand_over();
         donate();
         if (lane == 0) {
             seen = ww_load_relaxed(a.counters + DEMAND);
             told = ww_load_relaxed(a.counters + STATUS);
         }
-        if ((busy != 0 || rootless) && ((idle >= 16 && donors == 0) || (has_ticket && may_receive && idle != 0)))
+        const bool wants = TEAMS ? busy == 0 : (idle >= 16 && donors == 0) || (has_ticket && may_receive && idle != 0);
+        if ((busy != 0 || rootless) && wants)
             if (!receive()) return false;
         if (calls >> 30) {
             made += calls;

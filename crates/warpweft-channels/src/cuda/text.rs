@@ -2,7 +2,7 @@
 
 use super::proof::Proof;
 use super::tasks::is_uniform;
-use crate::spawning::Spawning;
+use crate::borrowing::DeviceCall;
 use warpweft_core::cuda::{Cubin, Options, compile};
 use warpweft_core::element::Unit;
 use warpweft_core::error::{Error, Result};
@@ -66,6 +66,7 @@ pub(super) fn source(
     Ok(format!(
         "#define WW_UNIFORM {}
 #define WW_JOINS {}
+#define WW_TEAMS {}
 {}
 #define WW_FUNCTIONS(F) {}
 #define WW_ROOT {root}
@@ -78,6 +79,7 @@ pub(super) fn source(
 ",
         u32::from(uniform),
         u32::from(proof.is_none()),
+        u32::from(has_teams(unit)),
         unit.source(),
         numbered(unit),
         u32::from(shared),
@@ -89,7 +91,12 @@ pub(super) fn source(
 /// Steps in a row without a test: 1 where functions are long.
 pub(super) fn unroll(unit: &Unit) -> u32 {
     let prelude = Unit::new().source().len();
-    if unit.source().len() - prelude > LONG { 1 } else { 4 }
+    if has_teams(unit) || unit.source().len() - prelude > LONG { 1 } else { 4 }
+}
+
+/// Whether some calls are run by all lanes of a warp together.
+pub(super) fn has_teams(unit: &Unit) -> bool {
+    unit.notes().any(|note| note == "team")
 }
 
 /// The functions of `unit` as the arguments of a macro.
@@ -116,6 +123,7 @@ pub(super) fn options() -> Options {
         ("tasks_frames.cuh", include_str!("tasks_frames.cuh")),
         ("tasks_sums.cuh", include_str!("tasks_sums.cuh")),
         ("tasks_joins.cuh", include_str!("tasks_joins.cuh")),
+        ("tasks_teams.cuh", include_str!("tasks_teams.cuh")),
         ("tasks_sharing.cuh", include_str!("tasks_sharing.cuh")),
         ("words.cuh", include_str!("words.cuh")),
     ])
@@ -125,10 +133,10 @@ pub(super) fn options() -> Options {
 ///
 /// # Errors
 /// Too many functions; the compiler's.
-pub fn compile_check<C: Spawning>(arch: &str) -> Result<Cubin> {
+pub fn compile_check<C: DeviceCall>(arch: &str) -> Result<Cubin> {
     let mut unit = Unit::new();
     let root = C::cuda(&mut unit);
     let uniform = is_uniform::<C>(&unit, 1);
-    let text = source(&unit, &root, Proof::of(&unit), uniform, true)?;
+    let text = source(&unit, &root, Proof::of(&unit), uniform, !has_teams(&unit))?;
     compile(&text, C::NAME, arch, &options())
 }

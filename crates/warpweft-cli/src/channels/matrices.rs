@@ -1,8 +1,10 @@
-//! Products of matrices on the cores.
+//! Products of matrices on the cores or on a GPU.
 
 use serde_json::json;
 use warpweft::Result;
-use warpweft_apps::strassen::{Number, difference, signs};
+use warpweft::element::{Real, Word};
+use warpweft_apps::strassen::{Matrix, Number, difference, signs, signs_of_rows};
+use warpweft_apps::strassen_teams::{self, multiplied};
 
 use super::options::{Options, Said};
 use crate::arguments::Precision;
@@ -18,7 +20,8 @@ const TRIES: u64 = 20;
 
 Examples:
   warpweft channels strassen 1024
-  warpweft channels strassen 2000 --dtype f32 --threads 2"
+  warpweft channels strassen 2000 --dtype f32 --threads 2
+  warpweft channels strassen 8192 --dtype f32 --device gpu"
 )]
 pub struct Strassen {
     /// Rows and columns, 1 to 16384.
@@ -26,6 +29,10 @@ pub struct Strassen {
     /// Width of the numbers.
     #[arg(long, value_enum, default_value = "f64")]
     dtype: Precision,
+    /// Multiply by teams of lanes, as a GPU does, with eight products of halves for seven up to so many rows [default on a
+    /// GPU: 2048].
+    #[arg(long, value_name = "ROWS")]
+    leaf: Option<usize>,
     #[command(flatten)]
     options: Options,
 }
@@ -38,11 +45,23 @@ impl Strassen {
         }
     }
 
-    fn product<T: Number>(&self) -> Result<Outcome> {
-        let (a, b) = (signs::<T>(self.n, 1)?, signs::<T>(self.n, 2)?);
-        let mut ran = self.options.run_on_cores(a.times(&b))?;
-        let c = a.from_product(std::mem::take(&mut ran.values[0]));
-        let check = Check::made("product with vectors", difference([&a, &b, &c], TRIES), 0.0);
+    fn product<T: Number + Real + Word>(&self) -> Result<Outcome> {
+        let (ran, check) = if self.options.names_gpu() || self.leaf.is_some() {
+            let leaf = self.leaf.unwrap_or(strassen_teams::LEAF);
+            let rows = strassen_teams::rows(self.n);
+            let of = |seed| signs_of_rows::<T>(self.n, rows, seed);
+            let (a, b) = (of(1)?, of(2)?);
+            let matrices = [&a, &b];
+            let ran =
+                self.options.run_by(|machine, run| multiplied(matrices, leaf, machine, run))?;
+            let check = exact([&a, &b, &ran.values]);
+            (ran.without_values(), check)
+        } else {
+            let (a, b) = (signs::<T>(self.n, 1)?, signs::<T>(self.n, 2)?);
+            let mut ran = self.options.run_on_cores(a.times(&b))?;
+            let c = a.from_product(std::mem::take(&mut ran.values[0]));
+            (ran.without_values(), exact([&a, &b, &c]))
+        };
         // As a product by its definition would be counted.
         let rate = 2.0 * (self.n as f64).powi(3) / ran.report.seconds.max(1e-9);
         let settings = vec![("n", json!(self.n)), ("dtype", json!(self.dtype.kind().name()))];
@@ -50,4 +69,8 @@ impl Strassen {
         let title = format!("{0} x {0} cells of {1}", self.n, self.dtype.kind().name());
         Ok(self.options.outcome("strassen", title, ran, Said { settings, answer, check }))
     }
+}
+
+fn exact<T: Number>(matrices: [&Matrix<T>; 3]) -> Check {
+    Check::made("product with vectors", difference(matrices, TRIES), 0.0)
 }

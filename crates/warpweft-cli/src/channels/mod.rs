@@ -5,12 +5,15 @@ mod options;
 mod searches;
 mod sorting;
 mod trees;
+mod tune;
 
 use std::process::ExitCode;
 
 use clap::Subcommand;
 
 use crate::world;
+
+pub use tune::Tune;
 
 /// Fork-join tasks: functions that spawn calls, as in Cilk.
 #[derive(clap::Args)]
@@ -41,9 +44,9 @@ enum App {
     Quadrature(searches::Quadrature),
     /// The best of what fits into a knapsack, by branch and bound.
     Knapsack(searches::Knapsack),
-    /// Sort keys by quicksort or mergesort, on the cores.
+    /// Sort keys by quicksort or mergesort, on the cores or a GPU.
     Sort(sorting::Sort),
-    /// The product of two matrices by Strassen's method, on the cores.
+    /// The product of two matrices by Strassen's method, on the cores or a GPU.
     Strassen(matrices::Strassen),
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::json;
 use warpweft::Result;
 use warpweft::channels::flow::{self, FlowGraph, Results};
-use warpweft::channels::{Call, Channels, Run, Spawning};
+use warpweft::channels::{Borrowing, Call, Channels, Run, Spawning};
 use warpweft::machine::Machine;
 use warpweft::report::Report;
 use warpweft::run::Target;
@@ -73,16 +73,7 @@ impl Options {
     /// Runs `channels`.
     pub fn run<C: Spawning>(&self, channels: &Channels<C>) -> Result<Ran<Vec<C::Output>>> {
         channels.check()?;
-        let (machine, trace) = self.begin(self.target())?;
-        let run = Run {
-            target: self.target(),
-            threads: self.threads.map(NonZero::get),
-            interrupt: Some(interrupt::flag()),
-            trace: trace.clone(),
-            ..Run::default()
-        };
-        let (values, report) = channels.run_all_with(&machine, &run)?;
-        Ok(Ran { values, report, trace })
+        self.run_by(|machine, run| channels.run_all_with(machine, run))
     }
 
     /// Runs `channels`, which are for the cores only.
@@ -98,6 +89,37 @@ impl Options {
         };
         let (values, report) = channels.run_on_cores(&machine, &run)?;
         Ok(Ran { values, report, trace })
+    }
+
+    /// Runs `channels`, which take slices, on the target that is named; on a GPU, if there is one, where none is.
+    pub fn run_borrowing<C: Borrowing>(
+        &self,
+        channels: Channels<C>,
+    ) -> Result<Ran<Vec<C::Output>>> {
+        channels.check()?;
+        self.run_by(|machine, run| channels.run_borrowing(machine, run))
+    }
+
+    /// What `runs` makes of the machine and the options.
+    pub fn run_by<V>(
+        &self,
+        runs: impl FnOnce(&Machine, &Run<'_>) -> Result<(V, Report)>,
+    ) -> Result<Ran<V>> {
+        let (machine, trace) = self.begin(self.target())?;
+        let run = Run {
+            target: self.target(),
+            threads: self.threads.map(NonZero::get),
+            interrupt: Some(interrupt::flag()),
+            trace: trace.clone(),
+            ..Run::default()
+        };
+        let (values, report) = runs(&machine, &run)?;
+        Ok(Ran { values, report, trace })
+    }
+
+    /// Whether a GPU is named.
+    pub fn names_gpu(&self) -> bool {
+        self.device.names_gpus()
     }
 
     /// Runs `graph`.

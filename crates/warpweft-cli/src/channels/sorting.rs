@@ -1,10 +1,11 @@
-//! Keys of several kinds, sorted on the cores.
+//! Keys of several kinds, sorted on the cores or on a GPU.
 
 use clap::ValueEnum;
 use serde_json::json;
 use warpweft::channels::Channels;
 use warpweft::{Error, Result};
-use warpweft_apps::sort::{Key, Pair, depth, mergesort, quicksort};
+use warpweft_apps::sort::{Pair, depth, mergesort, quicksort};
+use warpweft_apps::sort_teams::{Ordered, team_sort};
 
 use super::options::{Options, Ran, Said};
 use crate::run::check::Check;
@@ -19,6 +20,7 @@ const MOST: usize = 1 << 31;
 
 Examples:
   warpweft channels sort 10000000
+  warpweft channels sort 100000000 --device gpu
   warpweft channels sort 1000000 --keys pairs --by merge --order reversed"
 )]
 pub struct Sort {
@@ -27,9 +29,10 @@ pub struct Sort {
     /// Their kind; pairs are keys of 32 bits with values of 32 bits.
     #[arg(long, value_enum, default_value_t = Keys::U32)]
     keys: Keys,
-    /// Quicksort, or mergesort, which keeps the order of equal keys.
-    #[arg(long, value_enum, default_value_t = By::Quick)]
-    by: By,
+    /// Quicksort, mergesort, which keeps the order of equal keys, or mergesort by teams of lanes, which GPUs run too
+    /// [default: quick, teams on a GPU].
+    #[arg(long, value_enum)]
+    by: Option<By>,
     /// The order in which they are before.
     #[arg(long, value_enum, default_value_t = Before::Random)]
     order: Before,
@@ -49,6 +52,7 @@ enum Keys {
 enum By {
     Quick,
     Merge,
+    Teams,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -85,7 +89,11 @@ impl Sort {
         }
     }
 
-    fn sorted<T: Key + Default>(
+    fn by(&self) -> By {
+        self.by.unwrap_or(if self.options.names_gpu() { By::Teams } else { By::Quick })
+    }
+
+    fn sorted<T: Ordered + Default>(
         &self,
         key: impl Fn(usize) -> T,
         word: impl Fn(T) -> u32,
@@ -96,7 +104,11 @@ impl Sort {
             hashes.fold(0, u64::wrapping_add)
         };
         let before = sum(&keys);
-        let ran = match self.by {
+        if self.options.names_gpu() && self.by() != By::Teams {
+            let what = format!("{:?}sort on a GPU", self.by()).to_lowercase().replace("gpu", "GPU");
+            return Err(Error::spec(what, "it is for cores: take --by teams, or --device cpu"));
+        }
+        let ran = match self.by() {
             By::Quick => {
                 let calls = Channels::of(quicksort::call(&mut keys, depth(self.count)));
                 self.options.run_on_cores(calls.levels(depth(self.count) + 1))?.without_values()
@@ -107,6 +119,7 @@ impl Sort {
                 let calls = Channels::of(mergesort::call(&mut keys, &mut other, false));
                 self.options.run_on_cores(calls)?.without_values()
             }
+            By::Teams => self.by_teams(&mut keys)?,
         };
         let check = match (sum(&keys) == before, keys.is_sorted_by(|a, b| a.order(b).is_le())) {
             (true, true) => Check::made("order, and the sum over hashes of all keys", 0.0, 0.0),
@@ -116,17 +129,34 @@ impl Sort {
         Ok(self.said(ran, check))
     }
 
+    /// By the numbers that are in the order of the keys.
+    fn by_teams<T: Ordered>(&self, keys: &mut [T]) -> Result<Ran<()>> {
+        let numbers = keys.iter().map(|key| key.number());
+        let mut numbers = warpweft::memory::filled(numbers, "sort fewer")?;
+        let other = numbers.iter().map(|_| T::Number::default());
+        let mut other = warpweft::memory::filled(other, "sort fewer")?;
+        let calls = Channels::of(team_sort::call(&mut numbers, &mut other, false));
+        let ran = self.options.run_borrowing(calls)?.without_values();
+        keys.iter_mut().zip(numbers).for_each(|(key, number)| *key = T::of(number));
+        Ok(ran)
+    }
+
     fn said(&self, ran: Ran<()>, check: Check) -> Outcome {
         let rate = self.count as f64 / ran.report.seconds.max(1e-9);
         let name = |value: &dyn std::fmt::Debug| format!("{value:?}").to_lowercase();
         let settings = vec![
             ("count", json!(self.count)),
             ("keys", json!(name(&self.keys))),
-            ("by", json!(name(&self.by))),
+            ("by", json!(name(&self.by()))),
             ("order", json!(name(&self.order))),
         ];
         let answer = vec![("keys_per_second", json!(rate))];
-        let title = format!("{} keys ({}) by {}sort", self.count, name(&self.keys), name(&self.by));
+        let by = match self.by() {
+            By::Quick => "quicksort",
+            By::Merge => "mergesort",
+            By::Teams => "mergesort of teams",
+        };
+        let title = format!("{} keys ({}) by {by}", self.count, name(&self.keys));
         self.options.outcome("sort", title, ran, Said { settings, answer, check })
     }
 }

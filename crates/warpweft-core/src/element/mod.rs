@@ -39,11 +39,9 @@ pub use text::{
     Value, define_load, define_store, define_struct, enum_text, key, struct_value, texts, weave,
 };
 pub use unit::{Site, Unit};
-#[doc(hidden)]
-pub use words::DeviceSlice;
-#[doc(hidden)]
-pub use words::define_shared;
 pub use words::{Counter, Shared, Word};
+#[doc(hidden)]
+pub use words::{DeviceSlice, LentSlice, define_shared};
 
 #[doc(inline)]
 pub use warpweft_macros::{Device, Fields, boundary, device, stencil};

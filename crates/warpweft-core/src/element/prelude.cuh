@@ -316,18 +316,45 @@ template<class T, usize N> WW_FN const T& at(const array<T, N>& a, usize i, u32 
   return a.items[i];
 }
 
-// Items that are only read: all of an element's elements have the same. What has none still has memory for one.
+// Items in memory: `&[T]`, and `&mut [T]` in functions whose calls run on a device. Who writes rustc has seen. What has no items
+// still has memory for one, unless its items are words, which then are read and written elsewhere.
 template<class T> struct slice {
-  const T* items;
+  T* items;
   usize count;
   slice() = default;
-  template<usize N> WW_FN slice(const array<T, N>& a) : items(a.items), count(N) {}
+  WW_FN slice(T* first, usize length) : items(first), count(length) {}
+  template<usize N> WW_FN slice(const array<T, N>& a) : items((T*)a.items), count(N) {}
 };
-template<class T> WW_FN const T& at(const slice<T>& a, usize i, u32 site) {
-  if (i >= a.count) { fail(site); i = 0; }
+#if WW_DEVICE
+static __device__ u64 nowhere;
+#else
+static u64 nowhere;
+#endif
+template<class T> WW_FN T& at(const slice<T>& a, usize i, u32 site) {
+  if (i >= a.count) {
+    fail(site);
+    if constexpr (sizeof(T) <= sizeof(nowhere)) return *(T*)&nowhere;
+    i = 0;
+  }
   return a.items[i];
 }
 template<class T> WW_FN usize length(const slice<T>& a) { return a.count; }
+// The items from `low` up to `high`.
+template<class T> WW_FN slice<T> part(const slice<T>& of, usize low, usize high, u32 site) {
+  if (low > high || high > of.count) {
+    fail(site);
+    return slice<T>(of.items, 0);
+  }
+  return slice<T>(of.items + low, high - low);
+}
+// Those before `middle`, and the others.
+template<class T> WW_FN tuple2<slice<T>, slice<T>> split_at(const slice<T>& of, usize middle, u32 site) {
+  if (middle > of.count) {
+    fail(site);
+    middle = 0;
+  }
+  return {slice<T>(of.items, middle), slice<T>(of.items + middle, of.count - middle)};
+}
 
 // The range of a `for`, except `low..high`: the ends of the type are reached without overflow.
 template<class T, bool inclusive, bool reversed> struct steps {

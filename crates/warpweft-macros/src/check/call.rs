@@ -112,14 +112,15 @@ impl Lower<'_> {
 
     /// An argument, which alone may be a reference; whether the callee may write through it.
     fn argument(&mut self, expr: &E) -> syn::Result<(TokenStream, Expr, bool)> {
+        if let Some(slice) = self.slice(expr)? {
+            let Lowered { rust, ir } = slice.lowered;
+            return Ok((rust, ir, slice.mutable));
+        }
         if let E::Reference(reference) = expr {
             let value = self.expr(&reference.expr)?;
             let (rust, mutability) = (value.rust, &reference.mutability);
             let rust = quote_spanned!(expr.span()=> &#mutability #rust);
             return Ok((rust, Expr::Reference(Box::new(value.ir)), mutability.is_some()));
-        }
-        if let Some(name) = self.slice(expr) {
-            return Ok((quote!(#expr), Expr::Reference(Box::new(Expr::Local(name))), false));
         }
         if self.by_mut_ref(expr) {
             let value = self.referent(expr)?;

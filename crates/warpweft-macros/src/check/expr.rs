@@ -128,6 +128,9 @@ impl Lower<'_> {
             E::While(_) | E::ForLoop(_) => self.control(expr, false),
             E::Return(_) | E::Break(_) | E::Continue(_) => self.jump(expr),
             E::Macro(call) => self.macro_call(&call.mac),
+            E::Reference(_) => {
+                self.slice(expr)?.map(|part| part.lowered).ok_or_else(|| unsupported(expr))
+            }
             other => Err(unsupported(other)),
         }
     }
@@ -198,7 +201,7 @@ impl Lower<'_> {
                         ),
                     ));
                 }
-                if known.slice {
+                if known.slice.is_some() {
                     return Err(reject(
                         path,
                         format_args!("`{name}` is a slice, not a value"),

@@ -123,6 +123,9 @@ pub fn own(
 
 impl Lower<'_> {
     pub fn method(&mut self, call: &syn::ExprMethodCall) -> syn::Result<Lowered> {
+        if let Some(found) = self.slice_method(call)? {
+            return Ok(found);
+        }
         let span = call.span();
         let name = call.method.to_string();
         let Some(faults) = faults(&name, call.args.len()) else {
@@ -173,16 +176,9 @@ impl Lower<'_> {
         Ok(Lowered::new(rust, Expr::Cast { to, value: Box::new(value.ir) }))
     }
 
-    /// `slice.len()`, or `array.len()`, whose length is part of the type; the array itself is not evaluated again.
+    /// `array.len()`: the length is part of the type; the array itself is not evaluated again.
     fn length(&mut self, call: &syn::ExprMethodCall) -> syn::Result<Lowered> {
         let (span, method) = (call.span(), &call.method);
-        if let Some(name) = self.slice(&call.receiver) {
-            let function = self.hole(quote!("ww::length".to_string()));
-            let arguments = vec![Expr::Reference(Box::new(Expr::Local(name)))];
-            let ir = Expr::Call { function, arguments, effects: false };
-            let slice = &call.receiver;
-            return Ok(Lowered::new(quote_spanned!(span=> #slice.#method()), ir));
-        }
         let rust = self.referent(&call.receiver)?.rust;
         let slot = self.slot(span);
         let hole = self.hole(quote!(::warpweft::element::length_of(&#slot, __unit)));

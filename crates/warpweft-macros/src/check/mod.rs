@@ -14,6 +14,7 @@ mod most;
 mod pattern;
 mod place;
 mod scope;
+mod slices;
 mod statement;
 mod unmarked;
 
@@ -29,6 +30,7 @@ use crate::ir::{Expr, Hole, Name};
 use crate::parse::constant::{Constant, Integer, evaluate};
 pub use call::matches_parts;
 pub use scope::{Binding, Scopes};
+pub use slices::{device_type, words_of};
 
 /// One expression in both forms.
 pub struct Lowered {

@@ -20,7 +20,7 @@ impl Lower<'_> {
                 let ir = Expr::Field(Box::new(of.ir), member(name));
                 Ok(Lowered::new(quote_spanned!(span=> #rust.#name), ir))
             }
-            E::Index(index) if self.slice(&index.expr).is_some() => self.item(index),
+            E::Index(index) if self.slice_variable(&index.expr).is_some() => self.item(index),
             E::Index(index) => {
                 let array = self.referent(&index.expr)?;
                 let at = self.expr(&index.index)?;
@@ -33,23 +33,10 @@ impl Lower<'_> {
         }
     }
 
-    /// The name in C++ of the slice that `expr` is, if it is one.
-    pub fn slice(&self, expr: &E) -> Option<String> {
-        match expr {
-            E::Paren(inner) => self.slice(&inner.expr),
-            E::Group(inner) => self.slice(&inner.expr),
-            E::Path(path) => {
-                let known = self.scopes.get(&path.path.get_ident()?.to_string())?;
-                known.slice.then(|| known.name.clone())
-            }
-            _ => None,
-        }
-    }
-
     /// `slice[i]`.
     fn item(&mut self, index: &syn::ExprIndex) -> syn::Result<Lowered> {
         let (slice, span) = (&index.expr, index.span());
-        let name = self.slice(slice).unwrap_or_default();
+        let (name, _) = self.slice_variable(slice).unwrap_or_default();
         let at = self.expr(&index.index)?;
         let (i, site) = (at.rust, self.site(&index.index, "index out of bounds"));
         let array = Box::new(Expr::Local(name));

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::ir::Hole;
 use crate::parse::constant::Constant;
 
 /// How a name was bound.
@@ -17,19 +18,14 @@ pub struct Binding {
     pub by_mut_ref: bool,
     /// A `const` item of the body.
     pub constant: bool,
-    /// A slice: it is read by indices, and has a length that only the run knows.
-    pub slice: bool,
+    /// Of a slice, which is read by indices and has a length that only the run knows: names its type in C++.
+    pub slice: Option<Hole>,
 }
 
 impl Binding {
     /// A variable of unknown value.
     pub fn variable(name: String) -> Self {
-        Self { name, value: None, most: None, by_mut_ref: false, constant: false, slice: false }
-    }
-
-    /// A slice.
-    pub fn slice(name: String) -> Self {
-        Self { slice: true, ..Self::variable(name) }
+        Self { name, value: None, most: None, by_mut_ref: false, constant: false, slice: None }
     }
 }
 

@@ -125,6 +125,9 @@ impl Lower<'_> {
                 "use `if` or `match`",
             ));
         }
+        if let Some(tokens) = self.slice_local(local, &init.expr, block)? {
+            return Ok(tokens);
+        }
         if let E::Reference(reference) = &*init.expr {
             return Err(reject(
                 reference,
@@ -158,6 +161,34 @@ impl Lower<'_> {
         idents.visit_pat(pat);
         let noted = self.note(&idents.0);
         Ok(quote_spanned!(local.span()=> let #pat = #rust; #noted))
+    }
+
+    /// `let` of a slice or of both halves of one, if it is that.
+    fn slice_local(
+        &mut self,
+        local: &syn::Local,
+        init: &E,
+        block: &mut Block,
+    ) -> syn::Result<Option<TokenStream>> {
+        let (value, ty) = match self.halves(init)? {
+            Some(halves) => halves,
+            None => match self.slice(init)? {
+                Some(slice) => (slice.lowered, slice.ty),
+                None => return Ok(None),
+            },
+        };
+        let pattern = self.pattern(&local.pat)?;
+        let mut idents = Bound(vec![]);
+        idents.visit_pat(&local.pat);
+        for ident in &idents.0 {
+            let known = self.scopes.get(&ident.to_string()).cloned();
+            let Some(binding) = known else { continue };
+            self.noted.iter_mut().for_each(|noted| noted.push((binding.name.clone(), ty)));
+            self.scopes.insert(ident.to_string(), Binding { slice: Some(ty), ..binding });
+        }
+        block.statements.push(Statement::Let(pattern, value.ir));
+        let (pat, rust) = (&local.pat, value.rust);
+        Ok(Some(quote_spanned!(local.span()=> let #pat = #rust;)))
     }
 
     /// Notes the types of the variables `idents`, where that is asked for.

@@ -7,17 +7,16 @@ use syn::{ItemFn, Pat};
 
 use super::translation::Translation;
 use crate::check::attributes;
-use crate::check::{Binding, Lower, NoInputs};
+use crate::check::{Binding, Lower, NoInputs, words_of};
 use crate::emit::{Cuda, Returns, mark};
 use crate::ir::{Expr, Statement};
-use crate::parse::parameters::slice_of;
 use crate::parse::signature::{
-    Parameter, no_lifetimes, output, parameters_and_slices, phantom, returns_value,
+    Parameter, Slices, no_lifetimes, output, parameters_and, phantom, plain_name, returns_value,
 };
 
 pub fn expand(function: ItemFn) -> syn::Result<TokenStream> {
     let signature = &function.sig;
-    let parameters = parameters_and_slices(signature)?;
+    let parameters = parameters_and(signature, Slices::All)?;
     no_lifetimes(&signature.generics)?;
     attributes::check(|found| {
         found.visit_signature(signature);
@@ -68,17 +67,16 @@ fn declared(
     parameter: &Parameter,
     i: usize,
 ) -> syn::Result<(String, Option<Statement>)> {
-    let slice = slice_of(&parameter.ty);
-    let ty = slice.as_ref().unwrap_or(&parameter.ty);
+    if let Some((words, _)) = words_of(&parameter.whole) {
+        return slice(lower, parameter, words);
+    }
+    let ty = &parameter.ty;
     let ty = mark(lower.hole(quote!(<#ty as ::warpweft::element::DeviceType>::cuda(__unit))));
     let (name, mutable, binding) = match &parameter.pat {
         Pat::Ident(ident) if ident.subpat.is_none() && ident.by_ref.is_none() => {
             let by_mut_ref = parameter.reference == Some(true);
-            let name = lower.declare(&ident.ident, |name| Binding {
-                by_mut_ref,
-                slice: slice.is_some(),
-                ..Binding::variable(name)
-            });
+            let name = lower
+                .declare(&ident.ident, |name| Binding { by_mut_ref, ..Binding::variable(name) });
             (name, ident.mutability.is_some(), None)
         }
         pattern => {
@@ -94,6 +92,20 @@ fn declared(
         None => format!("const {ty} {name}"),
     };
     Ok((declared, binding))
+}
+
+/// A parameter that is a slice of `words`.
+fn slice(
+    lower: &mut Lower<'_>,
+    parameter: &Parameter,
+    words: &syn::Type,
+) -> syn::Result<(String, Option<Statement>)> {
+    let (ident, mutable) = plain_name(parameter, "device")?;
+    let slice = lower.slice_hole(words);
+    let binding = |name| Binding { slice: Some(slice), ..Binding::variable(name) };
+    let name = lower.declare(&ident, binding);
+    let constant = if mutable { "" } else { "const " };
+    Ok((format!("{constant}{} {name}", mark(slice)), None))
 }
 
 /// The type of the function's name.

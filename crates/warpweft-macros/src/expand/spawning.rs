@@ -9,13 +9,15 @@ mod outstanding;
 mod pieces;
 mod region;
 mod routines;
+mod slices;
 mod spawns;
 mod sum;
+pub mod team;
 
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::visit::Visit;
-use syn::{FnArg, ItemFn, Type};
+use syn::{Ident, ItemFn, Type};
 
 use self::cores::on_cores;
 use self::inputs::Spawns;
@@ -26,33 +28,35 @@ use self::routines::Routines;
 use super::translation::declared;
 use crate::check::Lower;
 use crate::check::attributes;
-use crate::diag::reject;
 use crate::emit::{clean, mark, weave_used};
 use crate::parse::parameters::{Members, Named, members};
-use crate::parse::signature::{no_lifetimes, output, parameters, phantom, returns_value};
+use crate::parse::signature::{
+    Parameter, Slices, no_lifetimes, output, parameters_and, phantom, returns_value,
+};
 
 pub fn expand(function: ItemFn) -> syn::Result<TokenStream> {
     let signature = &function.sig;
-    if let Some(slice) = signature.inputs.iter().find(|argument| slice(argument)) {
-        let why = "calls on a GPU take no slices";
-        let instead =
-            "write `#[spawning(cores)]` if the function is for the cores only, or take values";
-        return Err(reject(slice, why, instead));
-    }
-    let why = "a call on a GPU takes values: what it refers to may be gone when it runs";
-    let instead =
-        "take the value, or write `#[spawning(cores)]` if the function is for the cores only";
-    let refusal = [why, instead];
-    let parameters = parameters(signature)?.into_iter();
-    let parameters = parameters.map(|one| Named::by_value(one, "spawning", refusal));
-    let parameters = parameters.collect::<syn::Result<Vec<_>>>()?;
+    let parameters = parameters_and(signature, Slices::All)?;
     no_lifetimes(&signature.generics)?;
     attributes::check(|found| {
         found.visit_signature(signature);
         found.visit_block(&function.block);
     })?;
-    let form = Form::of(&function, &parameters)?;
+    if parameters.iter().any(|parameter| matches!(parameter.ty, Type::Slice(_))) {
+        return slices::expand(&function, parameters);
+    }
+    let parameters = parameters.into_iter().map(value);
+    let parameters = parameters.collect::<syn::Result<Vec<_>>>()?;
+    let form = Form::of(&function, &parameters, &[])?;
     Ok(item(&function, &parameters, &form))
+}
+
+/// A parameter that is a value.
+fn value(parameter: Parameter) -> syn::Result<Named> {
+    let why =
+        "a call on a GPU takes values and slices: what else it refers to may be gone when it runs";
+    let instead = "take the value or a slice, or write `#[spawning(cores)]` if the function is for the cores only";
+    Named::by_value(parameter, "spawning", [why, instead])
 }
 
 /// The function for GPUs.
@@ -66,7 +70,8 @@ struct Form {
 }
 
 impl Form {
-    fn of(function: &ItemFn, parameters: &[Named]) -> syn::Result<Self> {
+    /// Of a function, with its `parameters` as calls on a device have them; those of `slices` are slices of such words.
+    fn of(function: &ItemFn, parameters: &[Named], slices: &[(Ident, Type)]) -> syn::Result<Self> {
         let signature = &function.sig;
         let early = Walk::of(&function.block)?.returns_early;
         at_most(MOST, &function.block)?;
@@ -76,11 +81,14 @@ impl Form {
         let name = mark(lower.hole(quote!(__name.to_string())));
         let number = mark(lower.hole(quote!(__unit.number(__name).to_string())));
         let Members { data, checks, copies } = members(&mut lower, &name, parameters);
+        slices.iter().for_each(|(ident, words)| lower.mark_slice(ident, words));
         let output = output(signature);
         let output =
             mark(lower.hole(quote!(<#output as ::warpweft::element::DeviceType>::cuda(__unit))));
         let wanted = returns_value(&signature.output);
         let pieces = Pieces::of(&mut lower, &function.block, wanted, copies)?;
+        // What a call writes through a slice is there for the call that waits: there must be a wait.
+        let early = (early, slices.is_empty());
         let routines = Routines::of(&mut lower, &pieces.blocks, parameters, signature, early)?;
         let text = declaration(&routines, [&name, &number, &output, &data, &checks]);
         let text = weave_used(&text, &lower.holes);
@@ -91,12 +99,37 @@ impl Form {
     }
 }
 
+impl Form {
+    /// The function `cuda` of a call's trait, with the shadow's parameters and output.
+    fn cuda(&self, clean_name: &str, declared: &TokenStream, output: &TokenStream) -> TokenStream {
+        let Self { slots, shadow, text, body, note } = self;
+        quote! {
+            #[allow(warnings, clippy::all)]
+            fn cuda(__unit: &mut ::warpweft::element::Unit) -> ::std::string::String {
+                #(let #slots = ::warpweft::element::Slot::new();)*
+                let _shadow = |#declared| -> #output { #shadow };
+                let __key = ::warpweft::element::key::<Self>();
+                let __name = __unit.define(&__key, #clean_name, |__unit, __name| #text);
+                let __called = __name.clone();
+                __unit.promise(&__key, |__unit| {
+                    let __name = &*__called;
+                    let __note = #note;
+                    __unit.note(&__note);
+                    #body
+                });
+                __name
+            }
+        }
+    }
+}
+
 /// The C++ struct of the calls, without its function.
 fn declaration(routines: &Routines, [name, number, output, data, checks]: [&str; 5]) -> String {
     format!(
         "struct {name} {{
 {data}  using Output = {output};
-  static constexpr ww::u32 NUMBER = {number};
+  static constexpr ww::u32 NUMBER = {number}, TEAM_BYTES = 0u;
+  static constexpr bool TEAM = false;
 {}}};
 {checks}",
         routines.declarations(name),
@@ -108,20 +141,12 @@ fn item(function: &ItemFn, parameters: &[Named], form: &Form) -> TokenStream {
     let calls = calls(function, parameters);
     let cores = on_cores(function, parameters, false);
     let implementation = implementation(function, parameters, form);
-    let copies = copies(function);
+    let copies = copies(function, &function.sig.ident);
     quote!(#function #calls #copies #cores #implementation)
 }
 
-/// Whether it is a parameter that borrows a slice.
-fn slice(argument: &FnArg) -> bool {
-    let FnArg::Typed(typed) = argument else { return false };
-    let Type::Reference(reference) = &*typed.ty else { return false };
-    matches!(&*reference.elem, Type::Slice(_))
-}
-
 /// Calls of values are copied.
-fn copies(function: &ItemFn) -> TokenStream {
-    let name = &function.sig.ident;
+fn copies(function: &ItemFn, name: &Ident) -> TokenStream {
     let (generics, arguments, clause) = function.sig.generics.split_for_impl();
     quote! {
         impl #generics ::core::clone::Clone for #name #arguments #clause {
@@ -170,7 +195,7 @@ fn implementation(function: &ItemFn, parameters: &[Named], form: &Form) -> Token
     let turbofish = arguments.as_turbofish();
     let idents = parameters.iter().map(|named| &named.ident);
     let declared = declared(parameters);
-    let Form { slots, shadow, text, body, note } = form;
+    let cuda = form.cuda(&clean_name, &declared, &output);
     let names: Vec<_> = parameters.iter().map(|named| &named.ident).collect();
     let tys = parameters.iter().map(|named| &named.ty);
     quote! {
@@ -190,21 +215,7 @@ fn implementation(function: &ItemFn, parameters: &[Named], form: &Form) -> Token
                 #name #turbofish (#(self.#idents),*)
             }
 
-            #[allow(warnings, clippy::all)]
-            fn cuda(__unit: &mut ::warpweft::element::Unit) -> ::std::string::String {
-                #(let #slots = ::warpweft::element::Slot::new();)*
-                let _shadow = |#declared| -> #output { #shadow };
-                let __key = ::warpweft::element::key::<Self>();
-                let __name = __unit.define(&__key, #clean_name, |__unit, __name| #text);
-                let __called = __name.clone();
-                __unit.promise(&__key, |__unit| {
-                    let __name = &*__called;
-                    let __note = #note;
-                    __unit.note(&__note);
-                    #body
-                });
-                __name
-            }
+            #cuda
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::check::{Binding, Lower, NoInputs};
 use crate::diag::reject;
 use crate::emit::{Cuda, Returns, mark};
 use crate::parse::parameters::{Members, Named, element, members, shared};
-use crate::parse::signature::{no_lifetimes, parameters_and_slices, returned};
+use crate::parse::signature::{Slices, no_lifetimes, parameters_and, returned};
 
 /// The signature taken apart.
 struct Shape {
@@ -41,7 +41,7 @@ fn shape(function: &ItemFn) -> syn::Result<Shape> {
             ],
         )
     };
-    let mut all = parameters_and_slices(signature)?.into_iter().map(named);
+    let mut all = parameters_and(signature, Slices::Read)?.into_iter().map(named);
     let Some(input) = all.next() else {
         return Err(reject(
             &signature.ident,

@@ -24,7 +24,7 @@ pub struct Named {
 }
 
 /// What a slice is in the text for devices.
-pub fn slice_of(ty: &Type) -> Option<Type> {
+fn slice_of(ty: &Type) -> Option<Type> {
     let Type::Slice(slice) = ty else { return None };
     let items = &slice.elem;
     Some(parse_quote!(::warpweft::element::DeviceSlice<'static, #items>))
@@ -142,8 +142,10 @@ pub fn members(lower: &mut Lower<'_>, name: &str, parameters: &[Named]) -> Membe
             "static_assert(WW_OFFSET({name}, {member}) == {}, \"layout of {ident}\");\n",
             mark(offset)
         ));
-        if items.is_some() {
-            lower.scopes.insert(ident.to_string(), Binding::slice(member));
+        if let Some(items) = items {
+            let slice = Some(lower.slice_hole(items));
+            let binding = Binding { slice, ..Binding::variable(member) };
+            lower.scopes.insert(ident.to_string(), binding);
         } else if *mutable {
             let name = lower.declare(ident, Binding::variable);
             let pattern = Pattern::Bind { name, mutable: true, inner: None };

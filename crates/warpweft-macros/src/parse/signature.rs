@@ -49,15 +49,20 @@ pub fn plain(signature: &Signature) -> syn::Result<()> {
 
 /// Checks what holds for every element function and takes the parameters apart.
 pub fn parameters(signature: &Signature) -> syn::Result<Vec<Parameter>> {
-    parameters_and(signature, false)
+    parameters_and(signature, Slices::None)
 }
 
-/// The same of functions that may read slices.
-pub fn parameters_and_slices(signature: &Signature) -> syn::Result<Vec<Parameter>> {
-    parameters_and(signature, true)
+/// Which slices parameters may be.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Slices {
+    None,
+    /// Those that are only read.
+    Read,
+    All,
 }
 
-fn parameters_and(signature: &Signature, slices: bool) -> syn::Result<Vec<Parameter>> {
+/// The same of a function that may take slices.
+pub fn parameters_and(signature: &Signature, slices: Slices) -> syn::Result<Vec<Parameter>> {
     plain(signature)?;
     if let ReturnType::Type(_, ty) = &signature.output
         && let Type::Reference(_) = &**ty
@@ -67,7 +72,7 @@ fn parameters_and(signature: &Signature, slices: bool) -> syn::Result<Vec<Parame
     signature.inputs.iter().map(|argument| parameter(argument, slices)).collect()
 }
 
-fn parameter(argument: &FnArg, slices: bool) -> syn::Result<Parameter> {
+fn parameter(argument: &FnArg, slices: Slices) -> syn::Result<Parameter> {
     let typed = match argument {
         FnArg::Typed(typed) => typed,
         FnArg::Receiver(receiver) => {
@@ -89,8 +94,11 @@ fn parameter(argument: &FnArg, slices: bool) -> syn::Result<Parameter> {
         Type::ImplTrait(_) => {
             Some(("`impl Trait` parameters", "name a type parameter: `fn f<T: Real>(x: T)`"))
         }
-        Type::Slice(_) if slices && reference == Some(false) => None,
-        Type::Slice(_) if slices => Some(("slices that change", "take `&[T]`, which is only read")),
+        Type::Slice(_) if slices == Slices::All && reference.is_some() => None,
+        Type::Slice(_) if slices == Slices::Read && reference == Some(false) => None,
+        Type::Slice(_) if slices == Slices::Read => {
+            Some(("slices that change", "take `&[T]`, which is only read"))
+        }
         Type::Slice(_) => Some(("slices", "take an array, `[f32; N]`, by value or reference")),
         Type::Reference(_) => Some(("references to references", "take the value")),
         Type::Ptr(_) => Some(("pointers", "take the value, or `&mut` of it")),

@@ -15,9 +15,9 @@ extern "C" fn foreign(a: f32) -> f32 {
     a
 }
 
-#[device]
-fn slice(a: &mut [f32]) -> f32 {
-    a[0]
+#[task]
+fn slice(a: u32, b: &mut [f32]) -> f32 {
+    b[0]
 }
 
 #[device]

@@ -148,7 +148,8 @@ fn with_arguments(n: u32) -> u32 {
 
 #[spawning]
 fn of_a_slice(keys: &mut [u32]) -> u32 {
-    keys[0]
+    keys.sort();
+    keys[0..=1][0]
 }
 
 #[spawning(cores)]
@@ -162,6 +163,23 @@ fn unsynced(keys: &mut [u32]) -> usize {
 #[spawning(cores)]
 fn first_of(keys: &[u32]) -> &u32 {
     &keys[0]
+}
+
+#[spawning(team)]
+fn without_team(keys: &mut [u32]) {
+    keys[0] = 1;
+}
+
+#[spawning(team)]
+fn a_team_that_spawns(team: &warpweft::channels::Team, n: u32) -> usize {
+    spawn!(fib(n));
+    team.lane()
+}
+
+#[spawning(team)]
+fn a_team_as_a_value(team: &warpweft::channels::Team) -> usize {
+    let same = team;
+    same.lane()
 }
 
 fn main() {}

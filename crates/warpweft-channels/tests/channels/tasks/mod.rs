@@ -4,6 +4,7 @@
 mod generate;
 mod joins;
 mod random;
+mod slices;
 mod sums;
 
 use std::process::Command;
@@ -74,10 +75,13 @@ fn skeleton(is_sum: bool) -> String {
         },
         include_str!("../../../src/cuda/tasks_sharing.cuh"),
     ];
+    let others = others.concat();
+    let others = others
+        .replace("#include \"tasks_teams.cuh\"", include_str!("../../../src/cuda/tasks_teams.cuh"));
     // The first file includes the others.
     let (before, after) = first.split_once("#include \"tasks_frames.cuh\"").unwrap();
     let (_, after) = after.split_once("#include \"tasks_sharing.cuh\"").unwrap();
-    let skeleton = [before, &others.concat(), after].concat();
+    let skeleton = [before, &others, after].concat();
     let included = |line: &&str| !line.starts_with("#include") && !line.starts_with("#pragma");
     skeleton.lines().filter(included).map(|line| format!("{line}\n")).collect()
 }
@@ -92,9 +96,10 @@ fn ran(calls: &Roots, operation: Option<u32>, uniform: bool, seeds: u32) -> Opti
     };
     let Roots { unit, functions, root, roots, expect } = calls;
     let mut text = format!(
-        "#define WW_UNIFORM {}\n#define WW_JOINS {}\n",
+        "#define WW_UNIFORM {}\n#define WW_JOINS {}\n#define WW_TEAMS {}\n",
         u32::from(uniform),
-        u32::from(operation.is_none())
+        u32::from(operation.is_none()),
+        u32::from(unit.contains("TEAM = true"))
     );
     text.push_str(unit);
     text.push_str(include_str!("../warps.cuh"));

@@ -62,7 +62,7 @@ fn searches_find_what_tables_and_formulas_do() {
 #[test]
 fn keys_of_every_kind_are_sorted() {
     for keys in ["u32", "i32", "f32", "pairs"] {
-        for by in ["quick", "merge"] {
+        for by in ["quick", "merge", "teams"] {
             let line = format!("channels sort 30000 --keys {keys} --by {by} --threads 3 --json");
             let object = warpweft(&line).json();
             assert_eq!(object["check"]["passed"], true, "{line}");
@@ -86,6 +86,24 @@ fn products_by_strassen_are_exact() {
         // Seven products of halves and the whole.
         assert_eq!(object["result"]["calls"], 57, "{object}");
     }
+}
+
+#[test]
+fn products_by_teams_are_exact_on_cores() {
+    let object = warpweft("channels strassen 130 --leaf 64 --dtype f32 --device cpu --json").json();
+    assert_eq!(
+        (&object["check"]["passed"], &object["check"]["error"]),
+        (&true.into(), &0.0.into())
+    );
+    warpweft("channels strassen 9 --leaf 1").fails(2, &["up to 1 rows", "at least 64"]);
+}
+
+#[test]
+fn a_function_is_tuned_on_cores() {
+    let object = warpweft("tune channels fib 16 --device cpu --threads 2 --budget 1 --json").json();
+    assert_eq!((&object["app"], &object["policy"]["threads"]), (&"fib".into(), &2.into()));
+    assert!(!object["trials"].as_array().unwrap().is_empty());
+    warpweft("tune channels uts 3").fails(2, &["uts of 3", "leave the number out"]);
 }
 
 #[test]
@@ -119,7 +137,7 @@ fn what_can_not_be_asked_for() {
         ("channels quadrature --tolerance 0", ["a tolerance of 0", "take 1e-14 to 1"]),
         ("channels knapsack 0", ["0 things", "take 1 to 200"]),
         ("channels sort 0", ["0 keys", "take 1 to"]),
-        ("channels sort 9 --device gpu", ["`quicksort` on gpu", "--device cpu"]),
+        ("channels sort 9 --device gpu --by quick", ["quicksort on a GPU", "--by teams"]),
         ("channels strassen 0", ["matrices of 0 rows", "take 1 to 16384"]),
         ("channels fib 20 --device tpu", ["no device 'tpu'", "cpu, gpu"]),
         (

@@ -1,11 +1,13 @@
 //! Words of buffers that threads share: plain loads and stores, and atomic operations, the same on cores and in translated
 //! code.
 
+mod lent;
 mod slice;
 
 use std::fmt;
 use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU32, AtomicU64, Ordering};
 
+pub use self::lent::LentSlice;
 pub use self::slice::DeviceSlice;
 use crate::element::{DeviceType, Unit};
 

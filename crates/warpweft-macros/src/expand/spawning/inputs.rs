@@ -22,7 +22,7 @@ impl Inputs for Spawns {
         if let E::Path(path) = &*call.func {
             lower.marked(path, "spawning")?;
         }
-        let (rust, arguments) = lower.list(&call.args)?;
+        let (rust, arguments) = lower.arguments(&call.args)?;
         let (span, path) = (call.span(), &call.func);
         let slot = lower.slot(path.span());
         let callee = lower.hole(quote!(::warpweft::channels::name_of(&#slot, __unit)));

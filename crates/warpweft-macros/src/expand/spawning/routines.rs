@@ -25,13 +25,14 @@ pub struct Routines {
 }
 
 impl Routines {
-    /// Of a function whose body is `blocks` in C++.
+    /// Of a function whose body is `blocks` in C++; whether it may return while calls run, and whether its value may be a sum
+    /// for which no call waits.
     pub fn of(
         lower: &mut Lower<'_>,
         blocks: &[Block],
         parameters: &[Named],
         signature: &syn::Signature,
-        early: bool,
+        (early, may_be_sum): (bool, bool),
     ) -> syn::Result<Self> {
         let given: Vec<_> = parameters
             .iter()
@@ -64,7 +65,8 @@ impl Routines {
         };
         let uniform: Vec<_> =
             kept.filter(|(_, it)| same(it)).map(|(_, it)| it.name.clone()).collect();
-        let sum = Sum::of(lower, blocks, &signature.output).and_then(|Sum { operation, parts }| {
+        let sum = may_be_sum.then(|| Sum::of(lower, blocks, &signature.output)).flatten();
+        let sum = sum.and_then(|Sum { operation, parts }| {
             let routine = Coroutine::new(&types, &fixed, Values::Given);
             Some((operation, routine.routine(&parts, &given, &uniform)?))
         });

@@ -1,0 +1,350 @@
+//! Strassen's product of two matrices by teams of lanes, for GPUs and cores.
+//!
+//! Matrices are kept in quarters, as in [`strassen`](super::strassen), with tiles of 64 rows. The seven products of halves
+//! follow one another, each spread over the whole device, so the helping memory is as large as one matrix.
+
+// Matrices in parts are many arguments.
+#![allow(clippy::too_many_arguments)]
+
+use warpweft::channels::{Run, Team};
+use warpweft::element::Word;
+use warpweft::prelude::*;
+
+use super::strassen::{Matrix, Number};
+
+/// Rows of a tile.
+const TILE: usize = 64;
+/// Words of half a tile, which one team computes.
+const HALF: usize = TILE * TILE / 2;
+/// Words that one team adds.
+const PART: usize = 4096;
+/// Rows of a matrix up to which eight products are taken, where nothing else is said.
+pub const LEAF: usize = 2048;
+
+/// What is done with a word and another: it is stored, added, subtracted, or nothing.
+const STORE: u32 = 0;
+const ADD: u32 = 1;
+const SUBTRACT: u32 = 2;
+const NOTHING: u32 = 3;
+
+/// The product `c` of two matrices of `n` rows; `room` is as long, if `n` is more than `leaf`.
+#[spawning]
+pub fn team_product<T: Real + Word>(
+    n: usize,
+    leaf: usize,
+    a: &[T],
+    b: &[T],
+    c: &mut [T],
+    room: &mut [T],
+) {
+    let half = n / 2;
+    if n <= leaf {
+        spawn!(tiles(a, b, c, 0, n / TILE));
+    }
+    sync!();
+    let quarter = if n <= leaf { 0 } else { half * half };
+    let (a11, others) = a.split_at(quarter);
+    let (a12, others) = others.split_at(quarter);
+    let (a21, others) = others.split_at(quarter);
+    let a22 = &others[..quarter];
+    let (b11, others) = b.split_at(quarter);
+    let (b12, others) = others.split_at(quarter);
+    let (b21, others) = others.split_at(quarter);
+    let b22 = &others[..quarter];
+    let (c11, others) = c.split_at_mut(quarter);
+    let (c12, others) = others.split_at_mut(quarter);
+    let (c21, others) = others.split_at_mut(quarter);
+    let c22 = &mut others[..quarter];
+    if n > leaf {
+        spawn!(term(half, leaf, a11, a22, ADD, b11, b22, ADD, c11, STORE, c22, STORE, room));
+    }
+    sync!();
+    if n > leaf {
+        spawn!(term(half, leaf, a21, a22, ADD, b11, b11, NOTHING, c21, STORE, c22, SUBTRACT, room));
+    }
+    sync!();
+    if n > leaf {
+        spawn!(term(half, leaf, a11, a11, NOTHING, b12, b22, SUBTRACT, c12, STORE, c22, ADD, room));
+    }
+    sync!();
+    if n > leaf {
+        spawn!(term(half, leaf, a22, a22, NOTHING, b21, b11, SUBTRACT, c11, ADD, c21, ADD, room));
+    }
+    sync!();
+    if n > leaf {
+        spawn!(term(half, leaf, a11, a12, ADD, b22, b22, NOTHING, c11, SUBTRACT, c12, ADD, room));
+    }
+    sync!();
+    if n > leaf {
+        spawn!(term(half, leaf, a21, a11, SUBTRACT, b11, b12, ADD, c22, ADD, c21, NOTHING, room));
+    }
+    sync!();
+    if n > leaf {
+        spawn!(term(half, leaf, a12, a22, SUBTRACT, b21, b22, ADD, c11, ADD, c21, NOTHING, room));
+    }
+    sync!();
+}
+
+/// One of the seven products, of the sum or difference of `left` and `left2` and that of `right` and `right2`, into two quarters.
+#[spawning]
+fn term<T: Real + Word>(
+    n: usize,
+    leaf: usize,
+    left: &[T],
+    left2: &[T],
+    how_left: u32,
+    right: &[T],
+    right2: &[T],
+    how_right: u32,
+    x: &mut [T],
+    how_x: u32,
+    y: &mut [T],
+    how_y: u32,
+    room: &mut [T],
+) {
+    let quarter = left.len();
+    let (first, others) = room.split_at_mut(quarter);
+    let (second, others) = others.split_at_mut(quarter);
+    let (made, others) = others.split_at_mut(quarter);
+    if how_left != NOTHING {
+        spawn!(combined(left, left2, first, how_left));
+    }
+    if how_right != NOTHING {
+        spawn!(combined(right, right2, second, how_right));
+    }
+    sync!();
+    if how_left == NOTHING {
+        spawn!(team_product(n, leaf, left, second, made, others));
+    } else if how_right == NOTHING {
+        spawn!(team_product(n, leaf, first, right, made, others));
+    } else {
+        spawn!(team_product(n, leaf, first, second, made, others));
+    }
+    sync!();
+    spawn!(updated(made, x, how_x));
+    if how_y != NOTHING {
+        spawn!(updated(made, y, how_y));
+    }
+    sync!();
+}
+
+/// The sum or the difference of two matrices.
+#[spawning]
+fn combined<T: Real + Word>(a: &[T], b: &[T], to: &mut [T], how: u32) {
+    let middle = to.len() / 2;
+    if to.len() <= PART {
+        spawn!(combined_part(a, b, to, how));
+    } else {
+        let (a_low, a_high) = a.split_at(middle);
+        let (b_low, b_high) = b.split_at(middle);
+        let (low, high) = to.split_at_mut(middle);
+        spawn!(combined(a_low, b_low, low, how));
+        spawn!(combined(a_high, b_high, high, how));
+    }
+    sync!();
+}
+
+#[spawning(team)]
+fn combined_part<T: Real + Word>(team: &Team, a: &[T], b: &[T], to: &mut [T], how: u32) {
+    let sign = if how == SUBTRACT { T::lit(-1.0) } else { T::lit(1.0) };
+    let mut i = team.lane();
+    while i < to.len() {
+        to[i] = b[i].mul_add(sign, a[i]);
+        i += team.lanes();
+    }
+}
+
+/// Stores a matrix, adds it or subtracts it.
+#[spawning]
+fn updated<T: Real + Word>(from: &[T], to: &mut [T], how: u32) {
+    let middle = to.len() / 2;
+    if to.len() <= PART {
+        spawn!(updated_part(from, to, how));
+    } else {
+        let (from_low, from_high) = from.split_at(middle);
+        let (low, high) = to.split_at_mut(middle);
+        spawn!(updated(from_low, low, how));
+        spawn!(updated(from_high, high, how));
+    }
+    sync!();
+}
+
+#[spawning(team)]
+fn updated_part<T: Real + Word>(team: &Team, from: &[T], to: &mut [T], how: u32) {
+    let sign = if how == SUBTRACT { T::lit(-1.0) } else { T::lit(1.0) };
+    let mut i = team.lane();
+    while i < to.len() {
+        if how == STORE {
+            to[i] = from[i];
+        } else {
+            to[i] = from[i].mul_add(sign, to[i]);
+        }
+        i += team.lanes();
+    }
+}
+
+/// The half tiles of a product from number `at` on, of matrices with so many tiles a side.
+#[spawning]
+fn tiles<T: Real + Word>(a: &[T], b: &[T], c: &mut [T], at: usize, side: usize) {
+    let middle = c.len() / 2;
+    if c.len() <= HALF {
+        spawn!(half_tile(a, b, c, at, side));
+    } else {
+        let (low, high) = c.split_at_mut(middle);
+        spawn!(tiles(a, b, low, at, side));
+        spawn!(tiles(a, b, high, at + middle / HALF, side));
+    }
+    sync!();
+}
+
+/// Where tile `i`, `j` of a matrix in quarters lies.
+#[device]
+fn tile_place(i: usize, j: usize) -> usize {
+    let mut at = 0;
+    for bit in 0..8usize {
+        at += (2 * (i >> bit & 1) + (j >> bit & 1)) << (2 * bit);
+    }
+    at * 4096
+}
+
+/// Adds the product of eight columns of 32 rows with eight rows: of eight rows from `row` on, and every eighth column.
+#[device]
+fn add_product<T: Real>(
+    left: &mut [T; 256],
+    right: &mut [T; 512],
+    row: usize,
+    column: usize,
+    sums: &mut [[T; 8]; 8],
+) {
+    for y in 0..8usize {
+        let (mut of_left, mut of_right) = ([T::lit(0.0); 8], [T::lit(0.0); 8]);
+        for r in 0..8usize {
+            of_left[r] = left[32 * y + row + r];
+            of_right[r] = right[64 * y + 8 * r + column];
+        }
+        for r in 0..8usize {
+            for s in 0..8usize {
+                sums[r][s] = of_left[r].mul_add(of_right[s], sums[r][s]);
+            }
+        }
+    }
+}
+
+/// Half a tile: 32 rows of 64 columns, of which each lane of 32 has eight rows and every eighth column.
+#[spawning(team)]
+fn half_tile<T: Real + Word>(
+    team: &Team,
+    a: &[T],
+    b: &[T],
+    c: &mut [T],
+    at: usize,
+    side: usize,
+    left: &mut [T; 256],
+    right: &mut [T; 512],
+) {
+    let (tile, lanes) = (at / 2, team.lanes());
+    let (mut i, mut j) = (0, 0);
+    for bit in 0..8usize {
+        i += (tile >> (2 * bit + 1) & 1) << bit;
+        j += (tile >> (2 * bit) & 1) << bit;
+    }
+    let row = 32 * (at & 1);
+    // A lane of fewer has several blocks of eight by eight cells, one after the other.
+    let mut block = team.lane();
+    let mut blocks = 32 / lanes;
+    while blocks > 0 {
+        let (rows, column) = (block / 8, block % 8);
+        let mut sums = [[T::lit(0.0); 8]; 8];
+        for k in 0..side {
+            let (from_a, from_b) = (tile_place(i, k) + 64 * row, tile_place(k, j));
+            for part in 0..8usize {
+                team.barrier();
+                let mut cell = team.lane();
+                while cell < 256 {
+                    // By columns of the left part.
+                    let (x, y) = (cell / 8, cell % 8);
+                    left[32 * y + x] = a[from_a + 64 * x + 8 * part + y];
+                    cell += lanes;
+                }
+                let mut cell = team.lane();
+                while cell < 512 {
+                    right[cell] = b[from_b + 512 * part + cell];
+                    cell += lanes;
+                }
+                team.barrier();
+                add_product(left, right, 8 * rows, column, &mut sums);
+            }
+        }
+        for r in 0..8usize {
+            for s in 0..8usize {
+                c[64 * (8 * rows + r) + 8 * s + column] = sums[r][s];
+            }
+        }
+        block += lanes;
+        blocks -= 1;
+    }
+}
+
+/// Rows of a matrix with room for `n`, in tiles of 64 rows, doubled.
+pub fn rows(n: usize) -> usize {
+    n.div_ceil(TILE).next_power_of_two() * TILE
+}
+
+/// The product of two matrices of [`rows`] each, on the device that `run` names; up to `leaf` rows by eight products.
+///
+/// # Errors
+/// A leaf of less than 64 rows; matrices kept in other rows; as [`Channels::run_borrowing`].
+pub fn multiplied<T: Number + Real + Word>(
+    [a, b]: [&Matrix<T>; 2],
+    leaf: usize,
+    machine: &Machine,
+    run: &Run<'_>,
+) -> Result<(Matrix<T>, Report)> {
+    if leaf < TILE {
+        let what = format!("eight products of matrices up to {leaf} rows");
+        return Err(Error::spec(what, format!("take at least {TILE} rows")));
+    }
+    if a.rows() != rows(a.n) || b.rows() != a.rows() {
+        let what = format!("a matrix kept in {} rows with one in {}", a.rows(), b.rows());
+        return Err(Error::spec(what, format!("make both with {} rows", rows(a.n))));
+    }
+    let zeros = |count: usize| {
+        warpweft::memory::filled((0..count).map(|_| <T as Default>::default()), "take fewer rows")
+    };
+    let mut c = zeros(a.cells().len())?;
+    let mut room = zeros(if a.rows() > leaf { c.len() } else { 0 })?;
+    let call = team_product::call(a.rows(), leaf, a.cells(), b.cells(), &mut c, &mut room);
+    let (_, report) = Channels::of(call).levels(200).run_borrowing(machine, run)?;
+    Ok((a.from_product(c), report))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::strassen::{difference, signs_of_rows};
+    use warpweft::channels::Borrowing;
+    use warpweft::channels::cuda::compile_check;
+
+    #[test]
+    fn products_by_teams_are_exact() {
+        let machine = Machine::detect().unwrap();
+        for (n, leaf, threads) in [(1, 64, 1), (100, 64, 2), (200, 256, 1), (256, 64, 2)] {
+            let of = |seed| signs_of_rows::<f32>(n, rows(n), seed).unwrap();
+            let (a, b) = (of(1), of(2));
+            let run = Run { target: Target::Cpu, threads: Some(threads), ..Run::default() };
+            let (c, _) = multiplied([&a, &b], leaf, &machine, &run).unwrap();
+            assert_eq!(difference([&a, &b, &c], 8), 0.0, "{n} rows");
+        }
+        let a = signs_of_rows::<f64>(9, 64, 1).unwrap();
+        assert!(multiplied([&a, &a], 1, &machine, &Run::default()).is_err());
+    }
+
+    #[test]
+    fn kernels_compile_for_ampere_and_hopper() {
+        if let Err(error) = warpweft::cuda::compiler() {
+            return println!("skipped: {error}");
+        }
+        compile_check::<<team_product<'_, f32> as Borrowing>::Device>("sm_90").unwrap();
+        compile_check::<<team_product<'_, f64> as Borrowing>::Device>("sm_80").unwrap();
+    }
+}

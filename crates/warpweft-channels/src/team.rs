@@ -1,0 +1,83 @@
+//! Teams: lanes that run one call together. On cores a team is one lane, on a GPU the lanes of a warp.
+
+use warpweft_core::element::Unit;
+
+/// The lanes that run a call of a function with `#[spawning(team)]`, as one of them sees it.
+///
+/// What such a function gives must not depend on how many lanes there are: each does its share of the work, and two lanes
+/// touch the same word only with a [`barrier`](Team::barrier) in between, or if both only read it.
+///
+/// ```
+/// use warpweft::channels::Team;
+/// use warpweft::prelude::*;
+///
+/// /// Reverses at most 512 words.
+/// #[spawning(team)]
+/// fn reversed(team: &Team, words: &mut [u32], room: &mut [u32; 512]) {
+///     let count = words.len();
+///     let mut i = team.lane();
+///     while i < count {
+///         room[count - 1 - i] = words[i];
+///         i += team.lanes();
+///     }
+///     team.barrier();
+///     let mut i = team.lane();
+///     while i < count {
+///         words[i] = room[i];
+///         i += team.lanes();
+///     }
+/// }
+///
+/// // Still a function; callers pass neither the team nor its arrays.
+/// let mut words = [1, 2, 3];
+/// reversed(&mut words);
+/// assert_eq!(words, [3, 2, 1]);
+/// ```
+#[derive(Debug)]
+pub struct Team(());
+
+impl Team {
+    /// One lane.
+    #[doc(hidden)]
+    pub const fn alone() -> Self {
+        Self(())
+    }
+
+    /// This lane's number, from 0.
+    #[inline(always)]
+    pub fn lane(&self) -> usize {
+        0
+    }
+
+    /// How many lanes there are.
+    #[inline(always)]
+    pub fn lanes(&self) -> usize {
+        1
+    }
+
+    /// Waits for all lanes, which must all come here: what they wrote is there for the others then.
+    #[inline(always)]
+    pub fn barrier(&self) {}
+
+    /// For how many lanes `condition` holds. All lanes must come here.
+    #[inline(always)]
+    pub fn count(&self, condition: bool) -> usize {
+        usize::from(condition)
+    }
+}
+
+/// Adds the C++ of [`Team`] to a unit.
+#[doc(hidden)]
+pub fn define_teams(unit: &mut Unit) {
+    unit.define("teams", "teams", |_, _| {
+        "// What a team tells a lane.
+namespace ww {
+template<class Team> WW_FN usize team_lane(const Team& team) { return team.lane; }
+template<class Team> WW_FN usize team_lanes(const Team&) { return 32; }
+template<class Team> WW_FN unit team_barrier(const Team& team) { team.barrier(); return {}; }
+template<class Team> WW_FN usize team_count(const Team& team, bool condition) { return team.count(condition); }
+}  // namespace ww
+"
+        .into()
+    });
+}
