@@ -167,8 +167,11 @@ impl Ledger {
             }
             settled += part.end - from;
             self.settled.insert(from..part.end);
-            for settled in self.settled.within(&part) {
-                self.copied.take(&settled);
+            // Copies are rare.
+            if self.copied.count() > 0 {
+                for settled in self.settled.within(&part) {
+                    self.copied.take(&settled);
+                }
             }
         }
         Ok(settled)

@@ -50,7 +50,11 @@ impl Ranges {
 
     /// The parts of `range` that are in the set, in order.
     pub fn within(&self, range: &Range<u64>) -> Vec<Range<u64>> {
-        let first = self.ends.range(..=range.start).next_back().map_or(range.start, |(&at, _)| at);
+        let around = self.ends.range(..=range.start).next_back();
+        if around.is_some_and(|(_, &end)| range.end <= end) && range.start < range.end {
+            return vec![range.clone()];
+        }
+        let first = around.map_or(range.start, |(&at, _)| at);
         let there = self.ends.range(first..range.end.max(first));
         let cut = there.map(|(&start, &end)| start.max(range.start)..end.min(range.end));
         cut.filter(|part| part.start < part.end).collect()
@@ -58,6 +62,9 @@ impl Ranges {
 
     /// Takes out what there is of `range`, and returns it in order.
     pub fn take(&mut self, range: &Range<u64>) -> Vec<Range<u64>> {
+        if self.remove(range.clone()) {
+            return vec![range.clone()];
+        }
         let parts = self.within(range);
         for part in &parts {
             self.remove(part.clone());
@@ -73,34 +80,42 @@ impl Ranges {
 
     /// Adds `range`; returns whether it was not empty and all new, and changes nothing otherwise.
     pub fn insert(&mut self, range: Range<u64>) -> bool {
-        if range.is_empty() || self.touches(&range) {
+        let Range { start, end } = range;
+        if range.is_empty() {
             return false;
         }
-        let Range { mut start, mut end } = range;
+        // The range before it grows where it stands; a search of the tree is most of a step.
+        let mut grown = None;
+        if let Some((&begin, before)) = self.ends.range_mut(..end).next_back() {
+            if *before > start {
+                return false;
+            }
+            if *before == start {
+                *before = end;
+                grown = Some(begin);
+            }
+        }
         self.count += end - start;
-        if let Some((&before, _)) =
-            self.ends.range(..start).next_back().filter(|(_, before)| **before == start)
-        {
-            start = before;
+        let after = self.ends.remove(&end);
+        if grown.is_none() || after.is_some() {
+            self.ends.insert(grown.unwrap_or(start), after.unwrap_or(end));
         }
-        if let Some(after) = self.ends.remove(&end) {
-            end = after;
-        }
-        self.ends.insert(start, end);
         true
     }
 
     /// Takes `range` out; returns whether all of it was there, and changes nothing otherwise.
     pub fn remove(&mut self, range: Range<u64>) -> bool {
-        if !self.holds(&range) {
-            return false;
-        }
-        let Some((&start, &end)) = self.ends.range(..=range.start).next_back() else {
+        let Some((&start, last)) = self.ends.range_mut(..=range.start).next_back() else {
             return false;
         };
-        self.ends.remove(&start);
+        let end = *last;
+        if range.is_empty() || end < range.end {
+            return false;
+        }
         if start < range.start {
-            self.ends.insert(start, range.start);
+            *last = range.start;
+        } else {
+            self.ends.remove(&start);
         }
         if range.end < end {
             self.ends.insert(range.end, end);
