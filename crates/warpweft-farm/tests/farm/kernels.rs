@@ -102,3 +102,58 @@ fn on_gpus_a_kernel_in_cuda_gives_the_same() {
     let expect: Vec<_> = inputs.iter().map(|&end| Some(end * (end + 1) / 2)).collect();
     assert_eq!(sums, expect);
 }
+
+/// 64 KiB a block, beyond what a kernel's own arrays may have.
+#[kernel]
+fn too_wide(at: &Thread, sum: &Shared<u32>, all: &BlockArray<u32, 16384>) {
+    all.store(at.in_block(), 1);
+    at.barrier();
+    sum.add(0, all.load(at.in_block() + 1));
+}
+
+#[test]
+fn arrays_beyond_the_shared_memory_of_a_block_are_refused_with_both_sizes() {
+    if let Err(error) = compiler() {
+        return println!("skipped: {error}");
+    }
+    let refused = kernel_compile_check::<too_wide>("sm_90").unwrap_err().to_string();
+    assert!(refused.contains("too_wide") && refused.contains("0x10000 bytes"), "{refused}");
+}
+
+/// Asks for more memory than any device has.
+struct TooMuch;
+
+impl Task for TooMuch {
+    type Input = u32;
+    type Output = u32;
+    fn on_core(&self, k: u32) -> Result<u32, Failure> {
+        Ok(k)
+    }
+    fn on_gpu(&self) -> Option<&dyn OnGpu<Self>> {
+        Some(self)
+    }
+}
+
+impl OnGpu<Self> for TooMuch {
+    fn open(&self, lane: GpuLane) -> Result<Box<dyn ChunkExecutor<Self> + '_>> {
+        let mut lane = KernelLane::new(lane)?;
+        lane.words::<u64>(1 << 42)?;
+        Err(Error::spec("room for 32 TiB", "buy no more"))
+    }
+}
+
+#[test]
+fn buffers_that_do_not_fit_cost_the_lane_which_names_both_sizes() {
+    let machine = Machine::detect().unwrap();
+    if machine.gpus.is_empty() {
+        return println!("skipped: no GPU");
+    }
+    let run = Run { target: Target::Auto, ..Run::default() };
+    let (found, outcome) = Farm::of(TooMuch).run_with(0..100u32, &machine, &run).unwrap();
+    assert!(found.into_iter().eq((0..100).map(Some)));
+    let lost: Vec<_> = outcome.shares.iter().filter_map(|share| share.lost.as_ref()).collect();
+    assert!(lost.len() >= machine.gpus.len(), "{lost:?}");
+    let named =
+        |why: &&String| why.contains("35184372088832 bytes needed") && why.contains("available");
+    assert!(lost.iter().all(named), "{lost:?}");
+}

@@ -103,3 +103,27 @@ pub fn with_text(
     });
     Ok((quote!(::warpweft::farm::Characterisation::new(#(#words),*)), text))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_that_there_are_not_are_refused_with_those_that_there_are() {
+        for (arguments, expect) in [
+            (quote!(memory = scattered), "write one of: scatter, medium, coalesced, default"),
+            (quote!(speed = high), "a kernel has no `speed`"),
+            (quote!(reuse = low, reuse = low), "`reuse` is said twice"),
+            (quote!(arithmetic), "takes words that characterise the kernel"),
+            (quote!(cuda = "x;"), "promise it: `unsafe(cuda = \"..\")`"),
+        ] {
+            let error = with_text(arguments, "kernel").unwrap_err().to_string();
+            assert!(error.contains(expect), "{error}");
+        }
+        let error = characterisation(quote!(unsafe(cuda = "x;")), "task").unwrap_err().to_string();
+        assert!(error.contains("`#[task]` takes no CUDA C++"), "{error}");
+        let (words, text) =
+            with_text(quote!(memory = scatter, unsafe(cuda = "x;")), "kernel").unwrap();
+        assert!(words.to_string().contains("Scatter") && text.is_some());
+    }
+}

@@ -129,7 +129,7 @@ fn implementation(
     let passed = rest.iter().map(Named::passed);
     let given = &input.ty;
     let (translated, cuda) = cuda(signature, shape, translation);
-    let slices = rest.iter().filter(|named| named.items.is_some()).map(|named| &named.ident);
+    let slices = slices(shape);
     quote! {
         #translated
 
@@ -161,14 +161,25 @@ fn implementation(
         unsafe impl #generics ::warpweft::farm::TaskFunction for #name #arguments #clause {
             const NAME: &'static str = #name_text;
             const WORDS: ::warpweft::farm::Characterisation = #words;
+            #slices
+            #cuda
+        }
+    }
+}
+
+/// The function `slices` of the trait, if there are some.
+fn slices(shape: &Shape) -> Option<TokenStream> {
+    let slices = shape.rest.iter().filter(|named| named.items.is_some());
+    let slices = slices.map(|named| &named.ident);
+    shape.reads_slices().then(|| {
+        quote! {
             fn slices(&self) -> ::std::vec::Vec<::warpweft::farm::SliceUse<'_>> {
                 ::std::vec![#(
                     ::warpweft::farm::SliceUse::of(::core::mem::offset_of!(Self, #slices), self.#slices)
                 ),*]
             }
-            #cuda
         }
-    }
+    })
 }
 
 /// The function `cuda` of the trait. Of an element with slices it is that of the element whose slices live for ever, which

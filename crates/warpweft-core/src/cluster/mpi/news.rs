@@ -101,8 +101,8 @@ impl Mpi {
 
     /// Makes every call on every rank fail, naming `rank`. Only the first abort counts.
     pub(super) fn tell_abort(&self, rank: usize, why: &str) {
-        // The others go on without this rank.
-        if self.lost().contains(&self.rank()) {
+        // The others go on without this rank. And if rank 0 is lost, each of them finds that out, and says how to go on.
+        if self.lost().contains(&self.rank()) || self.lost().contains(&0) {
             return;
         }
         if !self.set_aborted(rank, why) {

@@ -21,7 +21,7 @@ const SOURCES: [u32; 3] = [128 * 2048, 128 * 128, 16];
 const BATCH: f64 = 2048.0;
 const LANDMARKS: u32 = 12;
 /// Sources of rows of distances, and of the comparison of the cores and a GPU with the GPU alone.
-const ROWS: u32 = 16_384;
+const ROWS: u32 = 2048;
 const BOTH: u32 = 200_000;
 /// Sources of all that are compared with Dijkstra's algorithm.
 const CHECKED: usize = 100;
