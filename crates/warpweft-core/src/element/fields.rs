@@ -104,6 +104,16 @@ pub const fn all_fields<S: Fields>() -> &'static [usize] {
     ALL.split_at(S::FIELDS.len()).0
 }
 
+/// The number of element `index` of a field that is an array: the number of its first element, and its length.
+///
+/// # Panics
+/// Where the array has no such element: while the program is compiled.
+#[doc(hidden)]
+pub const fn element_of((first, length): (usize, usize), index: i128) -> usize {
+    assert!(0 <= index && index < length as i128, "the field's array has no element of this index");
+    first + index as usize
+}
+
 /// `fields` in ascending order.
 #[doc(hidden)]
 pub const fn ascending<const N: usize>(mut fields: [usize; N]) -> [usize; N] {

@@ -25,7 +25,7 @@ pub use device::{DeviceFn, DeviceType, Slot};
 pub use device::{Length, function_of, length, length_of, type_of, value_of};
 pub use fields::{FieldInfo, FieldName, Fields, MAX_FIELDS};
 #[doc(hidden)]
-pub use fields::{all_fields, ascending};
+pub use fields::{all_fields, ascending, element_of};
 pub use half::{bf16, f16};
 pub use near::{Bounds, CellPtr, Checked, Near, ScalarNear, Unchecked};
 pub use packed::Packed;
@@ -39,7 +39,7 @@ pub use text::{
     Value, define_load, define_store, define_struct, enum_text, key, struct_value, texts, weave,
 };
 pub use unit::{Site, Unit};
-pub use words::{Counter, Shared, Word};
+pub use words::{Counter, Shared, Table, TableBytes, Word};
 #[doc(hidden)]
 pub use words::{DeviceSlice, LentSlice, define_shared};
 

@@ -2,7 +2,7 @@
 //!
 //! What is generic calls what is not: users' crates compile the former once for each of their types.
 
-use super::{DeviceType, Unit};
+use super::{DeviceType, Table, Unit};
 
 /// A text that identifies `T`, even among types with the same path in other blocks.
 pub fn key<T: 'static>() -> String {
@@ -65,6 +65,13 @@ pub trait Value {
 impl<T: DeviceType> Value for T {
     fn text(&self, unit: &mut Unit) -> String {
         self.cuda_value(unit)
+    }
+}
+
+impl<T: DeviceType> Value for Table<T> {
+    fn text(&self, unit: &mut Unit) -> String {
+        let items: Vec<_> = self.iter().map(|item| item.cuda_value(unit)).collect();
+        format!("table of {}[{}]", T::cuda(unit), items.join(", "))
     }
 }
 

@@ -10,7 +10,7 @@ use quote::quote;
 use syn::visit::Visit;
 use syn::{Block, ItemFn, Signature};
 
-use self::inputs::{Part, StencilInputs, field_number};
+use self::inputs::{Part, StencilInputs, element_number, field_number};
 use self::shape::{Shape, shape};
 use self::specialise::specialise;
 use super::translation::{Translation, declared, parameters_text};
@@ -18,7 +18,7 @@ use crate::check::Lower;
 use crate::check::attributes;
 use crate::emit::{Cuda, Returns, mark};
 use crate::parse::cells::{by_field, put_together};
-use crate::parse::parameters::{Members, element, members};
+use crate::parse::parameters::{Members, Named, element, members};
 use crate::parse::reads::number;
 use crate::parse::signature::no_lifetimes;
 use crate::parse::unroll::unroll;
@@ -124,6 +124,7 @@ fn taps(shape: &Shape, inputs: &StencilInputs) -> TokenStream {
         let field = match part {
             Part::Scalar => quote!(0usize),
             Part::Field(field) => field_number(state, field),
+            Part::Element(element) => element_number(state, element),
             Part::Whole => quote!(::core::primitive::usize::MAX),
         };
         let offset = offset.iter().map(|&o| Literal::i128_unsuffixed(o));
@@ -148,7 +149,9 @@ fn writes(shape: &Shape, inputs: &StencilInputs) -> TokenStream {
         (None, true) => quote!(&[0]),
         (None, false) => quote!(::warpweft::element::all_fields::<#state>()),
         (Some(_), _) => {
-            let writes = inputs.writes.iter().map(|field| field_number(state, field));
+            let fields = inputs.writes.iter().map(|field| field_number(state, field));
+            let elements = inputs.elements.iter().map(|element| element_number(state, element));
+            let writes = fields.chain(elements);
             quote!(&::warpweft::element::ascending([#(#writes),*]))
         }
     }
@@ -164,15 +167,16 @@ fn implementation(
     let Shape { near, state, dimensions, .. } = shape;
     let (name, name_text) = (&signature.ident, signature.ident.to_string());
     let (generics, arguments, clause) = signature.generics.split_for_impl();
-    let idents: Vec<_> = shape.rest.iter().map(|named| &named.ident).collect();
+    let passed: Vec<_> = shape.rest.iter().map(Named::passed).collect();
+    let tables = tables(shape);
     let (taps, writes, unchecked) =
         (taps(shape, inputs), writes(shape, inputs), unchecked_type(shape));
     let (next, rest) = (next_parameter(shape), declared(shape.values()));
     let (told, knows, output) = (places::arguments(shape), places::knows(shape), &signature.output);
     let [checked_call, unchecked_call] =
         [quote!(cell), quote!(__unchecked)].map(|copy| match shape.next {
-            None => quote!(*__next = Self::#copy(__now, #told #(self.#idents),*)),
-            Some(_) => quote!(Self::#copy(__now, __next, #told #(self.#idents),*)),
+            None => quote!(*__next = Self::#copy(__now, #told #(#passed),*)),
+            Some(_) => quote!(Self::#copy(__now, __next, #told #(#passed),*)),
         });
     let shadowed = quote!(#near: ::warpweft::element::Near<#state, #dimensions>, #next #rest);
     let cuda = translation.cuda(quote!(), name, &shadowed, &quote!(#output));
@@ -208,6 +212,21 @@ fn implementation(
             }
             #cuda
             #parameters_text
+            #tables
+        }
+    }
+}
+
+/// Where the parameters hold tables.
+fn tables(shape: &Shape) -> TokenStream {
+    let tables = shape.rest.iter().filter(|named| named.items.is_some());
+    let idents: Vec<_> = tables.map(|named| &named.ident).collect();
+    if idents.is_empty() {
+        return quote!();
+    }
+    quote! {
+        fn tables(&self) -> ::std::vec::Vec<::warpweft::element::TableBytes<'_>> {
+            ::std::vec![#(self.#idents.bytes(::core::mem::offset_of!(Self, #idents))),*]
         }
     }
 }

@@ -11,7 +11,7 @@ use syn::{Block, Expr, ExprArray, Macro, Member, Type, parse_quote_spanned};
 
 use super::reads::{in_macro, is_name};
 
-/// Writes every `g[[..]].u` in `body` as `g.u[[..]]`.
+/// Writes every `g[[..]].u` in `body` as `g.u[[..]]`, and `g[[..]].f[i]` as `g.f[i][[..]]`.
 pub fn by_field(body: &mut Block, near: &Ident) {
     ByField { near, found: false }.visit_block_mut(body);
 }
@@ -35,6 +35,10 @@ struct ByField<'a> {
 impl VisitMut for ByField<'_> {
     fn visit_expr_mut(&mut self, expr: &mut Expr) {
         visit_expr_mut(self, expr);
+        if let Some(read) = self.of_array(expr) {
+            *expr = read;
+            return;
+        }
         let Expr::Field(field) = &*expr else { return };
         let (Member::Named(_), Expr::Index(index)) = (&field.member, unwrapped(&field.base)) else {
             return;
@@ -58,6 +62,23 @@ impl VisitMut for ByField<'_> {
             *call = changed;
             self.found = true;
         }
+    }
+}
+
+impl ByField<'_> {
+    /// `g.f[[..]][i]`, which was `g[[..]].f[i]`, as `g.f[i][[..]]`.
+    fn of_array(&self, expr: &Expr) -> Option<Expr> {
+        let Expr::Index(member) = expr else { return None };
+        let Expr::Index(read) = unwrapped(&member.expr) else { return None };
+        let Expr::Field(field) = &*read.expr else { return None };
+        let offset = matches!(*read.index, Expr::Array(_));
+        if !offset || !is_name(&field.base, self.near) || matches!(*member.index, Expr::Array(_)) {
+            return None;
+        }
+        let (mut read, mut member) = (read.clone(), member.clone());
+        *member.expr = (*read.expr).clone();
+        *read.expr = Expr::Index(member);
+        Some(Expr::Index(read))
     }
 }
 

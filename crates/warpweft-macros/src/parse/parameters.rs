@@ -21,6 +21,8 @@ pub struct Named {
     pub ty: Type,
     /// Of a slice, the type of its items.
     pub items: Option<Type>,
+    /// Whether the element owns them: a table.
+    owned: bool,
 }
 
 /// What a slice is in the text for devices.
@@ -38,7 +40,7 @@ pub fn shared() -> Lifetime {
 impl Named {
     /// A value, given at construction.
     pub fn value(ident: Ident, mutable: bool, ty: Type) -> Self {
-        Self { ident, mutable, ty, items: None }
+        Self { ident, mutable, ty, items: None, owned: false }
     }
 
     /// A parameter of a `what` function that is a value or a slice; other references are refused by `why`.
@@ -51,13 +53,21 @@ impl Named {
             return Self::by_value(parameter, what, why);
         };
         let (ident, mutable) = plain_name(&parameter, what)?;
-        Ok(Self { ident, mutable, ty, items: Some((*slice.elem).clone()) })
+        Ok(Self { ident, mutable, ty, items: Some((*slice.elem).clone()), owned: false })
+    }
+
+    /// A slice that the element owns, if `ty` is one.
+    pub fn table(ident: &Ident, ty: &Type) -> Option<Self> {
+        let (Type::Slice(slice), Some(ty)) = (ty, slice_of(ty)) else { return None };
+        let items = Some((*slice.elem).clone());
+        Some(Self { ident: ident.clone(), mutable: false, ty, items, owned: true })
     }
 
     /// It as a member of the element's struct.
     fn member(&self) -> TokenStream {
         let (Self { ident, ty, .. }, shared) = (self, shared());
         match &self.items {
+            Some(items) if self.owned => quote!(#ident: ::warpweft::element::Table<#items>),
             Some(items) => quote!(#ident: ::warpweft::element::DeviceSlice<#shared, #items>),
             None => quote!(#ident: #ty),
         }
@@ -67,6 +77,9 @@ impl Named {
     fn given(&self) -> TokenStream {
         let (Self { ident, ty, .. }, shared) = (self, shared());
         match &self.items {
+            Some(items) if self.owned => {
+                quote!(#ident: impl ::core::convert::Into<::warpweft::element::Table<#items>>)
+            }
             Some(items) => quote!(#ident: &#shared [#items]),
             None => quote!(#ident: #ty),
         }
@@ -76,6 +89,7 @@ impl Named {
     fn made(&self) -> TokenStream {
         let ident = &self.ident;
         match &self.items {
+            Some(_) if self.owned => quote!(#ident: ::core::convert::Into::into(#ident)),
             Some(_) => quote!(#ident: ::warpweft::element::DeviceSlice::of(#ident)),
             None => quote!(#ident),
         }
@@ -85,6 +99,7 @@ impl Named {
     pub fn passed(&self) -> TokenStream {
         let ident = &self.ident;
         match &self.items {
+            Some(_) if self.owned => quote!(&self.#ident),
             Some(_) => quote!(self.#ident.get()),
             None => quote!(self.#ident),
         }
@@ -124,7 +139,7 @@ pub struct Members {
 pub fn members(lower: &mut Lower<'_>, name: &str, parameters: &[Named]) -> Members {
     let mut copies = vec![];
     let [mut data, mut checks] = [const { String::new() }; 2];
-    for Named { ident, mutable, ty, items } in parameters {
+    for Named { ident, mutable, ty, items, owned } in parameters {
         let member = member_name(&ident.to_string());
         let hole = lower.hole(quote!({
             const {
@@ -137,6 +152,10 @@ pub fn members(lower: &mut Lower<'_>, name: &str, parameters: &[Named]) -> Membe
             <#ty as ::warpweft::element::DeviceType>::cuda(__unit)
         }));
         data.push_str(&format!("  {} {member};\n", mark(hole)));
+        if *owned {
+            // What owns the items.
+            data.push_str(&format!("  ww::usize {member}_own[2];\n"));
+        }
         let offset = lower.hole(quote!(::core::mem::offset_of!(Self, #ident).to_string()));
         checks.push_str(&format!(
             "static_assert(WW_OFFSET({name}, {member}) == {}, \"layout of {ident}\");\n",
@@ -196,6 +215,7 @@ pub fn element(
     let held = parameters.iter().map(Named::member);
     let given = parameters.iter().map(Named::given);
     let made = parameters.iter().map(Named::made);
+    let copies = copies(signature, parameters, &phantom_value);
     quote! {
         #docs
         #[allow(non_camel_case_types)]
@@ -208,12 +228,7 @@ pub fn element(
             #phantom_member
         }
 
-        impl #generics ::core::clone::Clone for #name #arguments #clause {
-            fn clone(&self) -> Self {
-                *self
-            }
-        }
-        impl #generics ::core::marker::Copy for #name #arguments #clause {}
+        #copies
 
         #docs
         #[allow(dead_code, clippy::too_many_arguments)]
@@ -230,5 +245,27 @@ pub fn element(
 
             #hidden
         }
+    }
+}
+
+/// How the element is copied: one that owns tables shares them.
+fn copies(signature: &Signature, parameters: &[Named], phantom: &TokenStream) -> TokenStream {
+    let name = &signature.ident;
+    let (generics, arguments, clause) = signature.generics.split_for_impl();
+    let idents: Vec<_> = parameters.iter().map(|named| &named.ident).collect();
+    let owned = parameters.iter().any(|named| named.owned);
+    let (clone, copy) = if owned {
+        (quote!(Self { #(#idents: ::core::clone::Clone::clone(&self.#idents),)* #phantom }), None)
+    } else {
+        let copy = quote!(impl #generics ::core::marker::Copy for #name #arguments #clause {});
+        (quote!(*self), Some(copy))
+    };
+    quote! {
+        impl #generics ::core::clone::Clone for #name #arguments #clause {
+            fn clone(&self) -> Self {
+                #clone
+            }
+        }
+        #copy
     }
 }

@@ -14,7 +14,7 @@ use crate::check::matches_parts;
 /// The suffix of the number that a read carries as a last element of its offset.
 const TAG: &str = "tap";
 
-/// Numbers every read `name[[..]]` or `name.field[[..]]` in `body`, for each of `names`.
+/// Numbers every read `name[[..]]`, `name.field[[..]]` or `name.field[i][[..]]` in `body`, for each of `names`.
 pub fn number(body: &mut Block, names: &[&Ident]) {
     Numbers { names, next: 0 }.visit_block_mut(body);
 }
@@ -56,7 +56,11 @@ pub fn is_name(expr: &Expr, name: &Ident) -> bool {
 fn read<'e>(expr: &'e mut Expr, names: &[&Ident]) -> Option<(&'e mut ExprArray, &'e Expr)> {
     let Expr::Index(index) = expr else { return None };
     let Expr::Array(offset) = &mut *index.index else { return None };
-    let base = match &*index.expr {
+    let member = match &*index.expr {
+        Expr::Index(member) => &*member.expr,
+        other => other,
+    };
+    let base = match member {
         Expr::Field(field) => &*field.base,
         base => base,
     };

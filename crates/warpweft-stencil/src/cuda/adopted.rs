@@ -8,6 +8,7 @@ use super::launch::boxes;
 use super::launch::place::Placed;
 use super::launch::queue::Queue;
 use super::sweeps::{CudaSweeps, check_device, compiled_step, kernel};
+use super::tables::on_device;
 use super::text::{StepText, grid, step_text};
 use crate::spec::stage::StageList;
 use crate::{CudaPolicy, Spec, Sweep};
@@ -45,8 +46,8 @@ fn beside<'a>(stages: impl Iterator<Item = &'a Arc<dyn crate::Stage>>) -> [u32; 
 impl CudaSweeps {
     /// [`crate::SweepExecutor::adopt`].
     pub(super) fn go_by(&mut self, stencil: &Spec) -> Result<bool> {
-        let own = stencil.stages.len() == self.stencil.stages.len()
-            && stencil.stages.iter().zip(&self.stencil.stages).all(|(a, b)| Arc::ptr_eq(a, b));
+        let own = stencil.stages.len() == self.given.len()
+            && stencil.stages.iter().zip(&self.given).all(|(a, b)| Arc::ptr_eq(a, b));
         if own {
             return self.go_by_own().map(|()| true);
         }
@@ -54,7 +55,7 @@ impl CudaSweeps {
         let known = self.others.iter().position(|other| other.functions == functions);
         if let Some(known) = known {
             // The same functions with other parameters, which are arguments of launches.
-            self.others[known].stencil.stages.clone_from(&stencil.stages);
+            self.others[known].stencil.stages = on_device(&stencil.stages, &self.stream)?;
             self.by = Some(known);
             return Ok(true);
         }
@@ -82,6 +83,7 @@ impl CudaSweeps {
     /// Compiles the kernels of `stencil`.
     fn adopted(&mut self, stencil: &Spec, functions: Vec<TypeId>) -> Result<Adopted> {
         let mut stencil = stencil.clone();
+        stencil.stages = on_device(&stencil.stages, &self.stream)?;
         stencil.others = [&self.stencil.stages[..], &self.stencil.others].concat();
         let policy = CudaPolicy { kernel: crate::CudaKernel::Direct, ..self.single };
         let device = *self.stream.device();

@@ -19,6 +19,7 @@ mod reduced;
 mod resident;
 mod stay;
 mod sweeps;
+mod tables;
 mod temporal;
 #[cfg(test)]
 mod tests;

@@ -20,9 +20,11 @@ use super::memory::layout::axes;
 use super::parts::Parts;
 use super::policy::kernels::{Kernels, Planned};
 use super::resident::Resident;
+use super::tables::on_device;
 use super::text::{StepText, grid, step_text};
 use crate::executor::History;
 use crate::plan::cone::Cones;
+use crate::spec::stage::StageList;
 use crate::spec::total::Total;
 use crate::{CudaKernel, CudaPolicy, Region, Residual, Spec};
 use warpweft_core::cuda::{Buffer, Device, Global, Kernel, Module, Options, Stream, compile};
@@ -39,7 +41,10 @@ const GRID: usize = 65_535;
 /// advance [`CudaPolicy::temporal_depth`] steps in a pass.
 pub struct CudaSweeps {
     pub(super) stream: Stream,
+    /// Its stages have their tables on the device.
     pub(super) stencil: Spec,
+    /// The stages that it was made for.
+    pub(super) given: StageList,
     /// Of single steps.
     pub(super) single: CudaPolicy,
     /// Whether ghosts are for several steps.
@@ -129,7 +134,12 @@ impl CudaSweeps {
         let extents = volume.extents();
         let planned = kernels.planned(stencil, extents, device.memory()?.0)?;
         let fused = planned.fused.clone();
-        let mut sweeps = Self::single_steps(stencil, volume, planned, device)?;
+        let stream = Stream::new(device)?;
+        let given = stencil.stages.clone();
+        let mut stencil = stencil.clone();
+        stencil.stages = on_device(&given, &stream)?;
+        let mut sweeps = Self::single_steps(&stencil, volume, planned, stream)?;
+        sweeps.given = given;
         sweeps.contest = Contest::new(kernels.least);
         sweeps.order(extents, &fused, kernels.compile)?;
         if stencil.until.is_some() {
@@ -143,14 +153,14 @@ impl CudaSweeps {
         stencil: &Spec,
         volume: &RawVolume,
         Planned { single, fused, layout, fuses, note }: Planned,
-        device: &Device,
+        stream: Stream,
     ) -> Result<Self> {
+        let device = stream.device();
         let strided = check_device(&single, grid(&layout, &single), device)?;
         let text = step_text(stencil, &single, strided);
         let ([module, tools], mut notes) = modules(stencil, &single, &text, device)?;
         notes.extend(note);
         let fault = if text.unit.faults() { Some(module.global("ww_fault")?) } else { None };
-        let stream = Stream::new(device)?;
         let arrays = Arrays::new(stencil, layout, fuses, &stream)?;
         let faces = Faces::new(stencil, &module, &stream)?;
         let place = Placed::new(stencil, &module, &arrays.layout)?;
@@ -175,6 +185,7 @@ impl CudaSweeps {
         Ok(Self {
             stream,
             stencil: stencil.clone(),
+            given: Vec::new(),
             single,
             deep,
             arrays,

@@ -283,7 +283,7 @@ fn check<T: Scalar, const D: usize>(
     });
     let folder = tempfile::tempdir().unwrap();
     for boundary in [Boundary::Dirichlet(3.0), Boundary::Periodic, Boundary::Mirror] {
-        let stencil = Stencil::of(element).boundary(boundary);
+        let stencil = Stencil::of(element.clone()).boundary(boundary);
         for policy in policies {
             if policy.kernel == CudaKernel::Pipeline && boundary == Boundary::Mirror {
                 continue;

@@ -45,6 +45,24 @@ use warpweft_core::report::Report;
 /// assert_eq!(plate[[0, 0]], corner[[0, 0]]);
 /// # Ok::<(), warpweft::Error>(())
 /// ```
+///
+/// The volume can't be used or replaced before the session ends:
+///
+/// ```compile_fail
+/// use warpweft::prelude::*;
+///
+/// #[stencil]
+/// fn decay(u: Near<f64, 2>) -> f64 {
+///     0.5 * u[[0, 0]]
+/// }
+///
+/// let mut plate = Volume::from_fn([32, 32], |_| 1.0);
+/// let machine = Machine::detect()?;
+/// let mut on = Stencil::of(decay()).on(&mut plate, &machine)?;
+/// plate = Volume::from_fn([64, 64], |_| 1.0);
+/// on.run(Steps(1))?;
+/// # Ok::<(), warpweft::Error>(())
+/// ```
 #[must_use = "its steps are run by `Session::run`"]
 pub struct Session<'v, S: Fields, const D: usize> {
     raw: RawSession<'v>,

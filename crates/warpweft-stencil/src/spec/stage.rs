@@ -9,7 +9,7 @@ use super::stencil_element::StencilElement;
 use crate::Tap;
 use crate::cpu::rows;
 use crate::cpu::slab::Slab;
-use warpweft_core::element::{Bits, CellType, Fields, Unit};
+use warpweft_core::element::{Bits, CellType, Fields, TableBytes, Unit};
 use warpweft_core::grid::{Axes, RawVolume};
 
 /// A [`crate::Tap`] whose number of axes is known at run time only.
@@ -76,6 +76,8 @@ pub unsafe trait Stage: Send + Sync {
     fn parameters(&self) -> *const std::ffi::c_void;
     /// Size in bytes behind [`Stage::parameters`] (0 for none).
     fn parameters_size(&self) -> usize;
+    /// The tables among the parameters.
+    fn tables(&self) -> Vec<TableBytes<'_>>;
 }
 
 /// What follows from what a stage says; not methods of the trait, which would be compiled once an element.
@@ -165,6 +167,9 @@ unsafe impl<E: StencilElement<D>, const D: usize> Stage for Typed<E, D> {
     }
     fn parameters_size(&self) -> usize {
         size_of::<E>()
+    }
+    fn tables(&self) -> Vec<TableBytes<'_>> {
+        self.element.tables()
     }
 }
 

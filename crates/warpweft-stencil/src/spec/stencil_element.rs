@@ -1,7 +1,7 @@
 //! The contract between `#[stencil]` and the pattern.
 
 use super::place::{Knows, Place};
-use warpweft_core::element::{DeviceType, Fields, Near, Unchecked, Unit};
+use warpweft_core::element::{DeviceType, Fields, Near, TableBytes, Unchecked, Unit};
 
 /// One read of an element function: a field at an offset from the cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ const fn is_among<const D: usize>(
 /// # Safety
 /// `TAPS` must list every field and offset that `cell_unchecked` reads, and `Self` must be laid
 /// out as the C++ struct that [`StencilElement::cuda`] defines.
-pub unsafe trait StencilElement<const D: usize>: Copy + Send + Sync + 'static {
+pub unsafe trait StencilElement<const D: usize>: Clone + Send + Sync + 'static {
     /// What a cell holds.
     type State: Fields;
     /// The function's name.
@@ -108,6 +108,11 @@ pub unsafe trait StencilElement<const D: usize>: Copy + Send + Sync + 'static {
     /// apart when ranks or checkpoints are compared.
     fn parameters_text(&self, _unit: &mut Unit) -> String {
         String::new()
+    }
+
+    /// The tables among the parameters.
+    fn tables(&self) -> Vec<TableBytes<'_>> {
+        Vec::new()
     }
 
     /// The C++ name of the state (a scalar or the derived struct), defining it on first use.

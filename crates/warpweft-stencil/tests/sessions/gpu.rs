@@ -10,7 +10,7 @@ fn indexed(u: Near<i64, 3>, #[at] at: [usize; 3], #[step] step: u64, by: i64) ->
 }
 
 /// GPU 0, with the roundings of the cores.
-fn on_a_gpu(
+pub fn on_a_gpu(
     spec: &warpweft::stencil::Spec,
     extents: Axes<usize>,
     machine: &Machine,

@@ -1,7 +1,9 @@
 //! Sessions: steps, reads, writes, other functions and reductions in any order have the bits of plain loops and runs.
 
+mod arrays;
 mod gpu;
 mod saved;
+mod tables;
 
 use std::ops::ControlFlow;
 
@@ -200,6 +202,19 @@ fn reductions_are_those_of_the_exact_numbers() {
     assert!(on.sum("u").unwrap().is_nan() && on.max("u").unwrap().is_nan());
     let error = on.sum("w").unwrap_err().to_string();
     assert!(error.contains("help: there are 3 fields: u, v, fixed"), "{error}");
+}
+
+#[test]
+fn sums_of_integers_do_not_overflow() {
+    #[stencil]
+    fn keep(u: Near<i64, 1>) -> i64 {
+        u[[0]]
+    }
+    let (mut line, machine) = (Volume::from_fn([1000], |_| i64::MAX), machine());
+    let stencil = Stencil::of(keep());
+    let mut on = stencil.on(&mut line, &machine).unwrap();
+    assert_eq!(on.sum(0).unwrap(), 1000.0 * 2f64.powi(63));
+    assert_eq!(on.dot(0, 0).unwrap(), 1000.0 * 2f64.powi(126));
 }
 
 #[test]

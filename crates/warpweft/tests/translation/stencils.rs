@@ -3,9 +3,12 @@
 //! The text is run by the host's compiler over the same volumes, kept as snapshots, and compiled by
 //! NVRTC for two architectures.
 
+mod tables;
+
 use std::fmt::Write as _;
 use std::process::Command;
 
+use self::tables::{CURVE, HUES, Lattice, listed, looked_up, slice, streamed, turned};
 use crate::translation_support::{Flat, Hue, host, random::Random};
 use warpweft::cuda::{Cache, Options, compile_in, compiler};
 use warpweft::element::{CellPtr, DeviceType, Fields, MAX_FIELDS, ScalarKind, Unchecked, Unit};
@@ -269,6 +272,11 @@ fn elements_mean_the_same_in_rust_specialised_and_in_cpp() {
     let mut unit = Unit::new();
     let hue = Hue::Blue.cuda_value(&mut unit);
     let real = |random: &mut Random| random.below(1000) as f32 / 16.0;
+    let lattice = |random: &mut Random| Lattice {
+        wet: [random.chance(60), random.chance(40)],
+        rho: f64::from(real(random)),
+        f: [real(random), real(random), real(random)],
+    };
     let cases = [
         Case::new(&mut unit, 0, diffuse(0.1, 200.0), "{0.1f, 200.0f}", real),
         Case::new(&mut unit, 1, wide(0.3), "{0.3}", |random| f64::from(real(random))),
@@ -298,8 +306,23 @@ fn elements_mean_the_same_in_rust_specialised_and_in_cpp() {
             v: real(random),
         }),
         Case::new(&mut unit, 8, placed(7), "{7}", |random| random.below(999) as i32),
+        Case::new(
+            &mut unit,
+            9,
+            looked_up(CURVE, [[1, -2], [3, 4], [-5, 6]], HUES),
+            &format!(
+                "{{{}, {{}}, {{{{{{{{1, -2}}}}, {{{{3, 4}}}}, {{{{-5, 6}}}}}}}}, {}, {{}}}}",
+                slice("i16", "curve", 5),
+                slice("u8", "hues", 6)
+            ),
+            |random| random.below(9) as i32,
+        ),
+        Case::new(&mut unit, 10, streamed(0.25), "{0.25f}", lattice),
+        Case::new(&mut unit, 11, turned(), "{}", lattice),
     ];
     let mut source = unit.source() + MAIN;
+    writeln!(source, "static ww::i16 curve[] = {{{}}};", listed(&CURVE)).unwrap();
+    writeln!(source, "static ww::u8 hues[] = {{{}}};", listed(&HUES)).unwrap();
     let mut expected = String::new();
     let mut calls = String::new();
     for (i, case) in cases.iter().enumerate() {
@@ -390,6 +413,9 @@ fn nvrtc_compiles_the_text_without_a_warning() {
     compiles::<scattered, 2>();
     compiles::<life, 2>();
     compiles::<placed, 2>();
+    compiles::<looked_up, 2>();
+    compiles::<streamed, 1>();
+    compiles::<turned, 1>();
     compiles::<wave, 1>();
     compiles::<loose, 2>();
     compiles::<exchanged<f64>, 1>();

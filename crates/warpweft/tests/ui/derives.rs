@@ -33,7 +33,7 @@ union Either {
 #[derive(Clone, Copy, Fields)]
 struct Several {
     x: f32,
-    y: [f32; 3],
+    y: (f32, f32),
 }
 
 #[stencil]

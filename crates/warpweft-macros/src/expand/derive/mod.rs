@@ -13,7 +13,7 @@ use quote::quote;
 use syn::{DeriveInput, TypeParam};
 
 pub use device::device;
-pub use fields::{field_constant, fields};
+pub use fields::{elements_constant, field_constant, fields};
 pub use packed::packed;
 pub use ranked::ranked;
 

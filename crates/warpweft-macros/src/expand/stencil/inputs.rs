@@ -21,12 +21,21 @@ pub fn field_number(state: &Type, field: &Ident) -> TokenStream {
     quote!(<#state>::#constant)
 }
 
+/// The number of element `index` of a field that is an array.
+pub fn element_number(state: &Type, (field, index): &(Ident, i128)) -> TokenStream {
+    let constant = crate::expand::derive::elements_constant(field);
+    let index = proc_macro2::Literal::i128_unsuffixed(*index);
+    quote!(const { ::warpweft::element::element_of(<#state>::#constant, #index) })
+}
+
 /// What is read of a neighbour.
 #[derive(Clone, PartialEq)]
 pub enum Part {
     /// The one scalar that it holds.
     Scalar,
     Field(Ident),
+    /// An element of a field that is an array.
+    Element((Ident, i128)),
     /// All that it holds.
     Whole,
 }
@@ -42,13 +51,20 @@ pub struct StencilInputs {
     pub taps: Vec<(Part, Vec<i128>)>,
     /// The offset of each numbered read.
     pub offsets: HashMap<usize, Vec<i128>>,
+    /// Of each numbered read of an array's element, which.
+    pub members: HashMap<usize, i128>,
     /// Fields that the body assigns.
     pub writes: BTreeSet<Ident>,
+    /// Fields that are arrays, of which the body assigns elements.
+    arrays: BTreeSet<Ident>,
+    /// The elements of these that it names.
+    pub elements: BTreeSet<(Ident, i128)>,
 }
 
 impl StencilInputs {
     pub fn new(shape: &Shape, body: &syn::Block) -> Self {
-        let mut writes = Writes { next: shape.next.as_ref(), fields: BTreeSet::new() };
+        let [fields, arrays] = [BTreeSet::new(), BTreeSet::new()];
+        let mut writes = Writes { next: shape.next.as_ref(), fields, arrays };
         writes.visit_block(body);
         Self {
             near: shape.near.clone(),
@@ -58,7 +74,10 @@ impl StencilInputs {
             dimensions: shape.dimensions.to_string().parse().ok(),
             taps: vec![],
             offsets: HashMap::new(),
+            members: HashMap::new(),
             writes: writes.fields,
+            arrays: writes.arrays,
+            elements: BTreeSet::new(),
         }
     }
 
@@ -68,6 +87,7 @@ impl StencilInputs {
         let number = match &part {
             Part::Scalar => quote!(0usize),
             Part::Field(field) => field_number(state, field),
+            Part::Element(element) => element_number(state, element),
             Part::Whole => {
                 let list: Vec<_> = offset.iter().map(i128::to_string).collect();
                 let list = list.join(", ");
@@ -104,6 +124,15 @@ impl StencilInputs {
                     syn::Member::Unnamed(_) => return Ok(None),
                 }
             }
+            E::Index(member) => match &*member.expr {
+                E::Field(field) if is_parameter(&field.base, &self.near, lower) => {
+                    let syn::Member::Named(name) = &field.member else { return Ok(None) };
+                    let index = lower.known(&member.index);
+                    let index = index.ok_or_else(|| no_constant_member(&member.index))?;
+                    Part::Element((name.clone(), index))
+                }
+                _ => return Ok(None),
+            },
             _ => return Ok(None),
         };
         let E::Array(offsets) = &*index.index else {
@@ -120,6 +149,9 @@ impl StencilInputs {
         }
         if let Some(number) = number {
             self.offsets.insert(number, offset.clone());
+            if let Part::Element((_, index)) = &part {
+                self.members.insert(number, *index);
+            }
         }
         let of = &index.expr;
         let rust = match part {
@@ -127,6 +159,31 @@ impl StencilInputs {
             _ => quote_spanned!(index.span()=> #of[#plain]),
         };
         Ok(Some(Lowered::new(rust, self.tap(part, offset, lower))))
+    }
+
+    /// An element of a field of the new cell, `next.f[i]`, if it is one.
+    fn new_element(
+        &mut self,
+        index: &syn::ExprIndex,
+        lower: &mut Lower,
+    ) -> syn::Result<Option<Lowered>> {
+        let E::Field(field) = &*index.expr else { return Ok(None) };
+        let syn::Member::Named(name) = &field.member else { return Ok(None) };
+        if !self.next.as_ref().is_some_and(|next| is_parameter(&field.base, next, lower)) {
+            return Ok(None);
+        }
+        let at = lower.known(&index.index).ok_or_else(|| no_constant_member(&index.index))?;
+        let element = (name.clone(), at);
+        let rust = quote!(#index);
+        if !self.arrays.contains(name) {
+            let dimensions = self.dimensions.ok_or_else(|| only_read(field, &self.near, name))?;
+            let ir = self.tap(Part::Element(element), vec![0; dimensions], lower);
+            return Ok(Some(Lowered::new(rust, ir)));
+        }
+        let number = element_number(&self.state, &element);
+        let number = lower.hole(quote!((#number).to_string()));
+        self.elements.insert(element);
+        Ok(Some(Lowered::new(rust, Expr::Input(Input::Next { field: number }))))
     }
 
     /// A field of the new cell, `field`, if it is one.
@@ -148,13 +205,7 @@ impl StencilInputs {
         }
         if !self.writes.contains(name) {
             // Never assigned, it is what the cell holds now: one more read.
-            let dimensions = self.dimensions.ok_or_else(|| {
-                reject(
-                    field,
-                    "this field is only read, and the dimensions are no literal",
-                    format_args!("read it from `{}`, at offset zero", self.near),
-                )
-            })?;
+            let dimensions = self.dimensions.ok_or_else(|| only_read(field, &self.near, name))?;
             let ir = self.tap(Part::Field(name.clone()), vec![0; dimensions], lower);
             return Ok(Some(Lowered::new(quote!(#field), ir)));
         }
@@ -172,7 +223,10 @@ fn is_parameter(expr: &E, name: &Ident, lower: &Lower) -> bool {
 impl Inputs for StencilInputs {
     fn input(&mut self, expr: &E, lower: &mut Lower) -> syn::Result<Option<Lowered>> {
         match expr {
-            E::Index(index) => self.neighbour(index, lower),
+            E::Index(index) => match self.neighbour(index, lower)? {
+                Some(found) => Ok(Some(found)),
+                None => self.new_element(index, lower),
+            },
             E::Field(field) => self.new_field(field, lower),
             _ => Ok(None),
         }
@@ -200,6 +254,24 @@ impl Inputs for StencilInputs {
     }
 }
 
+fn only_read(field: &syn::ExprField, near: &Ident, name: &Ident) -> syn::Error {
+    reject(
+        field,
+        "this field is only read, and the dimensions are no literal",
+        format_args!("read `{name}` from `{near}`, at offset zero"),
+    )
+}
+
+fn no_constant_member(index: &E) -> syn::Error {
+    reject(
+        index,
+        "the index into a field that is an array must be constant",
+        "each element is stored in an array of its own: write a literal, a `const` of this function, or the \
+         variable of a `for` whose bounds are literals; copy the cell, `let here = u[[0, 0]];`, to index it by a \
+         value",
+    )
+}
+
 fn not_constant(expr: &E) -> syn::Error {
     reject(
         expr,
@@ -214,15 +286,20 @@ fn not_constant(expr: &E) -> syn::Error {
 struct Writes<'a> {
     next: Option<&'a Ident>,
     fields: BTreeSet<Ident>,
+    arrays: BTreeSet<Ident>,
 }
 
 impl Writes<'_> {
     fn note(&mut self, place: &E) {
+        let (place, names) = match place {
+            E::Index(index) => (&*index.expr, &mut self.arrays),
+            place => (place, &mut self.fields),
+        };
         if let (E::Field(field), Some(next)) = (place, self.next)
             && is_name(&field.base, next)
             && let syn::Member::Named(name) = &field.member
         {
-            self.fields.insert(name.clone());
+            names.insert(name.clone());
         }
     }
 }

@@ -7,7 +7,7 @@ use syn::{GenericArgument, PathArguments, ReturnType, Signature, Type};
 use super::places::{Place, marker};
 use crate::diag::reject;
 use crate::parse::parameters::Named;
-use crate::parse::signature::{Parameter, parameters, plain_name, returns_value};
+use crate::parse::signature::{Parameter, Slices, parameters_and, plain_name, returns_value};
 
 /// The signature taken apart.
 pub struct Shape {
@@ -40,7 +40,7 @@ impl Shape {
 pub fn shape(signature: &mut Signature) -> syn::Result<Shape> {
     let markers = signature.inputs.iter_mut().map(marker).collect::<syn::Result<Vec<_>>>()?;
     let signature = &*signature;
-    let mut parameters = parameters(signature)?.into_iter().zip(markers);
+    let mut parameters = parameters_and(signature, Slices::Read)?.into_iter().zip(markers);
     let (first, marked) = parameters.next().ok_or_else(|| {
         reject(
             &signature.ident,
@@ -83,10 +83,14 @@ impl Shape {
                 self.next = Some(ident);
                 Ok(())
             }
+            (Some(false), None) if !mutable && matches!(ty, Type::Slice(_)) => {
+                self.rest.extend(Named::table(&ident, &ty));
+                Ok(())
+            }
             (Some(_), _) => Err(reject(
                 &parameter.whole,
                 "a parameter of a stencil function is the same for every cell",
-                "take the value",
+                "take the value, or a table of numbers, `&[f32]`",
             )),
             (None, Some(place)) => {
                 if self.knows(place) || !self.rest.is_empty() {

@@ -24,6 +24,13 @@ pub fn specialise(body: Block, shape: &Shape, hidden: &Ident, inputs: &StencilIn
                 let member = &field.member;
                 parse_quote!(#hidden.#member[[#(#sizes),*]])
             }
+            Expr::Index(index) => {
+                let Expr::Field(field) = &*index.expr else { return None };
+                let member = &field.member;
+                let at =
+                    Literal::usize_unsuffixed(usize::try_from(*inputs.members.get(&number)?).ok()?);
+                parse_quote!(#hidden.#member[#at][[#(#sizes),*]])
+            }
             _ if shape.scalar => parse_quote!(#hidden[[#(#sizes),*]]),
             _ => whole(hidden, &shape.state, &parse_quote!([#(#sizes),*])),
         })

@@ -80,12 +80,13 @@ fn check_pipelines<T: Scalar, const D: usize>(
     let device = Device::open(0);
     for policy in policies {
         let Ok(device) = &device else {
-            compile_check(&Stencil::of(element), extents[0].into(), policy, "sm_80").unwrap();
+            compile_check(&Stencil::of(element.clone()), extents[0].into(), policy, "sm_80")
+                .unwrap();
             continue;
         };
         for &extents in extents {
-            let zero = Stencil::of(element).boundary(Boundary::Dirichlet(2.0));
-            let round = Stencil::of(element).boundary(Boundary::Periodic);
+            let zero = Stencil::of(element.clone()).boundary(Boundary::Dirichlet(2.0));
+            let round = Stencil::of(element.clone()).boundary(Boundary::Periodic);
             let mixed = zero
                 .clone()
                 .face(D - 1, Face::Low, Boundary::Periodic)
@@ -134,7 +135,7 @@ fn check_fused<T: Scalar, const D: usize>(
         for boundary in
             [Boundary::Dirichlet(2.0), Boundary::Periodic, Boundary::Neumann, Boundary::Mirror]
         {
-            let all = Stencil::of(element).boundary(boundary);
+            let all = Stencil::of(element.clone()).boundary(boundary);
             let mixed = match boundary {
                 Boundary::Periodic => {
                     let low = all.clone().face(0, Face::Low, Boundary::Dirichlet(-1.0));
@@ -295,7 +296,7 @@ fn check_residents<T: Scalar, const D: usize>(
             // One kernel an element; each for one of the two architectures that it is made for.
             if n == 0 {
                 let arch = if size_of::<T>() == 4 { "sm_90" } else { "sm_80" };
-                let zero = Stencil::of(element).boundary(Boundary::Dirichlet(0.0));
+                let zero = Stencil::of(element.clone()).boundary(Boundary::Dirichlet(0.0));
                 assert!(
                     !compile_check(&zero, extents[0].into(), policy, arch)
                         .unwrap()
@@ -306,8 +307,8 @@ fn check_residents<T: Scalar, const D: usize>(
             continue;
         };
         for &extents in extents {
-            let zero = Stencil::of(element).boundary(Boundary::Dirichlet(2.0));
-            let round = Stencil::of(element).boundary(Boundary::Periodic);
+            let zero = Stencil::of(element.clone()).boundary(Boundary::Dirichlet(2.0));
+            let round = Stencil::of(element.clone()).boundary(Boundary::Periodic);
             let mixed = zero
                 .clone()
                 .face(D - 1, Face::Low, Boundary::Periodic)
@@ -362,7 +363,7 @@ fn residents_of_several_launches() {
         policy: &CudaPolicy,
     ) {
         let Ok(device) = Device::open(0) else { return println!("skipped: no GPU") };
-        let stencil = Stencil::of(element).boundary(Boundary::Dirichlet(7.0));
+        let stencil = Stencil::of(element.clone()).boundary(Boundary::Dirichlet(7.0));
         let steps = 2 * CudaPolicy::RESIDENT_STEPS + 6;
         compare(&stencil, extents, policy, &device, steps);
         let mut end = filled::<i32, D>(extents);
@@ -455,7 +456,7 @@ fn check<T: Scalar, const D: usize>(
     for (n, policy) in policies(D, size_of::<T>() != 2).iter().enumerate() {
         if device.is_err() {
             // One kernel a policy; each for one of the two architectures that it is made for.
-            let stencil = Stencil::of(element);
+            let stencil = Stencil::of(element.clone());
             let arch =
                 if policy.kernel == CudaKernel::Planes || n % 2 == 0 { "sm_90" } else { "sm_80" };
             let cubin = compile_check(&stencil, extents[0].into(), policy, arch).unwrap();
@@ -464,7 +465,7 @@ fn check<T: Scalar, const D: usize>(
         }
         for &extents in extents {
             for boundary in boundaries {
-                let mut stencil = Stencil::of(element).boundary(boundary);
+                let mut stencil = Stencil::of(element.clone()).boundary(boundary);
                 if matches!(boundary, Boundary::Neumann) && D > 1 {
                     // Faces of different kinds, so that corners have different sources.
                     stencil = stencil.face(0, Face::High, Boundary::Mirror);
