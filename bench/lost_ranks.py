@@ -1,0 +1,77 @@
+"""Runs of `warpweft apsp` over 3 ranks of which a random one is killed (-9) at a random time, until the result is there.
+
+    python3 lost_ranks.py WARPWEFT RUNS SEED LAUNCHER..
+
+LAUNCHER is the launcher and its options, such as `mpirun --with-ft ulfm`. A run that ends with an error is resumed from its journal.
+Prints how many runs were right at once and after how many resumes, and whether the command that resumes was printed.
+"""
+
+import collections
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+program, runs, seed, launcher = os.path.abspath(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4:]
+APSP = "apsp random:20000 --device cpu --threads 1 --chunk 3 --sources 0..300 --check 1 --output out.csv".split()
+HANGS = 60.0
+
+
+def ranks(folder):
+    """The processes that run in a folder, by rank."""
+    found = {}
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if os.readlink(f"/proc/{process}/cwd") != folder or os.readlink(f"/proc/{process}/exe") != program:
+                continue
+            lines = open(f"/proc/{process}/environ", "rb").read().split(b"\0")
+        except OSError:
+            continue
+        for line in lines:
+            name, _, value = line.partition(b"=")
+            if name in (b"OMPI_COMM_WORLD_RANK", b"PMI_RANK"):
+                found[int(value)] = int(process)
+    return found
+
+
+def started(folder, resume, victim, delay):
+    """One start of the command: its status, and what it printed to standard error."""
+    line = launcher + ["-n", "3", program] + APSP + ["--journal", "kept", "--flush", "0"] + resume
+    with open(f"{folder}/err", "w+") as err:
+        child = subprocess.Popen(line, cwd=folder, stdout=subprocess.DEVNULL, stderr=err)
+        since = time.time()
+        while child.poll() is None:
+            there = ranks(folder) if victim is not None else {}
+            if victim in there and os.path.exists(f"{folder}/kept/results"):
+                time.sleep(delay)
+                os.kill(there[victim], signal.SIGKILL)
+                victim, since = None, time.time()
+            if time.time() - since > HANGS:
+                for process in ranks(folder).values():
+                    os.kill(process, signal.SIGKILL)
+                child.kill()
+                return "hangs", ""
+            time.sleep(0.02)
+        err.seek(0)
+        return child.returncode, err.read()
+
+
+folder = os.path.realpath(tempfile.mkdtemp())
+subprocess.run([program] + APSP, cwd=folder, check=True, capture_output=True)
+expect = open(f"{folder}/out.csv").read()
+chance, counts = random.Random(seed), collections.Counter()
+for _ in range(runs):
+    folder, resume, resumes = os.path.realpath(tempfile.mkdtemp()), [], 0
+    victim, delay = chance.randrange(3), chance.uniform(0.0, 2.5)
+    while True:
+        status, said = started(folder, resume, victim if resumes == 0 else None, delay)
+        if status == 0 or resumes == 5:
+            break
+        counts["hangs" if status == "hangs" else f"rank {victim} lost, {said.count('continue with')} commands printed"] += 1
+        resume, resumes = ["--resume"], resumes + 1
+    right = status == 0 and open(f"{folder}/out.csv").read() == expect
+    counts[f"{'right' if right else 'WRONG'} after {resumes} resumes"] += 1
+print(dict(counts))
