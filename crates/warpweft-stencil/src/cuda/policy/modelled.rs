@@ -103,6 +103,12 @@ mod tests {
         u[[0, 0, 0]] + 0.1 * (u[[-1, 0, 0]] + u[[1, 0, 0]] + u[[0, -1, 0]] + u[[0, 0, 1]])
     }
 
+    #[stencil]
+    fn seven(u: Near<f32, 3>) -> f32 {
+        let below = u[[-1, 0, 0]] + u[[0, -1, 0]] + u[[0, 0, -1]];
+        u[[0, 0, 0]] + 0.1 * (below + u[[0, 0, 1]] + u[[0, 1, 0]] + u[[1, 0, 0]])
+    }
+
     const KNOWN: Known = Known {
         device: ((9, 0), 132),
         copy: None,
@@ -145,6 +151,15 @@ mod tests {
         };
         assert_eq!(deepest(of(100_000, 2)), 2);
         assert!(deepest(of(100_000, u64::MAX)) > 2);
+    }
+
+    #[test]
+    fn of_shapes_that_compute_alike_the_one_of_most_steps_goes_first() {
+        // By what halves of 1024³ cells took on two H100s: ranks take the first alone.
+        let stencil = Stencil::of(seven()).into_spec();
+        let part = Known { whole: false, ..KNOWN };
+        let first = Kernels::modelled(&stencil, [512, 1024, 1024].into(), &part).fused[0];
+        assert_eq!((first.cells, first.warps, first.temporal_depth), ([2, 4, 1], 12, 6));
     }
 
     #[test]
