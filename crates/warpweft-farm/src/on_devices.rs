@@ -4,6 +4,7 @@
 
 use std::cell::OnceCell;
 use std::marker::PhantomData;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::spec::attempt::caught;
 use crate::spec::lane::GpuLane;
@@ -41,7 +42,12 @@ impl Here {
         // Of what the thread may use, which is one core where a worker is bound to it.
         let mut machine = Machine::detect()?;
         machine.gpus.clear();
-        machine.cpu.cores.truncate(1);
+        // Workers that are not bound to cores may use all of them: each takes another.
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        if !machine.cpu.cores.is_empty() {
+            let next = NEXT.fetch_add(1, Ordering::Relaxed) % machine.cpu.cores.len();
+            machine.cpu.cores = vec![machine.cpu.cores[next]];
+        }
         Ok(Self { machine, target: Target::Cpu })
     }
 

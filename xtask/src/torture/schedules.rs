@@ -35,7 +35,7 @@ pub fn flags(campaign: &mut Campaign<'_>) -> Count {
                 let schedules = schedules(&text);
                 count.cases += schedules;
                 *count.kinds.entry("random schedules of flags".into()).or_default() += schedules;
-                if !output.status.success() {
+                if !output.status.success() || schedules == 0 {
                     count.wrong.push(format!("seed {seed}: {text}"));
                 }
             }

@@ -219,7 +219,7 @@ fn lower_bounds_are_no_more_than_distances_and_leave_out_what_is_far() {
             }
         }
     }
-    // A narrow band of equal series but for single samples: the bound is nearly the distance.
+    // Series that are shifted: their ends alone leave them out.
     let query = series(1, 50);
     let shifted = |by: f64| query.iter().map(|x| x + by).collect::<Vec<_>>();
     let set: Vec<_> = (0..600).map(|k| shifted(f64::from(k) * 10.0)).collect();
@@ -228,6 +228,17 @@ fn lower_bounds_are_no_more_than_distances_and_leave_out_what_is_far() {
     let (found, left_out, _) = nearest(&query, &set, measure, 1, &mut executor).unwrap();
     assert_eq!((found[0].index, found[0].distance), (0, 0.0));
     assert_eq!(left_out, LeftOut { kim: 600 - 256, keogh: 0 });
+    // The same with the ends of the query: LB_Kim is 0, and the envelopes tell them apart.
+    let inner = |k: u32| {
+        let mut all = shifted(f64::from(k) * 10.0);
+        (all[0], all[49]) = (query[0], query[49]);
+        all
+    };
+    let set: Vec<_> = (0..600).map(inner).collect();
+    let set: Vec<_> = set.iter().map(Vec::as_slice).collect();
+    let (found, left_out, _) = nearest(&query, &set, measure, 1, &mut executor).unwrap();
+    assert_eq!((found[0].index, found[0].distance), (0, 0.0));
+    assert_eq!(left_out, LeftOut { kim: 0, keogh: 600 - 256 });
 }
 
 #[test]

@@ -36,6 +36,8 @@ constexpr u32 SLOT_WORDS = largest_slots(), SAVED = SLOTS + SLOT_WORDS, VALUE_WO
 constexpr u32 RECORD_WORDS = (SAVED + RECORD + 7u) / 8u * 8u;
 // Records that a warp keeps for frames that wait below those that it gives.
 constexpr u32 RESERVE = 64;
+// The label of a call that all lanes of a warp run together.
+constexpr u32 TEAM_LABEL = 511;
 #if WW_TEAMS
 #include "tasks_teams.cuh"
 #endif

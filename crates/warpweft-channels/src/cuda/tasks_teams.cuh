@@ -5,8 +5,6 @@
 // warp holds frames: lanes of a warp give one another nothing, and other warps get one frame at a time.
 #pragma once
 
-// The label of such a call.
-constexpr u32 TEAM_LABEL = 511;
 #define WW_SIZE(F) bytes = larger(bytes, F::TEAM_BYTES);
 __host__ __device__ constexpr u32 largest_room() { u32 bytes = 16; WW_FUNCTIONS(WW_SIZE) return bytes; }
 #undef WW_SIZE

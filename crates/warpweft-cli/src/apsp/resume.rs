@@ -19,7 +19,7 @@ pub fn note_for_rank_0(journal: bool) {
     let lost = net.lost_ranks();
     if journal && place.rank > 0 && (1..place.rank).all(|rank| lost.contains(&rank)) {
         let how = command(std::env::args_os(), Some(place.ranks));
-        note_here(&format!("rank 0 is gone; continue with: {how}"));
+        note_here(&format!("rank 0 does not answer; once it has ended, continue with: {how}"));
     }
 }
 

@@ -345,7 +345,7 @@ template<class T> WW_FN slice<T> part(const slice<T>& of, usize low, usize high,
     fail(site);
     return slice<T>(of.items, 0);
   }
-  return slice<T>(of.items + low, high - low);
+  return slice<T>(of.items + (low < high ? low : 0), high - low);
 }
 // Those before `middle`, and the others.
 template<class T> WW_FN tuple2<slice<T>, slice<T>> split_at(const slice<T>& of, usize middle, u32 site) {
@@ -353,7 +353,7 @@ template<class T> WW_FN tuple2<slice<T>, slice<T>> split_at(const slice<T>& of, 
     fail(site);
     middle = 0;
   }
-  return {slice<T>(of.items, middle), slice<T>(of.items + middle, of.count - middle)};
+  return {slice<T>(of.items, middle), slice<T>(of.items + (middle < of.count ? middle : 0), of.count - middle)};
 }
 
 // The range of a `for`, except `low..high`: the ends of the type are reached without overflow.

@@ -27,6 +27,8 @@ use warpweft_core::trace::Trace;
 
 /// A fault of a device is an error after about so long: steps are queued, and the host waits for none of them.
 const LATEST: Duration = Duration::from_millis(100);
+/// A device that takes longer for its blocks is waited for before it sends: other devices wait seconds for halos at most.
+const SLOW: Duration = Duration::from_secs(1);
 
 /// The steps of a run, and who watches them from outside.
 pub(crate) struct RunSteps<'a> {
@@ -163,6 +165,8 @@ struct RankLoop<'r> {
     sent_ahead: bool,
     /// When a device was last waited for.
     finished: Instant,
+    /// Whether a block may take longer than others wait for its halos: known after the first.
+    slow: bool,
     /// The last step whose state was saved.
     saved: u64,
     /// Passes that the executor had made before, and those of them next to a halo exchange.
@@ -219,6 +223,7 @@ impl<'r> RankLoop<'r> {
             timer: Timer { since: Instant::now(), busy: 0.0, swaps: 0, every: 1 },
             sent_ahead: false,
             finished: Instant::now(),
+            slow: true,
             saved: run.first,
             before,
         })
@@ -291,7 +296,7 @@ impl<'r> RankLoop<'r> {
             until.filter(|until| done.is_multiple_of(until.every)).map(|until| until.residual);
         let from = Instant::now();
         // A rebalancer is told what the steps take, and so is the pace of the only subdomain.
-        let queued = !self.alone && self.run.rebalance.is_none();
+        let queued = !self.alone && self.run.rebalance.is_none() && !self.slow;
         let how = How { ahead, overlaps: self.pace.overlaps(), queued };
         let advanced = self.local.advance(depth, &how, measure, self.net)?;
         let Advanced { change, sent, measuring } = advanced;
@@ -320,8 +325,9 @@ impl<'r> RankLoop<'r> {
 
     /// Waits for what is queued: reading cells would else wait for it, and what is on its way be taken for done.
     fn finish_if(&mut self, due: bool) -> Result<()> {
-        if due || self.finished.elapsed() > LATEST {
+        if due || self.slow || self.finished.elapsed() > LATEST {
             self.local.finish()?;
+            self.slow = self.finished.elapsed() > SLOW;
             self.finished = Instant::now();
         }
         Ok(())

@@ -76,6 +76,10 @@ pub fn path<T: Sample>(
         Cost::Absolute => trace(&wavefront(T::absolute(), [a, b], diagonals), way, cut, executor)?,
         Cost::Squared => trace(&wavefront(T::squared(), [a, b], diagonals), way, cut, executor)?,
     };
+    if !Scalar::to_f64(found.score).is_finite() {
+        let what = "costs beyond the greatest number of their type";
+        return Err(Error::spec(what, "give samples of smaller size, or float64"));
+    }
     Ok((measure.cost.distance(found.score), pairs(&found)?, report))
 }
 

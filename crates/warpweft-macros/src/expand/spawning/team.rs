@@ -12,7 +12,7 @@ use super::spawns::invoked;
 use super::{Form, cores_only};
 use crate::check::{Binding, Inputs, Lower, Lowered, Operation, attributes};
 use crate::diag::reject;
-use crate::emit::{Cuda, Returns, mark, weave_used};
+use crate::emit::{Cuda, IF_FAULTS, Returns, mark, weave_used};
 use crate::parse::parameters::{Members, Named, members};
 use crate::parse::signature::{
     Parameter, Slices, no_lifetimes, output, parameters_and, plain_name, returns_value,
@@ -144,6 +144,10 @@ fn translated(function: &ItemFn, shape: &Shape) -> syn::Result<Form> {
     let (shadow, mut block) = lower.body(&function.block, wanted)?;
     block.statements.splice(0..0, copies);
     let returns = if wanted { Returns::Value } else { Returns::Unit };
+    // Lanes that left a loop after a fault, each at its own time, would miss barriers.
+    let body = Cuda::body(&block, returns, 2);
+    let kept = body.lines().filter(|line| !line.contains(IF_FAULTS));
+    let body = kept.fold(String::new(), |text, line| text + line + "\n");
     let text = format!(
         "struct {name} {{
 {data}  using Output = {output};
@@ -155,7 +159,7 @@ fn translated(function: &ItemFn, shape: &Shape) -> syn::Result<Form> {
 {arrays}{}  }}
 }};
 {checks}",
-        Cuda::body(&block, returns, 2),
+        body,
     );
     let text = weave_used(&text, &lower.holes);
     let (body, note) = (quote!(::std::string::String::new()), quote!("team".to_string()));

@@ -1,7 +1,7 @@
 //! Kernels of several steps that threads compile while a run takes single steps. Not: which is taken (`contest`).
 
 use std::collections::VecDeque;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
@@ -69,9 +69,18 @@ impl Arrivals {
 
     /// A kernel that has arrived.
     pub fn next(&mut self) -> Option<Arrival> {
-        let next = self.arrived.try_recv().ok()?;
-        self.left -= 1;
-        Some(next)
+        match self.arrived.try_recv() {
+            Ok(next) => {
+                self.left -= 1;
+                Some(next)
+            }
+            Err(TryRecvError::Empty) => None,
+            // No thread is left that could send one.
+            Err(TryRecvError::Disconnected) => {
+                self.left = 0;
+                None
+            }
+        }
     }
 
     /// The next kernel, waited for; none if there are no more.
