@@ -86,9 +86,9 @@ pub struct CpuPolicy {
 
 impl CpuPolicy {
     /// A shape for `rows` rows on `threads` workers: tile-rows that keep all workers busy most of
-    /// the time, and whose fronts stay in the first-level cache.
+    /// the time, and whose fronts stay in the first-level cache. They are whole vectors of 16-bit cells.
     pub fn for_domain(rows: usize, threads: usize) -> Self {
-        let tile_rows = (rows / (8 * threads.max(1))).clamp(128, 1024);
+        let tile_rows = (rows / (8 * threads.max(1))).clamp(128, 1024) / 32 * 32;
         Self { threads, tile_rows, tile_columns: 1024, cells_16_bit: true }
     }
 

@@ -24,6 +24,8 @@ pub(super) trait Form<E: WavefrontElement>: Copy + Send + Sync {
     /// remainder. More than 1 only where the function can't fail for what such lanes hold.
     const GROUP: usize;
 
+    /// Whether all cells of the next tile are in reach of the base, where `cell` is the one in the middle.
+    fn is_near(&self, cell: E::Cell) -> bool;
     /// This form with its base at `cell`.
     fn around(&self, cell: E::Cell) -> Self;
     fn hold(&self, cell: E::Cell) -> Self::Held;
@@ -44,6 +46,9 @@ impl<E: WavefrontElement> Form<E> for Plain<E> {
     const MOVES: bool = false;
     const GROUP: usize = 1;
 
+    fn is_near(&self, _: E::Cell) -> bool {
+        true
+    }
     fn around(&self, _: E::Cell) -> Self {
         *self
     }
@@ -112,6 +117,8 @@ pub(super) struct Cells16<E> {
     element: E,
     base: i32,
     zero: i16,
+    /// How far from the base the cell in the middle may be.
+    slack: u32,
 }
 
 /// The farthest from its base that a cell may be, with a margin.
@@ -124,29 +131,36 @@ const LOW: i32 = -(1 << 30);
 const LEAST: usize = 64;
 
 impl<E: WavefrontElement> Cells16<E> {
-    /// The form with its base at 0.
-    pub fn new(element: E) -> Self {
-        Self { element, base: 0, zero: 0 }
+    /// The form with its base at 0, for tiles that [`Cells16::fits`] gave.
+    pub fn new(wavefront: &Wavefront<'_, E>, policy: CpuPolicy) -> Self {
+        let used = Self::reach(wavefront, policy).unwrap_or(FARTHEST);
+        let slack = FARTHEST.saturating_sub(used) as u32;
+        Self { element: wavefront.element, base: 0, zero: 0, slack }
+    }
+
+    /// How far cells of a tile may be from the cell in the middle of its first front: from there, or its end, to a
+    /// cell of the next tile, across the tile-row in rows and in columns, and a tile further on.
+    fn reach(wavefront: &Wavefront<'_, E>, policy: CpuPolicy) -> Option<u64> {
+        let Border::Value(border) = wavefront.border else { return None };
+        let step = u64::from(wavefront.element.step(border)?);
+        let [rows, columns] = wavefront.extents();
+        let (rows, columns) = (rows.min(policy.tile_rows), columns.min(policy.tile_columns));
+        Some(step.saturating_mul(2 * rows as u64 + columns as u64 + 8))
     }
 
     /// The policy whose tiles are small enough for 16 bits, if that is possible at all.
     pub fn fits(wavefront: &Wavefront<'_, E>, policy: CpuPolicy) -> Option<CpuPolicy> {
         let whole = TypeId::of::<Part<E>>() == TypeId::of::<i32>();
-        let Border::Value(border) = wavefront.border else { return None };
         if !policy.cells_16_bit || !E::RELATIVE || !whole || wavefront.band.is_some() {
             return None;
         }
-        let step = u64::from(wavefront.element.step(border)?);
         let mut policy = policy;
         loop {
-            // From the middle of a front, or its end, to a cell of the next tile: across the
-            // tile-row in rows and in columns, and a tile further on.
-            let [rows, columns] = wavefront.extents();
-            let (rows, columns) = (rows.min(policy.tile_rows), columns.min(policy.tile_columns));
-            let cells = 2 * rows as u64 + columns as u64 + 8;
-            if step.saturating_mul(cells) <= FARTHEST {
+            if Self::reach(wavefront, policy)? <= FARTHEST {
                 return Some(policy);
             }
+            let [rows, columns] = wavefront.extents();
+            let (rows, columns) = (rows.min(policy.tile_rows), columns.min(policy.tile_columns));
             if rows.max(columns) <= LEAST {
                 return None;
             }
@@ -164,6 +178,9 @@ impl<E: WavefrontElement> Form<E> for Cells16<E> {
     const MOVES: bool = true;
     const GROUP: usize = 32;
 
+    fn is_near(&self, cell: E::Cell) -> bool {
+        number(&cell.part(E::Cell::SCORE)).abs_diff(self.base) <= self.slack
+    }
     fn around(&self, cell: E::Cell) -> Self {
         let base = number(&cell.part(E::Cell::SCORE));
         let zero = base.saturating_neg().clamp(i16::MIN.into(), i16::MAX.into()) as i16;

@@ -16,6 +16,7 @@ mod record;
 mod row;
 mod simd;
 mod strip;
+mod striped;
 mod strips;
 mod sweeps;
 mod thread_group;

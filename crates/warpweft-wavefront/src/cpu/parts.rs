@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::striped::Vectors;
 use crate::recurrence::{MOST_PARTS, Parts};
 
 /// An array for each part; those beyond the cell's parts are empty.
@@ -48,6 +49,19 @@ impl<H: Parts> Lanes<H> {
     /// Replaces every cell by what `of` makes of it.
     pub fn replace(&mut self, of: impl Fn(H) -> H) {
         (0..self.len()).for_each(|lane| self.set(lane, of(self.at(lane))));
+    }
+
+    /// Puts the first `lanes` cells into another order: `order` of each array.
+    pub fn reorder(&mut self, lanes: usize, order: fn(&[H::Part]) -> Vec<H::Part>) {
+        for array in self.0.iter_mut().take(H::PARTS) {
+            let ordered = order(&array[..lanes]);
+            array[..lanes].copy_from_slice(&ordered);
+        }
+    }
+
+    /// The arrays of the first `lanes`, to be overwritten vector by vector.
+    pub fn vectors(&mut self, lanes: usize) -> Vectors<'_, H> {
+        self.0.each_mut().map(|array| array.get_mut(..lanes).unwrap_or_default().as_chunks_mut().0)
     }
 
     /// Copies the cells of `lanes` from `other`.

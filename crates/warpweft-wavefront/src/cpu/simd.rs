@@ -6,6 +6,7 @@
 use super::form::Form;
 use super::front::{self, Cells, Greatest, Inputs, Least, Nothing, Track};
 use super::parts::View;
+use super::striped::{self, GROUP, Lines, Striped};
 use crate::recurrence::{Extreme, Parts, WavefrontElement, sum};
 use warpweft_core::cpu::Simd;
 
@@ -14,6 +15,8 @@ use warpweft_core::cpu::Simd;
 pub(super) struct Loops<E: WavefrontElement, F: Form<E>> {
     double: Double<E, F>,
     single: Single<E, F>,
+    /// Where the form has no striped order, it is not compiled.
+    quads: Option<Quads<E, F>>,
     sum: for<'v> unsafe fn(&F, View<'v, F::Held>) -> i128,
 }
 
@@ -60,6 +63,24 @@ type Single<E, F> = unsafe fn(
     &[Column<E>],
     &[Input<E>],
     [Held<E, F>; 2],
+);
+
+/// [`striped::quads`], every array an argument.
+type Quads<E, F> = unsafe fn(
+    F,
+    &mut [[Part<E, F>; GROUP]],
+    &mut [[Part<E, F>; GROUP]],
+    &mut [[Part<E, F>; GROUP]],
+    &mut [[Part<E, F>; GROUP]],
+    &mut [[Part<E, F>; GROUP]],
+    &mut [[Part<E, F>; GROUP]],
+    &mut [[Part<E, F>; GROUP]],
+    &mut [[Part<E, F>; GROUP]],
+    &mut [[Score<E, F>; GROUP]],
+    &[[Row<E>; GROUP]],
+    &[[Column<E>; GROUP]],
+    &[Held<E, F>],
+    &mut [Held<E, F>],
 );
 
 impl<E: WavefrontElement, F: Form<E>> Clone for Loops<E, F> {
@@ -127,6 +148,30 @@ macro_rules! copies {
                 front::single::<E, F, T>(Cells { form, last, before, winning }, inputs, norths);
             }
             $(#[$attribute])*
+            #[inline(never)]
+            #[allow(clippy::too_many_arguments)]
+            fn quads<E: WavefrontElement, F: Form<E>, T: Track>(
+                form: F,
+                last_0: &mut [[Part<E, F>; GROUP]],
+                last_1: &mut [[Part<E, F>; GROUP]],
+                last_2: &mut [[Part<E, F>; GROUP]],
+                last_3: &mut [[Part<E, F>; GROUP]],
+                before_0: &mut [[Part<E, F>; GROUP]],
+                before_1: &mut [[Part<E, F>; GROUP]],
+                before_2: &mut [[Part<E, F>; GROUP]],
+                before_3: &mut [[Part<E, F>; GROUP]],
+                winning: &mut [[F::Score; GROUP]],
+                rows: &[[E::Row; GROUP]],
+                columns: &[[E::Column; GROUP]],
+                above: &[F::Held],
+                bottom: &mut [F::Held],
+            ) {
+                let last = [last_0, last_1, last_2, last_3];
+                let before = [before_0, before_1, before_2, before_3];
+                let of = Striped { form, last, before, winning, rows, columns };
+                striped::quads::<E, F, T>(of, Lines { above, bottom });
+            }
+            $(#[$attribute])*
             fn sum_of<E: WavefrontElement, F: Form<E>>(form: &F, cells: View<'_, F::Held>) -> i128 {
                 sum((0..cells.len()).map(|at| form.whole(F::score(cells.at(at)))))
             }
@@ -134,6 +179,11 @@ macro_rules! copies {
                 Loops {
                     double: double::<E, F, T>,
                     single: single::<E, F, T>,
+                    quads: if const { F::GROUP == GROUP } {
+                        Some(quads::<E, F, T>)
+                    } else {
+                        None
+                    },
                     sum: sum_of::<E, F>,
                 }
             }
@@ -206,6 +256,18 @@ impl<E: WavefrontElement, F: Form<E>> Loops<E, F> {
         unsafe {
             let single = self.single;
             single(form, l0, l1, l2, l3, b0, b1, b2, b3, winning, rows, columns, cells, norths);
+        }
+    }
+
+    /// [`striped::quads`], where the form has it.
+    pub fn quads(&self, of: Striped<'_, E, F>, Lines { above, bottom }: Lines<'_, F::Held>) {
+        let Striped { form, last: [l0, l1, l2, l3], before, winning, rows, columns } = of;
+        let [b0, b1, b2, b3] = before;
+        if let Some(quads) = self.quads {
+            // SAFETY: as above.
+            unsafe {
+                quads(form, l0, l1, l2, l3, b0, b1, b2, b3, winning, rows, columns, above, bottom);
+            }
         }
     }
 

@@ -5,12 +5,13 @@
 //! two fronts at once, in place: what a lane takes from its neighbour's last turn passes from vector
 //! to vector in registers, and a pair of fronts is three loads and two stores. The skew runs on from
 //! tile to tile (hyper-tiles, PeerWave section 3.3): only the first and last fronts of a tile-row are
-//! short.
+//! short. Of 16-bit cells four fronts go at once, in another order of lanes (`striped`).
 
 use super::form::Form;
 use super::front::{Cells, Inputs, most};
 use super::parts::{Lanes, View};
 use super::simd::Loops;
+use super::striped::{self, Columns, FRONTS, GROUP, Stripes};
 use crate::recurrence::{Extreme, Parts, Ranked, WavefrontElement, is_nan};
 use crate::spec::{Band, Wavefront};
 use warpweft_core::error::Result;
@@ -33,15 +34,28 @@ pub(super) trait Sink<E: WavefrontElement, F: Form<E>> {
 /// Where a tile-row is between two fronts.
 #[derive(Clone)]
 pub(super) struct State<F, H: Parts> {
-    form: F,
+    pub form: F,
     /// A cell a lane of the front computed last, and of the one before. Lanes that have not started
     /// hold their cell of column −1, lanes that are done their last.
-    last: Lanes<H>,
-    before: Lanes<H>,
+    pub last: Lanes<H>,
+    pub before: Lanes<H>,
     /// The row above's cell that lane 0 read last.
-    above: H,
+    pub above: H,
     /// Front to be computed next, from 0; lane 0 is then at that column.
-    front: usize,
+    pub front: usize,
+    /// Whether the lanes are in striped order, winning scores included.
+    pub striped: bool,
+}
+
+impl<F: Copy, H: Parts> State<F, H> {
+    /// Becomes `from`, a state of the same tile-row, in the memory that it has.
+    pub fn copy(&mut self, from: &Self) {
+        let Self { last, before, .. } = self;
+        last.copy(0..from.last.len(), &from.last);
+        before.copy(0..from.before.len(), &from.before);
+        let State { form, above, front, striped, .. } = *from;
+        (self.form, self.above, self.front, self.striped) = (form, above, front, striped);
+    }
 }
 
 type Score<E> = <<E as WavefrontElement>::Cell as Ranked>::Score;
@@ -50,23 +64,24 @@ type Score<E> = <<E as WavefrontElement>::Cell as Ranked>::Score;
 pub(super) struct Strip<'a, E: WavefrontElement, F: Form<E>> {
     pub state: State<F, F::Held>,
     /// The first row of the tile-row, and how many there are.
-    first_row: usize,
-    lanes: usize,
+    pub first_row: usize,
+    pub lanes: usize,
     /// What every cell of column −1 holds, where lanes without a row are computed.
-    left: E::Cell,
+    pub left: E::Cell,
     /// The inputs of the rows, and some more of the last one.
-    rows: Vec<E::Row>,
+    pub rows: Vec<E::Row>,
     /// Number of columns and their inputs, see [`reversed`].
-    columns: usize,
-    reversed: &'a [E::Column],
+    pub columns: usize,
+    pub reversed: &'a [E::Column],
     /// The inputs of all the tile-row's cells, and those of two fronts in order.
-    inputs: &'a [E::Input],
-    given: [Vec<E::Input>; 2],
-    band: Option<Band<E::Cell>>,
+    pub inputs: &'a [E::Input],
+    pub given: [Vec<E::Input>; 2],
+    pub band: Option<Band<E::Cell>>,
     /// Which scores win, and per lane the winning score since it was last asked for, and the first front since.
-    extreme: Option<Extreme>,
-    winning: Vec<F::Score>,
-    since: usize,
+    pub extreme: Option<Extreme>,
+    pub winning: Vec<F::Score>,
+    pub since: usize,
+    pub stripes: Option<Stripes<'a, E, F::Held>>,
 }
 
 /// The inputs of all columns, last column first: a front reads ascending addresses. Lanes that have
@@ -87,37 +102,43 @@ pub(super) fn reversed<E: WavefrontElement>(
 pub(super) const HINT: &str = "take a domain of fewer columns";
 
 /// The most lanes of a [`Form::GROUP`].
-const MOST: usize = 32;
+const MOST: usize = GROUP;
 
 impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
     /// The tile-row of `rows`, of which scores are compared for `extreme`; `reversed` as the function
-    /// of this name gives it.
+    /// of this name gives it, and the same in `striped` order for some numbers of rows.
     pub fn new(
         form: F,
         extreme: Option<Extreme>,
         wavefront: &'a Wavefront<'_, E>,
         rows: std::ops::Range<usize>,
-        reversed: &'a [E::Column],
+        (reversed, columns_striped): (&'a [E::Column], &'a [Columns<E::Column>]),
     ) -> Self {
         let border = |i: usize| wavefront.border.at(i as isize, -1);
         let above = wavefront.border.at(rows.start as isize - 1, -1);
         let form = form.around(above);
         let (columns, lanes) = (wavefront.columns.len(), rows.len());
-        let padded =
-            |row| (0..lanes.next_multiple_of(F::GROUP)).map(move |l| row + l.min(lanes - 1));
+        // Whole groups from any lane on.
+        let padding = if F::GROUP > 1 { F::GROUP } else { 0 };
+        let count = lanes.next_multiple_of(F::GROUP) + padding;
+        let padded = |row| (0..count).map(move |l| row + l.min(lanes - 1));
         let last = Lanes::of(padded(rows.start).map(|row| form.hold(border(row))));
-        let count = last.len();
         let worst = extreme.map_or_else(Default::default, Extreme::worst);
         let inputs = match wavefront.inputs {
             [] => &[],
             inputs => &inputs[rows.start * columns..rows.end * columns],
         };
+        let above = form.hold(above);
+        let state = State { form, before: last.clone(), last, above, front: 0, striped: false };
+        let in_rows: Vec<_> = padded(rows.start).map(|row| wavefront.rows[row]).collect();
+        let stripes = Columns::among(columns_striped, lanes)
+            .map(|columns| Stripes::new(&in_rows[..lanes], columns));
         Self {
-            state: State { form, before: last.clone(), last, above: form.hold(above), front: 0 },
+            state,
             first_row: rows.start,
             lanes,
             left: border(rows.start),
-            rows: padded(rows.start).map(|row| wavefront.rows[row]).collect(),
+            rows: in_rows,
             columns,
             reversed,
             inputs,
@@ -126,6 +147,7 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
             extreme,
             winning: vec![worst; count],
             since: 0,
+            stripes,
         }
     }
 
@@ -147,6 +169,17 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
         while step < top.len() + more {
             let whole = self.state.front >= self.lanes && self.band.is_none();
             let rest = top.get(step..).unwrap_or_default();
+            let quads = rest.len() / FRONTS * FRONTS;
+            if whole && quads > 0 && sink.is_none() && self.stripes.is_some() {
+                self.striped_fronts(loops, &rest[..quads], bottom);
+                step += quads;
+                continue;
+            }
+            self.in_lanes();
+            if sink.is_none() && self.two_of_some(loops, rest, top.len() + more - step, bottom) {
+                step += 2;
+                continue;
+            }
             let sink = sink.as_mut().map(|sink| &mut **sink as &mut dyn Sink<E, F>);
             if whole && rest.len() > 1 {
                 let even = rest.len() & !1;
@@ -160,11 +193,16 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
         }
     }
 
-    /// Counts all cells from the one in the middle, or as far down as lanes have begun.
+    /// Counts all cells from the one in the middle, or as far down as lanes have begun, if that is far from the base.
     fn rebase(&mut self) {
-        let State { form, last, before, above, front } = &mut self.state;
+        let State { form, last, before, above, front, striped } = &mut self.state;
         let middle = (self.lanes / 2).min(front.saturating_sub(1));
-        let to = form.around(form.cell(last.at(middle)));
+        let middle = if *striped { striped::place(middle, self.lanes) } else { middle };
+        let cell = form.cell(last.at(middle));
+        if form.is_near(cell) {
+            return;
+        }
+        let to = form.around(cell);
         let from = *form;
         let moved = |held| to.hold(from.cell(held));
         last.replace(moved);
@@ -215,7 +253,7 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
     }
 
     /// Where a lane's winning score starts.
-    fn worst(&self) -> F::Score {
+    pub fn worst(&self) -> F::Score {
         self.extreme.map_or_else(Default::default, Extreme::worst)
     }
 
@@ -289,19 +327,19 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
 
     /// The cells of all lanes of the next two fronts; lane 0's norths are `first` and `second`.
     fn two(&mut self, loops: Loops<E, F>, first: F::Held, second: F::Held) {
-        let (front, count) = (self.state.front, self.rows.len());
+        let (front, count) = (self.state.front, self.lanes.next_multiple_of(F::GROUP));
         self.given(0, front, 0, self.lanes);
         self.given(1, front + 1, 0, self.lanes);
         let State { form, last, before, above, .. } = &mut self.state;
         let at = self.columns - 1 - front;
         let inputs = [(at, 0), (at - 1, 1)].map(|(at, which)| Inputs {
-            rows: &self.rows,
+            rows: &self.rows[..count],
             columns: &self.reversed[at..at + count],
-            cells: &self.given[which],
+            cells: &self.given[which][..count],
         });
         let norths = [*above, first, second];
         let (last, before) = (last.arrays(0..count), before.arrays(0..count));
-        let cells = Cells { form: *form, last, before, winning: &mut self.winning };
+        let cells = Cells { form: *form, last, before, winning: &mut self.winning[..count] };
         loops.double(cells, inputs, norths);
         *above = second;
         self.state.front += 2;
@@ -329,8 +367,14 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
             })
         };
         // Few tiles have a winner at all.
-        let lane = (!is_nan(score) && wins(0))
-            .then(|| lanes.clone().find(|&lane| self.winning[lane] == most && self.had(lane)));
+        let lane = (!is_nan(score) && wins(0)).then(|| match self.state.striped {
+            true => {
+                let places = (0..self.lanes).filter(|&at| self.winning[at] == most);
+                let lanes = places.map(|at| striped::lane_at(at, self.lanes));
+                lanes.filter(|&lane| self.had(lane)).min()
+            }
+            false => lanes.clone().find(|&lane| self.winning[lane] == most && self.had(lane)),
+        });
         self.winning.fill(worst);
         self.since = self.state.front;
         lane.flatten().filter(|&lane| wins(lane)).map(|lane| (score, lane))

@@ -9,6 +9,7 @@ use super::record::Record;
 use super::row::SharedRow;
 use super::simd::Loops;
 use super::strip::{HINT, Sink, State, Strip, reversed};
+use super::striped::{self, Columns};
 use super::thread_group::{Stopped, ThreadGroup};
 use crate::policy::CpuPolicy;
 use crate::recurrence::{Best, Extreme, Ranked, WavefrontElement};
@@ -86,6 +87,8 @@ impl<E: WavefrontElement, F: Form<E>> Sink<E, F> for Find<'_, '_, E> {
 struct Shared<'a, 'w, E: WavefrontElement> {
     wavefront: &'a Wavefront<'w, E>,
     reversed: Vec<E::Column>,
+    /// The same in striped order, for tile-rows of all numbers of rows that can have it.
+    striped: Vec<Columns<E::Column>>,
     row: SharedRow<E::Cell>,
     /// Per tile-row, the columns whose bottom cell is in `row`.
     progress: Vec<Progress>,
@@ -111,7 +114,8 @@ impl<E: WavefrontElement> Shared<'_, '_, E> {
         let places = matches!(self.wavefront.keep, Keep::Best | Keep::Least);
         let extreme = self.wavefront.keep.extreme();
         let loops = Loops::of(self.simd, extreme);
-        let mut strip = Strip::new(form, extreme, self.wavefront, rows.clone(), &self.reversed);
+        let columns_of = (&self.reversed[..], &self.striped[..]);
+        let mut strip = Strip::new(form, extreme, self.wavefront, rows.clone(), columns_of);
         let mut output = self.outputs[s].lock().unwrap_or_else(PoisonError::into_inner);
         let mut top = vec![E::Cell::default(); self.policy.tile_columns.min(columns)];
         let mut bottom = Vec::new();
@@ -130,7 +134,7 @@ impl<E: WavefrontElement> Shared<'_, '_, E> {
             unsafe { self.row.read(column, top) };
             let more = if end == columns { rows.len() - 1 } else { 0 };
             if places {
-                before.clone_from(&strip.state);
+                before.copy(&strip.state);
             }
             let keeps = output.keeps();
             let mut fill = Fill(&mut output, loops);
@@ -166,7 +170,8 @@ impl<E: WavefrontElement> Shared<'_, '_, E> {
         let rows = self.rows(row / self.policy.tile_rows);
         let lane = row - rows.start;
         let mut find = Find { wavefront: self.wavefront, score, row, lane, column: None };
-        let mut strip = Strip::new(form, None, self.wavefront, rows, &self.reversed);
+        let columns_of = (&self.reversed[..], &self.striped[..]);
+        let mut strip = Strip::new(form, None, self.wavefront, rows, columns_of);
         strip.state = state;
         strip.advance(Loops::of(self.simd, None), &top, more, &mut Vec::new(), Some(&mut find));
         // The tile holds the cell: the same function has computed it there.
@@ -211,9 +216,15 @@ impl<'a, 'w, E: WavefrontElement> Strips<'a, 'w, E> {
         });
         let above = (0..columns).map(|j| wavefront.border.at(-1, j as isize));
         let above = memory::filled(above, HINT)?;
+        let reversed = reversed(wavefront)?;
+        let striped = match fits {
+            Some(policy) => striped::columns(&reversed, wavefront, policy.tile_rows),
+            None => Vec::new(),
+        };
         let shared = Shared {
             wavefront,
-            reversed: reversed(wavefront)?,
+            reversed,
+            striped,
             row: SharedRow::new(above.into_iter()),
             progress: (0..count).map(|_| Progress::default()).collect(),
             outputs: outputs.collect(),
@@ -247,7 +258,7 @@ impl<'a, 'w, E: WavefrontElement> Strips<'a, 'w, E> {
         let element = self.shared.wavefront.element;
         // The constant first: what is never called is not compiled.
         let best = if E::RELATIVE && self.shared.policy.cells_16_bit {
-            self.of(Cells16::new(element), group)?
+            self.of(Cells16::new(self.shared.wavefront, self.shared.policy), group)?
         } else {
             self.of(Plain(element), group)?
         };

@@ -117,6 +117,35 @@ fn cells_of_three_scores_are_the_references_whatever_is_kept() {
     }
 }
 
+/// Tile-rows of whole vectors, which go in striped order where all lanes have a cell: more columns than lanes by one to
+/// many, tiles that end anywhere among four fronts, and a last tile-row that is too low for that.
+#[test]
+fn fronts_in_striped_order_are_the_references() {
+    let pool = pool(1);
+    for (rows, tile_rows) in [(384, 128), (416, 160)] {
+        for (columns, tile_columns) in [(129, 512), (166, 41), (613, 97), (700, 1024)] {
+            let policy = CpuPolicy { threads: 1, tile_rows, tile_columns, cells_16_bit: true };
+            let a = letters(3, rows);
+            // Part of it is the same, so the best score lies inside.
+            let mut b = letters(4, columns);
+            b[20..120].copy_from_slice(&a[200..300]);
+            for simd in Simd::available() {
+                let mut executor = CpuExecutor::new(&pool, policy).unwrap().simd(simd);
+                for keep in [Keep::Best, Keep::Least, Keep::Score, Keep::LastRow] {
+                    let case = format!("{rows} × {columns} by {tile_columns}, {keep:?} {simd}");
+                    let linear = Wavefront::of(local(3, -2, -4)).rows(&a).columns(&b).keep(keep);
+                    let found = executor.run(&linear).unwrap().0;
+                    assert_eq!(found, reference(&linear).unwrap(), "{case}");
+                    let affine = Wavefront::of(affine_local(5, -4, -9, -1)).rows(&a).columns(&b);
+                    let affine = affine.keep(keep).border(Border::Value(BORDERS[1]));
+                    let found = executor.run(&affine).unwrap().0;
+                    assert_eq!(found, reference(&affine).unwrap(), "affine {case}");
+                }
+            }
+        }
+    }
+}
+
 /// The base moves far from where gaps that have not been opened count from.
 #[test]
 fn gaps_stay_unopened_when_the_base_moves() {

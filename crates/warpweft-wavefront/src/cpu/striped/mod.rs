@@ -1,0 +1,147 @@
+//! Fronts in striped order: element `k` of vector `v` is lane `k * vectors + v` (Farrar 2007, there along a query).
+//!
+//! A lane needs cells of the lane before it. In the order of lanes these lie one element beside, and each vector of
+//! them takes two shuffles; in this order they are the vector before, as it is. Only the first vector of a front needs
+//! a shuffle. Four fronts pass through the lanes at once, so that cells are loaded and stored once in four. Not here:
+//! fronts that not all lanes have a cell in, which go in the order of lanes (`front`).
+
+mod fronts;
+mod ramps;
+mod strip;
+
+use super::form::{Cells16, Form};
+use super::strip::HINT;
+use crate::recurrence::{MOST_PARTS, Parts, WavefrontElement};
+use crate::spec::{Keep, Wavefront};
+use warpweft_core::memory::room;
+
+pub(super) use fronts::{Lines, Striped, quads};
+pub(super) use strip::Stripes;
+
+/// Elements of a vector: 16-bit cells of AVX-512. Narrower machines take several instructions.
+pub(super) const GROUP: usize = 32;
+
+/// Fronts that pass through the lanes at once.
+pub(super) const FRONTS: usize = 4;
+
+/// The fewest vectors: of the last ones some cells are computed ahead.
+const LEAST: usize = FRONTS;
+
+/// Bytes that columns in striped order take at most: a copy for each element of a vector.
+const ROOM: usize = 64 << 20;
+
+/// Whether fronts of so many lanes can be in striped order.
+pub(super) fn can<E: WavefrontElement, F: Form<E>>(lanes: usize) -> bool {
+    F::GROUP == GROUP
+        && size_of::<E::Input>() == 0
+        && lanes.is_multiple_of(GROUP)
+        && lanes >= LEAST * GROUP
+}
+
+/// The place of `lane` among so many.
+pub(super) fn place(lane: usize, lanes: usize) -> usize {
+    let vectors = lanes / GROUP;
+    lane % vectors * GROUP + lane / vectors
+}
+
+/// An array in the order of lanes, put into striped order.
+pub(super) fn striped<T: Copy>(lanes: &[T]) -> Vec<T> {
+    let vectors = lanes.len() / GROUP;
+    (0..lanes.len()).map(|at| lanes[at % GROUP * vectors + at / GROUP]).collect()
+}
+
+/// The same back.
+pub(super) fn in_lanes<T: Copy>(striped: &[T]) -> Vec<T> {
+    let vectors = striped.len() / GROUP;
+    let of = |k| (0..vectors).map(move |v| striped[v * GROUP + k]);
+    (0..GROUP).flat_map(of).collect()
+}
+
+/// The lane at a place among so many.
+pub(super) fn lane_at(at: usize, lanes: usize) -> usize {
+    at % GROUP * (lanes / GROUP) + at / GROUP
+}
+
+/// The inputs of the columns for strips of so many lanes: vector `i` is what the first vector of lanes reads at column
+/// `columns - 1 - i`.
+pub(super) struct Columns<C> {
+    lanes: usize,
+    vectors: Vec<[C; GROUP]>,
+}
+
+impl<C: Copy> Columns<C> {
+    /// Of all columns in reverse, and some more of the first one. `None` where that takes too much memory.
+    pub fn of(reversed: &[C], lanes: usize) -> Option<Self> {
+        let vectors = lanes / GROUP;
+        let count = reversed.len().checked_sub(vectors * (GROUP - 1))?;
+        if count.saturating_mul(size_of::<[C; GROUP]>()) > ROOM {
+            return None;
+        }
+        let mut all = room(count, HINT).ok()?;
+        all.extend((0..count).map(|i| std::array::from_fn(|k| reversed[i + k * vectors])));
+        Some(Self { lanes, vectors: all })
+    }
+
+    /// Those of strips of so many lanes.
+    pub fn among(all: &[Self], lanes: usize) -> Option<&[[C; GROUP]]> {
+        let found = all.iter().find(|columns| columns.lanes == lanes)?;
+        Some(&found.vectors)
+    }
+}
+
+/// Those of a wavefront of 16-bit cells in tile-rows of so many rows; none if what is kept takes the cells of each front
+/// in the order of lanes.
+pub(super) fn columns<E: WavefrontElement>(
+    reversed: &[E::Column],
+    wavefront: &Wavefront<'_, E>,
+    tile_rows: usize,
+) -> Vec<Columns<E::Column>> {
+    let [rows, columns] = wavefront.extents();
+    if matches!(wavefront.keep, Keep::Matrix | Keep::LastColumn | Keep::Sum) {
+        return Vec::new();
+    }
+    let mut lanes = vec![tile_rows, rows % tile_rows];
+    lanes.retain(|&lanes| can::<E, Cells16<E>>(lanes) && lanes < columns);
+    lanes.iter().filter_map(|&lanes| Columns::of(reversed, lanes)).collect()
+}
+
+/// The type of a part of what is held.
+type PartOf<E, F> = <<F as Form<E>>::Held as Parts>::Part;
+
+/// Arrays of parts, as vectors; those beyond the parts are empty.
+pub(super) type Vectors<'l, H> = [&'l mut [[<H as Parts>::Part; GROUP]]; MOST_PARTS];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lanes_come_back_from_striped_order_and_neighbours_are_a_vector_apart() {
+        let lanes: Vec<_> = (0..5 * GROUP).collect();
+        let order = striped(&lanes);
+        assert_eq!(in_lanes(&order), lanes);
+        for lane in 0..lanes.len() {
+            assert_eq!(order[place(lane, lanes.len())], lane);
+            assert_eq!(lane_at(place(lane, lanes.len()), lanes.len()), lane);
+            if lane % 5 > 0 {
+                assert_eq!(order[place(lane, lanes.len()) - GROUP], lane - 1);
+            }
+        }
+    }
+
+    #[test]
+    fn columns_are_those_of_the_lanes() {
+        // 300 columns in reverse, with some more of the first.
+        let reversed: Vec<_> = (0..300u32).rev().chain([0; 64]).collect();
+        let lanes = 4 * GROUP;
+        let columns = Columns::of(&reversed, lanes).unwrap();
+        for front in lanes..300 {
+            let at = 299 - front;
+            for lane in 0..lanes {
+                let (v, k) = (place(lane, lanes) / GROUP, place(lane, lanes) % GROUP);
+                assert_eq!(columns.vectors[at + v][k] as usize, front - lane);
+            }
+        }
+        assert!(Columns::of(&reversed[..100], 4096).is_none());
+    }
+}

@@ -1,0 +1,80 @@
+//! A tile-row whose lanes are in striped order while all of them have a cell in every front.
+
+use super::{GROUP, in_lanes, striped};
+use crate::cpu::form::Form;
+use crate::cpu::simd::Loops;
+use crate::cpu::strip::{State, Strip};
+use crate::cpu::striped::{Lines, Striped};
+use crate::recurrence::WavefrontElement;
+
+/// Puts an array into another order.
+type Order<T> = fn(&[T]) -> Vec<T>;
+
+/// What a tile-row needs for that.
+pub(in crate::cpu) struct Stripes<'a, E: WavefrontElement, H> {
+    /// The inputs of rows and columns.
+    pub rows: Vec<[E::Row; GROUP]>,
+    pub columns: &'a [[E::Column; GROUP]],
+    /// The cells above lane 0 and those of the last lane, of the fronts that are computed at once.
+    above: Vec<H>,
+    bottom: Vec<H>,
+}
+
+impl<'a, E: WavefrontElement, H> Stripes<'a, E, H> {
+    /// For lanes of these rows.
+    pub fn new(rows: &[E::Row], columns: &'a [[E::Column; GROUP]]) -> Self {
+        let rows = striped(rows).as_chunks().0.to_vec();
+        Self { rows, columns, above: Vec::new(), bottom: Vec::new() }
+    }
+}
+
+impl<E: WavefrontElement, F: Form<E>> Strip<'_, E, F> {
+    /// A front for every cell of `top`, a multiple of four, where every lane has a cell in all of them.
+    pub(in crate::cpu) fn striped_fronts(
+        &mut self,
+        loops: Loops<E, F>,
+        top: &[E::Cell],
+        to: &mut Vec<E::Cell>,
+    ) {
+        if !self.state.striped {
+            self.reorder(striped, striped);
+        }
+        let Some(Stripes { rows, columns, above, bottom }) = &mut self.stripes else { return };
+        let State { form, last, before, above: first, front, .. } = &mut self.state;
+        above.clear();
+        above.push(*first);
+        above.extend(top.iter().map(|&cell| form.hold(cell)));
+        bottom.resize(top.len(), F::Held::default());
+        // The last of these fronts reads the columns that come first in the reversed order.
+        let columns = &columns[self.columns - *front - top.len()..];
+        let of = Striped {
+            form: *form,
+            last: last.vectors(self.lanes),
+            before: before.vectors(self.lanes),
+            winning: self.winning[..self.lanes].as_chunks_mut().0,
+            rows,
+            columns,
+        };
+        loops.quads(of, Lines { above, bottom });
+        *first = above[top.len()];
+        *front += top.len();
+        to.extend(bottom.iter().map(|&held| form.cell(held)));
+    }
+
+    /// Puts lanes back into their own order.
+    pub(in crate::cpu) fn in_lanes(&mut self) {
+        if self.state.striped {
+            self.reorder(in_lanes, in_lanes);
+        }
+    }
+
+    /// Puts parts of cells and scores into the other order.
+    fn reorder(&mut self, parts: Order<super::PartOf<E, F>>, scores: Order<F::Score>) {
+        let State { last, before, striped, .. } = &mut self.state;
+        last.reorder(self.lanes, parts);
+        before.reorder(self.lanes, parts);
+        let ordered = scores(&self.winning[..self.lanes]);
+        self.winning[..self.lanes].copy_from_slice(&ordered);
+        *striped = !*striped;
+    }
+}
