@@ -16,10 +16,12 @@ pub fn all(campaign: &mut Campaign<'_>) -> Count {
     let mut next = 0;
     campaign.until_end(|campaign| {
         next += 1;
-        match next % 3 {
-            0 => cache(campaign, &folder).map(|()| "caches that others may write".into()),
-            _ => library(campaign, &folder).map(|()| "planted libraries".into()),
-        }
+        let (kind, outcome) = match next % 3 {
+            0 => ("caches that others may write", cache(campaign)),
+            1 => ("compilers that others may write", compiler(campaign)),
+            _ => ("libraries of MPI in the current folder", mpi(campaign)),
+        };
+        outcome.map(|()| kind.into())
     })
 }
 
@@ -45,69 +47,65 @@ fn set(folder: &Path, campaign: &Campaign<'_>) -> Result<(), String> {
     }
 }
 
-/// Where a library may lie: the folder, its names, and what makes it untrusted, as a shell's words.
-fn place(campaign: &mut Campaign<'_>) -> String {
+/// The compiler's library in the current folder or one above it: loaded while the place is this user's own, and not once
+/// others may write there. The first shows that the command looks there at all.
+fn compiler(campaign: &mut Campaign<'_>) -> Result<(), String> {
     let random = &mut campaign.random;
     let wheel = *random.of(&["cu13", "cu12", "cuda_nvrtc"]);
-    let place = random
-        .of(&[
-            format!(".venv/lib/python3.12/site-packages/nvidia/{wheel}/lib"),
-            format!("target/nvrtc/nvidia/{wheel}/lib"),
-            ".".into(),
-        ])
-        .clone();
+    let above = *random.of(&[".venv/lib/python3.12/site-packages", "target/nvrtc"]);
+    let name = *random.of(&["libnvrtc.so", "libnvrtc.so.12", "libnvrtc.so.13"]);
+    let below = *random.of(&[".", "a", "a/b"]);
     let why = *random.of(&[
         "chmod 777 \"$D\"",
         "chmod 775 .",
         "chmod 1777 .",
         "chmod 757 .",
-        "chmod 666 \"$D\"/*.so*",
-        "chmod 664 \"$D\"/*.so*",
+        "chmod 666 \"$D/$N\"",
+        "chmod 664 \"$D/$N\"",
         "[ \"$(id -u)\" = 0 ] || exit 77; chown 12345 \"$D\"",
-        "[ \"$(id -u)\" = 0 ] || exit 77; chown 12345 \"$D\"/*.so*",
-        "mv \"$D\" ../elsewhere-$$; chmod 777 ../elsewhere-$$; ln -s ../elsewhere-$$ \"${D%/}\" 2>/dev/null || exit 77",
+        "[ \"$(id -u)\" = 0 ] || exit 77; chown 12345 \"$D/$N\"",
+        "mkdir ../elsewhere; mv \"$D\" ../elsewhere/lib; chmod 777 ../elsewhere/lib; \
+         ln -s \"$(cd ..; pwd)/elsewhere/lib\" \"$D\"; [ -e \"$D/$N\" ] || exit 7",
+        "mkdir ../elsewhere; mv \"$D/$N\" ../elsewhere/; chmod 777 ../elsewhere; \
+         ln -s \"$(cd ..; pwd)/elsewhere/$N\" \"$D/$N\"; [ -e \"$D/$N\" ] || exit 7",
     ]);
-    // In the current folder no library is ever looked for, whosever it is.
-    let why = if place == "." { "true" } else { why };
-    format!(
-        "D='{place}'; mkdir -p \"$D\"; for n in libnvrtc.so libnvrtc.so.12 libnvrtc.so.13 libmpi.so libmpi.so.40 \
-         libmpi.so.12 libmpich.so.12; do cp ../trap/trap.so \"$D/$n\"; done; chmod 755 . \"$D\"; {why}; "
+    let script = format!(
+        "umask 022; rm -rf ../elsewhere; D='{above}/nvidia/{wheel}/lib'; N={name}; mkdir -p \"$D\" home '{below}'; \
+         cp ../trap/trap.so \"$D/$N\"; chmod 755 . \"$D\"; chmod 644 \"$D/$N\"; \
+         export TRAP=$PWD/mark HOME=$PWD/home; unset LD_LIBRARY_PATH VIRTUAL_ENV CONDA_PREFIX WARPWEFT_NVRTC; \
+         look() {{ (cd '{below}'; \"$W\" info > /dev/null 2>&1); [ -e mark ]; }}; \
+         look || exit 8; rm mark; {why}; look && exit 9; exit 0"
+    );
+    check_run(
+        "the compiler's library",
+        &Program::script(campaign.command, campaign.folder, &script).run(60),
     )
 }
 
-/// A library in the current folder or one above it, where others may write.
-fn library(campaign: &mut Campaign<'_>, _trap: &Path) -> Result<(), String> {
-    let place = place(campaign);
-    let below = if campaign.random.below(2) == 0 { "" } else { "mkdir -p a/b; cd a/b; " };
+/// Libraries of MPI in the current folder: loaded if `LD_LIBRARY_PATH` names it, and not otherwise.
+fn mpi(campaign: &mut Campaign<'_>) -> Result<(), String> {
     let environment = *campaign.random.of(&[
-        "",
-        "OMPI_COMM_WORLD_SIZE=1 OMPI_COMM_WORLD_RANK=0 PMIX_RANK=0",
-        "PMI_RANK=0 PMI_SIZE=1",
-        "VIRTUAL_ENV=.",
-        "CONDA_PREFIX=. PMI_RANK=0 PMI_SIZE=1",
+        "OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0",
+        "PMI_SIZE=2 PMI_RANK=0",
+        "PMIX_RANK=0 SLURM_NTASKS=2",
     ]);
-    let line = *campaign.random.of(&[
-        "info",
-        "run heat --size 8 --steps 1",
-        "run heat --size 8 --steps 1 --device gpu",
-        "sat none.npy",
-    ]);
+    let active = *campaign.random.of(&["", "VIRTUAL_ENV=.", "CONDA_PREFIX=."]);
     let script = format!(
-        "mkdir -p home; export TRAP=$PWD/mark HOME=$PWD/home; {place} W0=$W; {below} \
-         env -u LD_LIBRARY_PATH -u VIRTUAL_ENV -u CONDA_PREFIX {environment} timeout 20 \"$W0\" {line}; \
-         [ ! -e \"$TRAP\" ] || exit 9; \
-         WARPWEFT_NVRTC=$OLDROOT/trap/trap.so \"$W0\" info > /dev/null 2>&1; [ -e \"$TRAP\" ] || exit 8; exit 0"
+        "mkdir lib; for n in libmpi.so libmpi.so.40 libmpi.so.12 libmpich.so libmpich.so.12; do \
+         cp ../trap/trap.so $n; cp ../trap/trap.so lib/$n; done; export TRAP=$PWD/mark; \
+         unset LD_LIBRARY_PATH VIRTUAL_ENV CONDA_PREFIX WARPWEFT_MPI; \
+         join() {{ env {environment} \"$@\" timeout 20 \"$W\" run heat --size 8 --steps 1 --device cpu > /dev/null 2>&1; \
+         [ -e mark ]; }}; \
+         join LD_LIBRARY_PATH=$PWD || exit 8; rm mark; join {active} && exit 9; exit 0"
     );
-    let root = campaign.folder.parent().unwrap_or(campaign.folder);
-    let script = format!("OLDROOT='{}'; {script}", root.display());
     check_run(
-        "a planted library was loaded",
+        "a library of MPI",
         &Program::script(campaign.command, campaign.folder, &script).run(60),
     )
 }
 
 /// Tuning results in a folder that others may write.
-fn cache(campaign: &mut Campaign<'_>, _trap: &Path) -> Result<(), String> {
+fn cache(campaign: &mut Campaign<'_>) -> Result<(), String> {
     let why = *campaign.random.of(&[
         "chmod 777 c",
         "chmod 1777 c",
@@ -129,7 +127,7 @@ fn cache(campaign: &mut Campaign<'_>, _trap: &Path) -> Result<(), String> {
     )
 }
 
-/// 77 says that this machine lets nobody set the trap.
+/// 77 says that this user can't set the trap, 8 that the command did not even look there.
 fn check_run(what: &str, ran: &Ran) -> Result<(), String> {
     let bug = ran.err.contains("bug in warpweft") || ran.err.contains("panicked");
     match matches!(ran.status, Some(0 | 77)) && !bug {
