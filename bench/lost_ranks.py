@@ -7,6 +7,7 @@ Prints how many runs were right at once and after how many resumes, and whether 
 """
 
 import collections
+import contextlib
 import os
 import random
 import signal
@@ -47,7 +48,9 @@ def started(folder, resume, victim, delay):
             there = ranks(folder) if victim is not None else {}
             if victim in there and os.path.exists(f"{folder}/kept/results"):
                 time.sleep(delay)
-                os.kill(there[victim], signal.SIGKILL)
+                # It may have ended meanwhile.
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(there[victim], signal.SIGKILL)
                 victim, since = None, time.time()
             if time.time() - since > HANGS:
                 for process in ranks(folder).values():
