@@ -1,6 +1,7 @@
-//! Tasks that are runs of other patterns: a stencil, a recurrence or calls on the one core or the one GPU of a worker.
+//! Tasks that are runs of other patterns: a stencil, a recurrence or spawning functions on the
+//! core or the GPU of a worker.
 //!
-//! Not for tasks that fill a GPU only together: those have a form of their own ([`OnGpu`]).
+//! Not for small tasks, of which many together fill a GPU: see [`OnGpu`].
 
 use std::cell::OnceCell;
 use std::marker::PhantomData;
@@ -14,7 +15,7 @@ use warpweft_core::error::{Error, Result};
 use warpweft_core::machine::Machine;
 use warpweft_core::run::Target;
 
-/// Where a task runs: what a run of another pattern is given.
+/// Where a task runs: the machine and the target to pass to a run of another pattern.
 #[derive(Clone, Debug)]
 pub struct Here {
     machine: Machine,
@@ -22,17 +23,17 @@ pub struct Here {
 }
 
 impl Here {
-    /// A machine with the one core of this worker and no GPU, or with the one GPU of this lane.
+    /// A machine with only this worker's core, or only this lane's GPU.
     pub fn machine(&self) -> &Machine {
         &self.machine
     }
 
-    /// The core or the GPU.
+    /// The target that names the core or the GPU.
     pub fn target(&self) -> Target {
         self.target
     }
 
-    /// Whether it is a GPU.
+    /// Whether the task runs on a GPU.
     pub fn is_gpu(&self) -> bool {
         self.target != Target::Cpu
     }
@@ -60,18 +61,19 @@ impl Here {
 }
 
 thread_local! {
-    /// Of a worker on a core: found once.
+    /// For a worker on a core; computed once.
     static CORE: OnceCell<Here> = const { OnceCell::new() };
 }
 
-/// A function of an input and of where it runs, as a task: made by [`on_devices`].
+/// A task that calls a function with its input and with where it runs; made by [`on_devices`].
 pub struct OnDevices<F, I> {
     function: F,
     input: PhantomData<fn(I)>,
 }
 
-/// A task of a function that runs on cores and on lanes of GPUs, and is told where it does. It gives [`Here::machine`] and
-/// [`Here::target`] to a run of another pattern.
+/// Makes a task of a function that runs on cores and on lanes of GPUs. The function gets its input
+/// and a [`Here`], and passes
+/// [`Here::machine`] and [`Here::target`] to a run of another pattern.
 ///
 /// ```
 /// use warpweft::farm::{Here, on_devices};
@@ -97,8 +99,8 @@ pub struct OnDevices<F, I> {
 /// # }
 /// ```
 ///
-/// A GPU on which the function returns an error of the device, or has too little memory, is left out from then on: other
-/// workers do its tasks.
+/// If the function returns a device error, or the memory does not suffice, the lane on which it
+/// ran gets no more tasks; other workers do them. Any other error fails only the task.
 pub fn on_devices<F, I, O>(function: F) -> OnDevices<F, I>
 where
     F: Fn(I, &Here) -> Result<O, Failure> + Sync,

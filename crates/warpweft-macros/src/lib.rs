@@ -88,8 +88,9 @@ pub fn wavefront(attribute: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// Its first parameter is the input of one task, the others are the same for all: `name(others)` makes what
 /// `Farm::of` takes, and `name::task(input, others)` calls the function itself. Inputs, outputs and parameters are numbers,
-/// arrays and structs with `#[derive(Device)]`; an output is `Packed` too. Parameters after the first may also be slices,
-/// `table: &[T]`, of any length, which each device gets once. Where the body would panic (division by
+/// arrays and structs with `#[derive(Device)]`; an output is `Packed` too. Parameters after the
+/// first may also be slices of any length, `table: &[T]`, which are copied to each device once.
+/// Where the body would panic (division by
 /// zero, an index out of bounds), that task fails, on cores and GPUs alike.
 ///
 /// `#[task(memory = coalesced, arithmetic = high, eviction = low, reuse = low)]` characterises the kernel, with any of these
@@ -109,9 +110,11 @@ pub fn task(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// constants by value. `name(buffers, constants)` makes what `KernelLane::launch` takes, and `name::thread(at, ..)` calls the
 /// function itself. Indices are checked: one outside ends the chunk with an error that names the line.
 ///
-/// `#[kernel(unsafe(cuda = include_str!("add.cu")))]`, or a string in that place, is the body on a device in CUDA C++. Buffers and
-/// arrays are pointers there, by their names, with their lengths as `name_len`; constants have their names. The Rust body is what
-/// the host runs, and may then be any Rust. Nothing is checked in such a text: it must stay inside of its buffers.
+/// `#[kernel(unsafe(cuda = include_str!("add.cu")))]` gives the kernel a body in CUDA C++ for
+/// devices; a string literal is possible too. In the CUDA code each buffer or array is a pointer
+/// with the name of its parameter, and its length is `name_len`; constants have the names of their
+/// parameters. The Rust body then runs only on the host, and may be any Rust. Nothing checks the
+/// CUDA code: it must stay inside its buffers.
 ///
 /// `#[kernel(memory = scatter, arithmetic = low, eviction = high, reuse = low)]` characterises it, with any of these words: its
 /// blocks begin with what the table of `warpweft::farm::KernelTable` says of such kernels.

@@ -24,7 +24,7 @@ use warpweft_core::grid::{Axes, RawVolumeMut};
 pub struct History {
     /// Passes over memory.
     pub passes: u64,
-    /// Those that began while the halo exchange before them was under way.
+    /// Passes that began while the halo exchange before them was under way.
     pub overlapped: u64,
     /// In the order of the steps.
     pub stretches: Vec<Stretch>,
@@ -163,7 +163,8 @@ pub trait SweepExecutor {
         false
     }
 
-    /// Whether sweeps may begin with the cells that need nothing of the last halo exchange, while it is under way.
+    /// Sets whether a sweep may begin while the last halo exchange is under way, with the cells
+    /// that do not depend on it.
     #[doc(hidden)]
     fn overlap(&mut self, _overlaps: bool) {}
 

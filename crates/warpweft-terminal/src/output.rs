@@ -45,7 +45,7 @@ pub fn note(what: &str) {
     }
 }
 
-/// The same by this process, whichever it is: where the one that speaks is gone.
+/// The same by any process, for when the process that usually prints is gone.
 pub fn note_here(what: &str) {
     static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     if !SAID.lock().unwrap_or_else(PoisonError::into_inner).insert(what.into()) {

@@ -169,7 +169,7 @@ pub struct Align {
     /// Threads on the CPU [default: one per core].
     #[arg(long, value_name = "N", value_parser = threads)]
     threads: Option<NonZero<usize>>,
-    /// Compare the result with nothing.
+    /// Do not compare the result with a reference solution.
     #[arg(long)]
     no_check: bool,
     /// Print one JSON object instead of the report.

@@ -13,7 +13,7 @@ pub fn note_how(journal: bool) {
     }
 }
 
-/// The same where rank 0 is gone: by the first of the others that is left.
+/// The same if rank 0 is lost: the lowest-numbered rank that is left prints the note.
 pub fn note_for_rank_0(journal: bool) {
     let Some((place, net)) = place::place().zip(world::net()) else { return };
     let lost = net.lost_ranks();

@@ -55,7 +55,8 @@ pub struct TuningCache {
 }
 
 impl TuningCache {
-    /// The user's cache; empty and not stored if there is no cache folder, or if others may write there.
+    /// The user's cache. It is empty and not stored if there is no cache folder, or if others may
+    /// write there.
     pub fn user() -> Self {
         static SAID: AtomicBool = AtomicBool::new(false);
         let nowhere = |note| Self { path: None, entries: BTreeMap::new(), note };

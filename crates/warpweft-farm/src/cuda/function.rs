@@ -22,7 +22,8 @@ use warpweft_core::error::Result;
 ///
 /// # Safety
 /// The C++ struct that `cuda` names has the layout of `Self`, and its `Input` and `Output` those of the task's, which
-/// hold no pointers. At each place of `slices` there is a [`DeviceSlice`], and there are no other pointers.
+/// hold no pointers. `Self` has a [`DeviceSlice`] at each place that `slices` names, and no other
+/// pointers.
 pub unsafe trait TaskFunction:
     Task<Input: DeviceType, Output: DeviceType> + Copy + Send + Sync
 {
@@ -44,9 +45,9 @@ pub unsafe trait TaskFunction:
 /// A slice that all tasks of a function read.
 #[derive(Clone, Copy, Debug)]
 pub struct SliceUse<'a> {
-    /// The byte of the function's element at which it is.
+    /// Its offset in bytes in the function's element.
     place: usize,
-    /// Bytes of an item.
+    /// The size of an item in bytes.
     item: usize,
     bytes: &'a [u8],
 }
@@ -160,12 +161,12 @@ pub fn translated<E: TaskFunction>(
     }))
 }
 
-/// What the slices of a task are on a device, which all of its lanes read.
+/// The copies of a task's slices on a device, which all of its lanes read.
 struct Slices(Vec<Buffer>);
 
 fn uploaded<E: TaskFunction>(task: &E, lane: &GpuLane) -> Result<Slices> {
     let buffer = |SliceUse { item, bytes, .. }: SliceUse<'_>| {
-        // Of an empty slice an item is read, too, where an index is outside of it.
+        // A read out of bounds reads an item of an empty slice too.
         let buffer = Buffer::zeroed(lane.stream(), bytes.len().max(item))?;
         lane.stream().upload(&buffer, 0, bytes)?;
         Ok(buffer)
@@ -176,7 +177,7 @@ fn uploaded<E: TaskFunction>(task: &E, lane: &GpuLane) -> Result<Slices> {
     Ok(Slices(all))
 }
 
-/// The task as a device has it: its slices are there.
+/// A copy of the task for a device: its slices have the addresses of their copies there.
 fn on_device<E: TaskFunction>(task: &E, slices: &Slices) -> MaybeUninit<E> {
     let mut copy = MaybeUninit::new(*task);
     for (slice, buffer) in task.slices().into_iter().zip(&slices.0) {

@@ -63,8 +63,9 @@ pub struct Settings<'a> {
     /// A rank of which nothing comes for so long is taken for lost, and others do its tasks; 3 s or more, 30 s by default.
     /// Ranks send signs of life every second, however long their tasks take.
     pub silence: Duration,
-    /// Called once on a rank that is asked to end while rank 0 does not answer: launchers ask the others to end, and kill them
-    /// about a second later, when a process is gone. Rank 0 can say nothing more then.
+    /// Called once on a rank that has been asked to end and gets no answer from rank 0. When a
+    /// process is lost, launchers ask the others to end, and kill them about a second later. If
+    /// rank 0 is lost, only another rank can tell the user how to go on.
     pub orphaned: Option<&'a dyn Fn()>,
 }
 

@@ -17,7 +17,7 @@ use crate::report::Ended;
 use warpweft_core::cluster::Transport;
 use warpweft_core::error::Result;
 
-/// Rank 0 answers an interrupt sooner, unless it is busy or gone.
+/// Rank 0 answers an interrupt within this time, unless it is busy or lost.
 const ANSWER: Duration = Duration::from_millis(300);
 
 /// Has every worker of this rank do its `work` until rank 0 reports how the farm ended.

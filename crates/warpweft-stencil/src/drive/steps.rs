@@ -25,7 +25,8 @@ use warpweft_core::error::Result;
 use warpweft_core::run::Stop;
 use warpweft_core::trace::Trace;
 
-/// A fault of a device is an error after about so long: steps are queued, and the host waits for none of them.
+/// A fault of a device is reported after at most about this long, although the host does not wait
+/// for the steps that it queues.
 const LATEST: Duration = Duration::from_millis(100);
 /// A device that takes longer for its blocks is waited for before it sends: other devices wait seconds for halos at most.
 const SLOW: Duration = Duration::from_secs(1);
@@ -169,7 +170,7 @@ struct RankLoop<'r> {
     slow: bool,
     /// The last step whose state was saved.
     saved: u64,
-    /// Passes that the executor had made before, and those of them next to a halo exchange.
+    /// Passes that the executor had made before, and how many of them overlapped a halo exchange.
     before: [u64; 2],
 }
 
@@ -323,7 +324,8 @@ impl<'r> RankLoop<'r> {
         Ok(Block { done, following, may, change: measure.zip(change), asked })
     }
 
-    /// Waits for what is queued: reading cells would else wait for it, and what is on its way be taken for done.
+    /// Waits for all queued steps. Otherwise reading cells would wait for them, and unfinished
+    /// steps would count as done.
     fn finish_if(&mut self, due: bool) -> Result<()> {
         if due || self.slow || self.finished.elapsed() > LATEST {
             self.local.finish()?;

@@ -32,9 +32,10 @@ use warpweft_core::report::Series;
 pub(crate) struct How<'a> {
     /// The phases of the next halo exchange, whose first messages may be sent as soon as their cells are ready.
     pub ahead: Option<&'a [Vec<HaloMessage>]>,
-    /// Whether cells that need nothing of the last halo exchange may be computed while it is under way.
+    /// Whether cells that do not depend on the last halo exchange may be computed while it is
+    /// under way.
     pub overlaps: bool,
-    /// Whether the steps may still be on their way to the device afterwards.
+    /// Whether the device may still be computing the steps when the call returns.
     pub queued: bool,
 }
 
@@ -177,8 +178,8 @@ impl LocalSubdomain {
         place(self.zone, span)
     }
 
-    /// Computes `depth` steps as `how` says, which may be on their way to the device afterwards. Measures the last
-    /// step for a residual if one is given.
+    /// Computes `depth` steps as `how` says. The device may still be computing them when the call
+    /// returns. Measures the last step for a residual if one is given.
     pub(crate) fn advance(
         &mut self,
         depth: usize,

@@ -52,8 +52,9 @@ pub(crate) fn fingerprint(cells: &RawVolume, low: Axes<usize>, extents: Axes<usi
     sum
 }
 
-/// A hash of all bytes of `cells` in their order, as fast as memory is read even by one core: for ranks that compare
-/// their starts, where none is kept to be compared later. The constants are those above.
+/// A hash of all bytes of `cells` in their order, which even one core computes at memory speed.
+/// Ranks compare their initial states by it if no checkpoint is kept. The constants are those
+/// above.
 pub(crate) fn digest(cells: &RawVolume) -> u64 {
     let fields = 0..cells.cell_type().len();
     let parts = fields.flat_map(|field| {

@@ -18,11 +18,11 @@ pub enum Border<C> {
         /// Cells `[0..rows, -1]`.
         left: Vec<C>,
     },
-    /// One cell at `[-1, -1]`, where paths begin, and another everywhere else.
+    /// One value at `[-1, -1]`, where paths begin, and another for all other cells outside.
     Corner {
         /// Cell `[-1, -1]`.
         corner: C,
-        /// All others.
+        /// All other cells outside.
         rest: C,
     },
     /// A function of row and column.

@@ -16,10 +16,10 @@ use warpweft_core::report::Report;
 /// of this module.
 ///
 /// # Errors
-/// As [`Wavefront::check`]; a band that the path's end or the path itself lies outside of; several sweeps or
-/// vectors that reach further than one row or column; too little memory for directions that were asked for, in bytes, or an executor that
-/// records none; a checkpoint with these, of another problem, or that can't be written; the
-/// executor's.
+/// As [`Wavefront::check`]; a band that the path's end, or the path itself, lies outside of;
+/// several sweeps, or vectors that reach further than one row or column. If directions were asked
+/// for: too little memory, in bytes, an executor that records none, or a checkpoint. A checkpoint
+/// of another problem, or one that can't be written; the executor's.
 pub fn trace<E: Traced, X: WavefrontExecutor<E> + ?Sized>(
     wavefront: &Wavefront<'_, E>,
     end: End,
@@ -75,7 +75,8 @@ pub fn trace<E: Traced, X: WavefrontExecutor<E> + ?Sized>(
     Ok((path, report))
 }
 
-/// Whether all vectors reach one row and one column at most, cells are computed once, and a band holds the end.
+/// Checks that all vectors reach one row and one column at most, that cells are computed once, and
+/// that the end is inside the band.
 pub(super) fn check<E: Traced>(wavefront: &Wavefront<'_, E>, end: End) -> Result<()> {
     wavefront.check()?;
     let [m, n] = wavefront.extents();
@@ -85,9 +86,9 @@ pub(super) fn check<E: Traced>(wavefront: &Wavefront<'_, E>, end: End) -> Result
     {
         return Err(Error::spec(
             format!(
-                "a band from diagonal {lower} to {upper}, outside of which the corner of {m} x {n} cells lies"
+                "a band from diagonal {lower} to {upper}, which does not contain the last cell of {m} x {n} cells"
             ),
-            format!("let it hold diagonal {} (columns less rows)", n as i128 - m as i128),
+            format!("widen it to contain diagonal {} (columns minus rows)", n as i128 - m as i128),
         ));
     }
     let far = |vectors: &[Dependence]| vectors.iter().find(|v| !NEAR.contains(v)).copied();

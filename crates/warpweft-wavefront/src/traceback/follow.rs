@@ -175,7 +175,7 @@ impl<E: Traced, X: WavefrontExecutor<E> + ?Sized> Tracer<'_, '_, E, X> {
             if !self.wavefront.computes(row as usize, column as usize) {
                 return Err(Error::spec(
                     format!("a path that leaves its band at row {row} and column {column}"),
-                    "widen the band, or let cells outside of it hold what is never chosen",
+                    "widen the band, or give cells outside the band a value that is never chosen",
                 ));
             }
             let here = cell(i, j);

@@ -1,23 +1,24 @@
-//! The recurrences, and what their cells were made from.
+//! The recurrences, and the functions that tell from which earlier cell a cell was computed.
 
 use warpweft::prelude::*;
 use warpweft::wavefront::traceback::{Stored, Traced};
 use warpweft::wavefront::{Dependence, Earlier};
 
-/// The distance of the series up to here: the pair's absolute difference after the best of three ways to it.
+/// The cost of the best path to this pair: the pair's absolute difference, plus the least of the
+/// costs of the three cells before it.
 #[wavefront]
 pub fn time_warping<T: Real>(h: Earlier<T>, #[row] a: T, #[column] b: T) -> T {
     (a - b).abs() + h.n.min(h.w).min(h.nw)
 }
 
-/// The same with the squared difference.
+/// Like `time_warping`, with the squared difference.
 #[wavefront]
 pub fn squared_warping<T: Real>(h: Earlier<T>, #[row] a: T, #[column] b: T) -> T {
     (a - b) * (a - b) + h.n.min(h.w).min(h.nw)
 }
 
-/// Which of the three ways to a cell is the best: of equal ones both series go on, 0, before only B
-/// does, 1, before only A does, 2.
+/// Which step to a cell is the best: 0 for a step in both series, 1 in B only, 2 in A only. Of
+/// equally good steps the lowest number is taken.
 #[wavefront(choice)]
 pub fn best_way<T: Real>(h: Earlier<T>, #[row] _a: T, #[column] _b: T) -> u8 {
     let least = h.n.min(h.w).min(h.nw);
@@ -28,13 +29,13 @@ pub fn best_way<T: Real>(h: Earlier<T>, #[row] _a: T, #[column] _b: T) -> u8 {
 
 /// A sample of a series, `f32` or `f64`, and its recurrences.
 pub trait Sample: Real + Stored + Ranked<Score = Self> {
-    /// By absolute differences.
+    /// The recurrence with absolute differences.
     type Absolute: Traced<Cell = Self, Row = Self, Column = Self>;
-    /// By squared differences.
+    /// The recurrence with squared differences.
     type Squared: Traced<Cell = Self, Row = Self, Column = Self>;
-    /// By absolute differences.
+    /// Makes the recurrence with absolute differences.
     fn absolute() -> Self::Absolute;
-    /// By squared differences.
+    /// Makes the recurrence with squared differences.
     fn squared() -> Self::Squared;
 }
 

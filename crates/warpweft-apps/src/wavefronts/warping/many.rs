@@ -1,4 +1,4 @@
-//! Many series: the distance of each to each.
+//! Many series: the distances of all pairs.
 
 use warpweft::error::{Error, Result};
 use warpweft::memory::room;
@@ -8,23 +8,26 @@ use warpweft::wavefront::{Wavefront, WavefrontElement, WavefrontExecutor};
 use super::pair::{last, wavefront};
 use super::{Cost, Executor, Measure, Sample, check_all};
 
-/// Cells of last rows that are kept at once.
+/// The number of last-row cells that are kept at once.
 const KEPT: usize = 1 << 25;
-/// Pairs of a batch, at least.
+/// The least number of pairs in a batch.
 const FEWEST: usize = 64;
 
-/// Where the distance of series `i` and `j` is among those of `count` series, `i < j`.
+/// The index in condensed form of the distance of series `i` and `j` of `count` series; `i < j`.
 pub fn condensed(count: usize, [i, j]: [usize; 2]) -> usize {
     i * (2 * count - i - 1) / 2 + (j - i - 1)
 }
 
-/// The distance of each two of `series`, in condensed form: of 0 and 1, 0 and 2, .., 1 and 2, .. (SciPy's `pdist`,
-/// dtaidistance's `distance_matrix(compact=True)`). `progress` is told the pairs done and all.
+/// The distances of all pairs of `series`, in condensed form: of 0 and 1, 0 and 2, .., 1 and 2, ..
+/// This is the order of SciPy's `pdist` and of dtaidistance's `distance_matrix(compact=True)`.
+/// `progress` gets the number of pairs done and of all pairs.
 ///
-/// Complexity: the product of the lengths of each two; memory for the distances and some 2^25 cells.
+/// Complexity: for each pair the product of the lengths; memory for the distances and about 2^25
+/// cells.
 ///
 /// # Errors
-/// Fewer than two series; as [`distance`](super::distance) of any, which the error calls by its number from 0.
+/// Fewer than two series; as [`distance`](super::distance) for each pair. The error names a series
+/// by its index, counted from 0.
 pub fn distances<T: Sample>(
     series: &[&[T]],
     measure: Measure,

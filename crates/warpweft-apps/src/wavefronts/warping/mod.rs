@@ -1,8 +1,10 @@
 //! Dynamic time warping: how far two series are apart when time may stretch.
 //!
-//! The distance is the least cost of a path of pairs of samples from both beginnings to both ends (Sakoe and Chiba
-//! 1978, without slope constraint): the sum of absolute differences, or the root of the sum of squared ones, as
-//! dtaidistance has it by default. A band may limit how far the indices of a pair differ.
+//! A path pairs the samples of two series, from the pair of first samples to the pair of last
+//! samples (Sakoe and Chiba 1978, without slope constraint). The distance is the cost of the
+//! cheapest path: the sum of the absolute differences, or the square root of the sum of the
+//! squared differences, which is the default of dtaidistance. A band may limit how far the indices
+//! of a pair differ.
 
 mod elements;
 mod many;
@@ -35,16 +37,17 @@ impl<T: Sample, X> Executor<T> for X where
 {
 }
 
-/// What cells outside hold: paths begin at the corner.
+/// The border of the table, which makes every path begin at the corner: zero there, infinity
+/// elsewhere.
 pub fn border<T: Real>() -> Border<T> {
     Border::Corner { corner: T::default(), rest: T::lit(f64::INFINITY) }
 }
 
-/// Whether all of `series` are numbers.
+/// Checks that `series` has samples and that all of them are finite.
 ///
 /// # Errors
-/// No sample; one that is not finite, with its position from 0. `name` is what the error calls the
-/// series.
+/// No samples; a sample that is not finite, with its index, counted from 0. The error calls the
+/// series `name`.
 pub fn check<T: Real>(name: &str, series: &[T]) -> Result<()> {
     if series.is_empty() {
         return Err(Error::spec(format!("series {name} is empty"), "give at least one sample"));
@@ -58,7 +61,7 @@ pub fn check<T: Real>(name: &str, series: &[T]) -> Result<()> {
     }
 }
 
-/// The same of each of `many`, which errors call by their numbers from 0.
+/// Calls [`check`] for each series of `many`. Errors name a series by its index, counted from 0.
 ///
 /// # Errors
 /// As [`check`].

@@ -1,4 +1,5 @@
-//! The series of a set that are nearest to a query; lower bounds of the distances leave most of them out.
+//! The series of a set that are nearest to a query. For most of them a lower bound of the distance
+//! is computed, not the distance.
 
 use std::collections::VecDeque;
 
@@ -9,34 +10,35 @@ use warpweft::report::Report;
 use super::many::sums;
 use super::{Executor, Measure, Sample, check, check_all};
 
-/// Series of the first batch, at least; each further one is twice as large.
+/// The least number of series in the first batch; each further batch is twice as large.
 const FIRST: usize = 256;
 
-/// A series of a set, and how far it is from the query.
+/// A series of a set, and its distance from the query.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Neighbour<T> {
-    /// Its number in the set.
+    /// Its index in the set.
     pub index: usize,
     /// Its distance.
     pub distance: T,
 }
 
-/// How many series were left out because a lower bound of their distance is more than that of the last neighbour.
+/// How many series were left out because a lower bound of their distance exceeds the distance of
+/// the last neighbour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut {
-    /// By LB_Kim: the costs of the first pair and of the last one.
+    /// Left out by LB_Kim: the sum of the costs of the first and the last pair.
     pub kim: usize,
-    /// By LB_Keogh, of those that LB_Kim leaves in: the costs of the query's samples against the nearest that the
-    /// constraint allows each of them.
+    /// Left out by LB_Keogh, but not by LB_Kim. LB_Keogh adds up, for each sample of the query,
+    /// its cost against the envelope of the samples that it may be paired with.
     pub keogh: usize,
 }
 
-/// LB_Kim and LB_Keogh of the distance of `query` and `series`, neither of which is more than [`distance`] computes:
-/// each is lowered by the rounding that its sum may have.
+/// The lower bounds LB_Kim and LB_Keogh of the distance of `query` and `series`. Neither exceeds
+/// what [`distance`] computes: each is lowered by the rounding error that its sum may have.
 ///
-/// LB_Kim is that of the first and the last pair alone (Kim, Park and Chu 2001, without the extrema). LB_Keogh (Keogh
-/// 2002) takes envelopes of the series by Lemire's queue (2009); without a constraint the envelope is its least and its
-/// greatest sample.
+/// LB_Kim uses only the first and the last pair (Kim, Park and Chu 2001, without the extrema).
+/// LB_Keogh (Keogh 2002) uses an envelope of the series, found with Lemire's queue (2009). Without
+/// a constraint the envelope is the least and the greatest sample.
 ///
 /// [`distance`]: super::distance
 ///
@@ -48,7 +50,7 @@ pub fn lower_bounds<T: Sample>(query: &[T], series: &[T], measure: Measure) -> R
     Ok(costs(query, series, measure)?.map(|sum| measure.cost.distance(sum)))
 }
 
-/// The same of the sums of costs.
+/// The same bounds, of the sums of costs.
 fn costs<T: Real>(query: &[T], series: &[T], measure: Measure) -> Result<[f64; 2]> {
     let (m, n) = (query.len(), series.len());
     let cost = |a: T, b: T| measure.cost.of(Scalar::to_f64(a), Scalar::to_f64(b));
@@ -68,8 +70,8 @@ fn costs<T: Real>(query: &[T], series: &[T], measure: Measure) -> Result<[f64; 2
     Ok([kim, keogh].map(|sum| sum * lowered))
 }
 
-/// For each of `rows` samples of a query the least and the greatest sample of `series` on the diagonals that it
-/// may be paired on.
+/// For each of `rows` samples of a query, the least and the greatest sample of `series` that the
+/// diagonals allow it to be paired with.
 fn envelopes<T: Real>(series: &[T], [lower, upper]: [isize; 2], rows: usize) -> Vec<[T; 2]> {
     let n = series.len() as isize;
     // Places of samples that none behind them is beyond, in the window so far.
@@ -102,11 +104,13 @@ fn envelopes<T: Real>(series: &[T], [lower, upper]: [isize; 2], rows: usize) -> 
         .collect()
 }
 
-/// The `count` series of `set` that are nearest to `query`, nearest first, of equally near ones the first; and how many
-/// were left out by lower bounds. The result is the same as of all distances.
+/// The `count` series of `set` that are nearest to `query`, nearest first, and how many series
+/// were left out by lower bounds. Of equally near series the one with the lower index comes first.
+/// The result is the same as if all distances were computed.
 ///
 /// # Errors
-/// No neighbours or no series; as [`distance`](super::distance) of any, which the error calls by its number from 0.
+/// `count` is 0, or the set is empty; as [`distance`](super::distance) for each series. The error
+/// names a series by its index, counted from 0.
 pub fn nearest<T: Sample>(
     query: &[T],
     set: &[&[T]],
@@ -118,7 +122,7 @@ pub fn nearest<T: Sample>(
     check_all(set)?;
     if count == 0 || set.is_empty() {
         let what = format!("{count} neighbours among {} series", set.len());
-        return Err(Error::spec(what, "ask for at least one, of at least one"));
+        return Err(Error::spec(what, "ask for at least one neighbour among at least one series"));
     }
     let bounds =
         set.iter().map(|series| costs(query, series, measure)).collect::<Result<Vec<_>>>()?;

@@ -10,7 +10,7 @@ use warpweft::wavefront::{Kept, WavefrontElement, WavefrontExecutor};
 use super::{Cost, Executor, Measure, Sample, border, check};
 use crate::align::MEMORY;
 
-/// The recurrence `element` of `a` and `b`, within diagonals if any are given.
+/// The recurrence `element` over `a` and `b`, within a band if there are diagonals.
 pub(super) fn wavefront<'s, T: Sample, E>(
     element: E,
     [a, b]: [&'s [T]; 2],
@@ -26,7 +26,7 @@ where
     }
 }
 
-/// The last of a row that was kept.
+/// The last cell of the row that was kept.
 pub(super) fn last<T: Sample>(kept: &Kept<T>) -> Result<T> {
     match kept {
         Kept::LastRow(row) => row.last().copied(),
@@ -56,8 +56,8 @@ pub fn distance<T: Sample>(
 }
 
 /// The distance of `a` and `b` and a best path: the indices of the samples that are paired, from the
-/// first pair to the last. In linear space `cut` is what is kept meanwhile, by default what fits half a
-/// gigabyte or half of the memory that there is; ranks need the same one.
+/// first pair to the last. In linear space, `cut` says which cells are kept to find the path. By
+/// default they fit half a gigabyte or half of the free memory. All ranks need the same `cut`.
 ///
 /// # Errors
 /// As [`distance`].

@@ -5,8 +5,9 @@ use warpweft::prelude::*;
 use super::{Cost, Measure};
 use crate::table::Table;
 
-/// What the pairs of a path cost, added in its order, so that it is the sum behind the distance to the bit; `None` if
-/// `pairs` is no path from the first samples to the last ones.
+/// The sum of the costs of the pairs of a path. It is added up in the order of the path, so it has
+/// the same bits as the sum that the distance was computed from. `None` if `pairs` is not a path
+/// from the first samples to the last.
 pub fn added_up<T: Real>(a: &[T], b: &[T], cost: Cost, pairs: &[[usize; 2]]) -> Option<T> {
     let steps = |[from, to]: &[[usize; 2]; 2]| {
         let step = [0, 1].map(|side| to[side].wrapping_sub(from[side]));
@@ -18,7 +19,8 @@ pub fn added_up<T: Real>(a: &[T], b: &[T], cost: Cost, pairs: &[[usize; 2]]) -> 
     (ends && connected).then(|| pairs.iter().fold(T::default(), add))
 }
 
-/// The distance by the straightforward loop over the whole table; infinity where the constraint allows no path.
+/// The distance, by the straightforward loop over the whole table; infinity if the constraint
+/// allows no path.
 pub fn plain<T: Real>(a: &[T], b: &[T], measure: Measure) -> T {
     let infinity = T::lit(f64::INFINITY);
     let Ok(diagonals) = measure.within.diagonals([a.len(), b.len()]) else { return infinity };
@@ -47,8 +49,8 @@ fn least<T: Real>(table: &Table<T>, i: usize, j: usize) -> T {
     least
 }
 
-/// Of each sample of `series` the distance of the whole of `query` and the part that ends there which is nearest to
-/// it: entry by entry of the whole table.
+/// For each sample of `series`, the distance between the whole of `query` and the nearest of the
+/// parts that end at this sample, by the straightforward loop over the whole table.
 pub fn plain_matches<T: Real>(query: &[T], series: &[T], cost: Cost) -> Vec<T> {
     let mut table = Table::filled(T::default(), query.len() + 1, series.len() + 1);
     for i in 1..=query.len() {

@@ -1,4 +1,5 @@
-//! A short series looked for in a long one: the parts of the long one that are nearest to it.
+//! Search for a short series in a long one: the parts of the long one that are nearest to the
+//! short one.
 
 use warpweft::error::{Error, Result};
 use warpweft::prelude::*;
@@ -12,25 +13,28 @@ use super::{Cost, Executor, Sample, check};
 /// A part of a series that is near to a query.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Match<T> {
-    /// Of the whole query and the part.
+    /// The distance between the whole query and the part.
     pub distance: T,
-    /// The first sample of the part.
+    /// The index of the first sample of the part.
     pub start: usize,
-    /// The one behind its last.
+    /// The index after its last sample.
     pub end: usize,
-    /// The indices in the query and in the series that are paired, from the first to the last.
+    /// The pairs of a best path, from the first to the last: an index in the query and one in the
+    /// series.
     pub pairs: Vec<[usize; 2]>,
 }
 
-/// The `count` parts of `series` that are nearest to the whole of `query`, nearest first, none of which overlap: a part
-/// that overlaps one before it is left out. Fewer if there are no more. Of equally near ones the first.
+/// The `count` parts of `series` that are nearest to the whole of `query`, nearest first. A part
+/// that overlaps a nearer one is left out, so there may be fewer than `count`. Of equally near
+/// parts the one that ends first comes first.
 ///
-/// dtaidistance: `subsequence_alignment(query, series, penalty=0)`, `kbest_matches(overlap=0)`.
+/// In dtaidistance: `subsequence_alignment(query, series, penalty=0)`, then
+/// `kbest_matches(overlap=0)`.
 ///
-/// Complexity: query × series cells, and so many again for each part that is looked at.
+/// Complexity: query × series cells, and as many again for each part that is examined.
 ///
 /// # Errors
-/// As [`check`]; no parts; the executor's.
+/// As [`check`]; `count` is 0; the executor's.
 pub fn matches<T: Sample>(
     query: &[T],
     series: &[T],
@@ -50,7 +54,7 @@ pub fn matches<T: Sample>(
     }
 }
 
-/// What is looked for.
+/// A search with its inputs.
 struct Search<'s, T> {
     query: &'s [T],
     series: &'s [T],
@@ -58,7 +62,7 @@ struct Search<'s, T> {
     count: usize,
 }
 
-/// A path may begin anywhere above the first row.
+/// The border, which is zero above the first row: a path may begin at any sample of the series.
 fn border<T: Real>() -> Border<T> {
     Border::function(|i, _| T::lit(if i == -1 { 0.0 } else { f64::INFINITY }))
 }
@@ -107,7 +111,7 @@ impl<'s, T: Sample> Search<'s, T> {
     }
 }
 
-/// The place of the first of the least sums, if one is finite.
+/// The index of the least sum, the first of equal ones; `None` if no sum is finite.
 fn least<T: Real>(sums: &[T]) -> Option<usize> {
     let mut least: Option<usize> = None;
     for (at, sum) in sums.iter().enumerate() {

@@ -16,7 +16,7 @@ use crate::run::check::{Check, worse};
 use crate::run::files::Saved;
 
 impl Dtw {
-    /// The distances of all pairs of rows, into the file `to`.
+    /// Computes the distances of all pairs of rows and writes them to the file `to`.
     pub(super) fn all_pairs<T: Sample>(&self, to: &Path) -> Result<Found> {
         let set: Volume<T, 2> = read_rows(&self.a)?;
         let [count, length] = set.extents();

@@ -28,10 +28,10 @@ const CHECKED_CELLS: u64 = 20_000_000;
 /// What a pair of samples costs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 enum CostName {
-    /// The absolute difference; the distance is their sum.
+    /// The absolute difference; the distance is the sum of the costs.
     #[default]
     Absolute,
-    /// The squared difference; the distance is the root of their sum.
+    /// The squared difference; the distance is the square root of the sum.
     Squared,
 }
 
@@ -39,23 +39,24 @@ enum CostName {
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
-    after_help = "The distance is the least cost of a path of pairs of samples from the start to the end of both \
-series: the sum of |a - b|, or with --cost squared the root of the sum of (a - b)^2, as dtaidistance and tslearn \
-have it. --path saves the pairs of indices along the path, first to last. If several paths are best, they are \
-compared from the end: a step in both series is preferred to a step in B alone, and that to a step in A alone.
+    after_help = "A path pairs the samples of both series, from their first samples to their last ones. The \
+distance is the cost of the cheapest path: the sum of |a - b|, or with --cost squared the root of the sum of (a - b)^2, as in \
+dtaidistance and tslearn. --path saves the pairs of indices along the path, first to last. If several paths are best, \
+they are compared from the end: a step in both series is preferred to a step in B alone, and that to a step in A alone.
 
---band N allows pairs whose indices differ by N at most. --window N is the window of dtaidistance: with equally \
-long series a band of N - 1, otherwise wider by the difference of the lengths to the side of the longer one.
+--band N allows pairs whose indices differ by N at most. --window N is the window of dtaidistance. With equally long \
+series it is a band of N - 1; otherwise the band is wider, on the side of the longer series, by the difference of the \
+lengths.
 
---subsequence looks for the parts of B that are nearest to the whole of A; parts that overlap a nearer one are left \
-out. --path and --plot are then of the nearest.
+--subsequence finds the parts of B that are nearest to the whole of A. A part that overlaps a nearer one is left out. \
+--path and --plot then show the nearest part.
 
---matrix compares each row of A with each other one and saves the distances in condensed form: of the rows 0 and 1, 0 \
-and 2, .., 1 and 2, .. (scipy.spatial.distance.squareform makes a square of it).
+--matrix computes the distances between all rows of A and saves them in condensed form: rows 0 and 1, 0 and 2, .., \
+1 and 2, .. (scipy.spatial.distance.squareform makes a square matrix of it).
 
---nearest looks for the rows of B that are nearest to A. Rows whose lower bound is more than the distance of the last \
-one found are left out: LB_Kim (the first and the last pair), then LB_Keogh (the envelope of the band). The result is \
-that of all distances, and the report says how many were left out.
+--nearest finds the rows of B that are nearest to A. If a lower bound of a row's distance exceeds the distance of the \
+N-th nearest row found so far, the row is left out. The bounds are LB_Kim (first and last pair) and LB_Keogh (envelope \
+of the band). The result is the same as from all distances; the report says how many rows were left out.
 
 Examples:
   warpweft dtw a.npy b.npy
@@ -65,9 +66,10 @@ Examples:
   warpweft dtw query.npy series.npy --nearest 10 --band 20"
 )]
 pub struct Dtw {
-    /// The first series: .npy of one axis, float32 or float64. With --matrix of two axes: a series a row.
+    /// The first series: .npy of one axis, float32 or float64. With --matrix: two axes, each row
+    /// is a series.
     a: PathBuf,
-    /// The second series, of the same type. With --nearest of two axes: a series a row.
+    /// The second series, of the same type. With --nearest: two axes, each row is a series.
     #[arg(required_unless_present = "matrix", conflicts_with = "matrix")]
     b: Option<PathBuf>,
     /// What a pair of samples costs.
@@ -76,19 +78,19 @@ pub struct Dtw {
     /// Allow only paths whose indices differ by at most this much (Sakoe and Chiba's band).
     #[arg(long, value_name = "N", conflicts_with = "window")]
     band: Option<usize>,
-    /// Allow only paths in this window of dtaidistance.
+    /// Allow only paths within a window as defined by dtaidistance.
     #[arg(long, value_name = "N")]
     window: Option<usize>,
     /// Find the parts of the second series that are nearest to the first.
     #[arg(long, conflicts_with_all = ["band", "window", "matrix"])]
     subsequence: bool,
-    /// So many parts.
+    /// The number of parts to find.
     #[arg(long, value_name = "N", requires = "subsequence", default_value = "1")]
     matches: NonZero<usize>,
-    /// Find so many rows of B that are nearest to A.
+    /// Find the N rows of B that are nearest to A.
     #[arg(long, value_name = "N", conflicts_with_all = ["subsequence", "matrix", "path", "plot"])]
     nearest: Option<NonZero<usize>>,
-    /// Save the distance of each two rows of A: .npy of one axis.
+    /// Save the distances between all rows of A: .npy of one axis.
     #[arg(long, value_name = "FILE.npy", conflicts_with_all = ["path", "plot"])]
     matrix: Option<PathBuf>,
     /// Save the best path: .npy of int64 with two columns, the indices in both series.

@@ -20,8 +20,8 @@ impl Dtw {
         let (found, report) =
             matches(query, series, self.cost(), self.matches.get(), &mut executor)?;
         let Some(best) = found.first() else {
-            let what = "no part of series b has a distance that is a number";
-            return Err(Error::file(second, what, "give samples of smaller size"));
+            let what = "no part of series b has a finite distance";
+            return Err(Error::file(second, what, "scale the samples of both series down"));
         };
         let lengths = [query.len(), series.len()];
         let saved = self.save(plot, lengths, (Scalar::to_f64(best.distance), &best.pairs));

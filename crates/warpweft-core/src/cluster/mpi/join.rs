@@ -150,8 +150,9 @@ impl Mpi {
         }
     }
 
-    /// Ends every rank with this status; returns only if MPI fails to, if the others go on without this rank, or if a rank is
-    /// lost. Abort messages get a moment to arrive, so that waiting ranks can print their error.
+    /// Ends every rank with this status. Returns only if MPI can't do so, if the other ranks go on
+    /// without this one, or if a rank is lost. Abort messages get a moment to arrive, so that
+    /// waiting ranks can print their error.
     pub fn end_all(&self, status: u8) {
         if self.lost().contains(&self.rank()) {
             return;

@@ -46,10 +46,11 @@ pub fn folder() -> Option<PathBuf> {
         .or_else(|| Some(named("HOME")?.join(".cache/warpweft")))
 }
 
-/// The [`folder`], or `None` if there is none. One that is made only when something is stored counts as this user's.
+/// The [`folder`] if only this user may write there, or `None` if there is none. A folder that
+/// does not exist yet counts as this user's.
 ///
 /// # Errors
-/// In words, with what to do: others may write there, so nothing is taken from it.
+/// Others may write there, so nothing may be read from it. The text says what to do.
 pub fn trusted_folder() -> Result<Option<PathBuf>, String> {
     let Some(folder) = folder() else { return Ok(None) };
     if named("WARPWEFT_CACHE").is_none() {

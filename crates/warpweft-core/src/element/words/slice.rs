@@ -1,11 +1,13 @@
-//! Slices that device code only reads: where one is and how long, as the text for devices has it.
+//! Slices that device code only reads: address and length, with the layout of `ww::slice<T>` in
+//! device code.
 
 use std::fmt;
 use std::marker::PhantomData;
 
 use crate::element::{DeviceType, Unit};
 
-/// A slice as a member of an element: `ww::slice<T>` in the text for devices, where the address is that of a copy.
+/// A slice as a member of an element. In device code it is `ww::slice<T>`, with the address of a
+/// copy on the device.
 #[repr(C)]
 pub struct DeviceSlice<'a, T> {
     start: *const T,
@@ -14,12 +16,12 @@ pub struct DeviceSlice<'a, T> {
 }
 
 impl<'a, T> DeviceSlice<'a, T> {
-    /// Of a slice of the host.
+    /// The address and length of a slice on the host.
     pub fn of(slice: &'a [T]) -> Self {
         Self { start: slice.as_ptr(), count: slice.len() as u64, of: PhantomData }
     }
 
-    /// The slice.
+    /// The slice on the host.
     #[inline]
     pub fn get(self) -> &'a [T] {
         // SAFETY: only `of` makes it, from a slice that lives as long.

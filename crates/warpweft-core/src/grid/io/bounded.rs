@@ -51,10 +51,10 @@ pub fn read_small_text(path: &Path) -> io::Result<String> {
     text(read_small(path)?)
 }
 
-/// The text that a user named: a file, or a pipe such as a shell's `<(..)`.
+/// Reads a text that a user named: a file, or a pipe such as a shell's `<(..)`.
 ///
 /// # Errors
-/// It can't be read, is longer than 32 MiB, or holds bytes that are no UTF-8.
+/// It can't be read, is longer than 32 MiB, or is not UTF-8.
 pub fn read_given_text(path: &Path) -> io::Result<String> {
     text(read_all(File::open(path)?, LONGEST)?)
 }

@@ -4,7 +4,8 @@
 use std::path::Path;
 use std::{fs, io};
 
-/// Checks every folder from `from` down to `folder`, or to the file of that name, and that it is below `from`.
+/// Checks every folder from `from` down to `folder`, which may also be a file and must be below
+/// `from`.
 ///
 /// # Errors
 /// What others could do, in words.

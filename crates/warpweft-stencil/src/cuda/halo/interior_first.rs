@@ -1,9 +1,10 @@
-//! The first time block after a halo exchange as two launches: the interior, which needs nothing of the exchange, while
-//! that is under way, and then the boundary. Pure functions of boxes. Not: the launches (`parts`), or the last launch
-//! before an exchange (`halves`).
+//! The first time block after a halo exchange as two launches: first the interior, concurrently
+//! with the exchange, on which it does not depend; then the boundary. Pure functions of boxes. Not
+//! here: the launches (`parts`), or the last launch before an exchange (`halves`).
 //!
-//! Both launches together have the tiles of one, so nothing is computed twice that one launch does not. How the planes
-//! are dealt out is found by going through the blocks in the order in which multiprocessors take them.
+//! Together the two launches have the same tiles as a single launch, so they compute nothing more
+//! than that. To find how many planes each launch gets, a simulation goes through the blocks in
+//! the order in which multiprocessors take them.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,7 +12,8 @@ use std::collections::BinaryHeap;
 use crate::Region;
 use crate::plan::halo::Span;
 
-/// Numbers of layers of the interior that are looked at, beside those of the policy's chunk.
+/// How many numbers of layers of the interior are tried, in addition to that of the policy's
+/// chunk.
 const LAYERS: usize = 3;
 
 /// What the time of a launch depends on.
@@ -19,17 +21,17 @@ const LAYERS: usize = 3;
 pub(crate) struct Costs {
     /// Tiles of a plane.
     pub tiles: usize,
-    /// Planes that a block goes through beside those that it stores.
+    /// Planes that a block computes in addition to those that it stores.
     pub redundant: usize,
     /// Blocks that run at once.
     pub slots: usize,
-    /// The time of a halo exchange, in planes of a block.
+    /// The time of a halo exchange, as a number of planes that a block computes meanwhile.
     pub exchange: usize,
-    /// Planes of a block of one launch over all.
+    /// Planes per block of a single launch over all planes.
     pub chunk: usize,
 }
 
-/// The boxes of the two launches, and planes of a block of each.
+/// The boxes of the two launches, each with its planes per block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct InteriorFirst {
     pub interior: (Region, usize),
@@ -46,10 +48,10 @@ struct Deal {
 }
 
 impl InteriorFirst {
-    /// For a launch over `first`, whose cells depend on those up to `deep` planes away along the slowest axis, of a
-    /// subdomain with the cells `own` of a volume with ghost zones of these `extents`. None where ghost zones are along
-    /// other axes, where the boundary is all there is, or where one launch after the exchange is predicted to be as
-    /// fast.
+    /// For a launch over `first`, whose cells depend on cells up to `deep` planes away along the
+    /// slowest axis. The subdomain's own cells are `own`; the volume with its ghost zones has
+    /// these `extents`. `None` if there are ghost zones along other axes, if there is no interior,
+    /// or if a single launch after the exchange is predicted to be as fast.
     pub fn of(
         (own, first): (&Region, &Region),
         extents: &[usize],
@@ -87,8 +89,8 @@ impl InteriorFirst {
     }
 }
 
-/// The fastest way to deal `planes` planes out to an interior and to `count` slabs of at least so many each; none if
-/// one launch after the exchange is as fast.
+/// The fastest way to deal `planes` planes out to an interior and `count` slabs, each slab with at
+/// least so many planes; `None` if a single launch after the exchange is as fast.
 fn best((planes, count): (usize, usize), least: usize, costs: &Costs) -> Option<Deal> {
     let Costs { exchange, chunk, .. } = *costs;
     let all = planes.div_ceil(chunk.max(1));
@@ -125,8 +127,9 @@ fn blocks(planes: usize, chunk: usize, costs: &Costs) -> impl Iterator<Item = us
     })
 }
 
-/// Planes of a block for one launch over `planes`: the policy's, or those of `others` with which the launch is
-/// predicted to be faster by a fiftieth. A layer more than the policy was measured with may be a turn more.
+/// Planes per block for a single launch over `planes`: the policy's, or a number of `others` if it
+/// is predicted to make the launch at least a fiftieth faster. One layer more than the policy was
+/// measured with may cost a whole wave of blocks more.
 pub(crate) fn chunk_of(planes: usize, others: &[u32], costs: &Costs) -> usize {
     let time = |chunk: usize| one_launch(planes, &Costs { chunk, ..*costs });
     let best = others.iter().map(|&chunk| (time(chunk as usize), chunk as usize)).min();

@@ -10,8 +10,9 @@
 //!      that share a queue of the hardware can't block one another.
 //!   2. Message n is queued only after message n - 3 has been unpacked (`Taken`). The receiver's host waits
 //!      for the unpacking of message n - 2 before it queues that of message n. So no slot is overwritten
-//!      before it is read, and no host runs further ahead of the devices than three messages: with two
-//!      slots it had the time of one exchange to queue the next, which small volumes do not give it.
+//!      before it is read, and no host runs further ahead of the devices than three messages. Two
+//! slots      are too few for small volumes: the host must then queue an exchange during the one
+//! before it.
 //!
 //! A wait that takes too long is reported by the watchdog, and an error; nobody waits for a rank that has
 //! failed.
@@ -32,7 +33,7 @@ use warpweft_core::cuda::{Buffer, Device, Event, Module, Stream, Watchdog};
 use warpweft_core::error::{Error, Result};
 
 /// How long a device waits for another. By rule 1 that is no longer than the other works off what is
-/// queued, at most three swaps; and all ranks are to know of a failure within ten seconds.
+/// queued, at most three exchanges; and all ranks are to know of a failure within ten seconds.
 const TIMEOUT: Duration = Duration::from_secs(8);
 /// Bytes of a line of the L2 cache: what different devices write lies in different lines.
 const LINE: usize = 128;

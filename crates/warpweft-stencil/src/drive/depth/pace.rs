@@ -6,18 +6,18 @@ use crate::drive::depth::search::{DepthSearch, Trial};
 use warpweft_core::cluster::{Transport, broadcast, gather};
 use warpweft_core::error::Result;
 
-/// Seconds between two looks whether kernels are there.
+/// Seconds between two checks whether kernels are compiled.
 const LOOK: f64 = 0.02;
 
-/// What all ranks do until rank 0 says otherwise.
+/// What all ranks do until the next order of rank 0.
 #[derive(Clone, Copy)]
 struct Order {
     depth: usize,
-    /// Swaps until then; 0 for all that are left.
+    /// Halo exchanges until then; 0 for all that are left.
     swaps: usize,
     apart: bool,
     overlaps: bool,
-    /// Whether kernels are awaited.
+    /// Whether ranks wait for kernels.
     awaiting: bool,
 }
 
@@ -51,7 +51,8 @@ pub(crate) struct Pace<'a> {
     ways: Option<Ways>,
     apart: bool,
     overlaps: bool,
-    /// Whether any rank's fused kernels may still be on their way: what single steps take says nothing of them.
+    /// Whether any rank's fused kernels may still be compiling. Timings of single steps do not
+    /// predict theirs.
     awaiting: bool,
     /// Whether the depth or the way may still change.
     open: bool,
@@ -87,8 +88,9 @@ impl<'a> Pace<'a> {
         Self { search: Some(search), open: true, ..Self::fixed(1) }
     }
 
-    /// Then tries both ways of taking the time blocks next to a swap; they are taken in two parts otherwise. Nothing is
-    /// searched or tried before the kernels of so many fused steps are there on all ranks.
+    /// After the search, the overlap trial times the time blocks next to a halo exchange with and
+    /// without the split into boundary and interior. Without a trial they are split. The search
+    /// and the trial begin when the kernels of so many fused steps are compiled on all ranks.
     pub(crate) fn trying_both_ways(self, fused_steps: usize) -> Self {
         let depth = if self.search.is_some() { fused_steps } else { self.depth };
         Self { ways: Some(Ways::default()), awaiting: true, open: true, depth, ..self }
@@ -113,15 +115,16 @@ impl<'a> Pace<'a> {
         Order { apart, overlaps: apart, ..Order::of(self.depth, swaps) }
     }
 
-    /// What to do while kernels are awaited, on rank 0: swaps for about [`LOOK`].
+    /// What to do while ranks wait for kernels, on rank 0: halo exchanges for about [`LOOK`].
     fn wait(&self) -> Order {
         let (steps, seconds) = self.trial;
         let swaps = LOOK * steps as f64 / (seconds * self.depth as f64).max(1e-9);
         Order { awaiting: true, ..Order::of(self.depth, swaps.clamp(1.0, 1e4) as usize) }
     }
 
-    /// The depth of the next swap, `most` at most, of ranks of which this one `awaits` a kernel or not. One that is cut
-    /// short is none of the trial's. Ranks talk only between two trials.
+    /// The depth of the next halo exchange, at most `most`. `awaits` says whether this rank waits
+    /// for a kernel. An exchange that `most` cuts short does not count in a trial. Ranks
+    /// communicate only between two trials.
     ///
     /// # Errors
     /// As [`Transport::receive`].
@@ -187,7 +190,7 @@ impl<'a> Pace<'a> {
         self.apart
     }
 
-    /// Whether time blocks may begin while the swap before them is under way.
+    /// Whether time blocks may begin while the halo exchange before them is under way.
     pub(crate) fn overlaps(&self) -> bool {
         self.overlaps
     }

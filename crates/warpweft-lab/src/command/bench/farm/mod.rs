@@ -29,7 +29,7 @@ pub struct Farms {
     /// Run only on this number of GPUs, and not on the cores [default: on one GPU, on all, and on the cores].
     #[arg(long, value_name = "N", value_parser = at_least_one::<NonZero<usize>>)]
     gpus: Option<NonZero<usize>>,
-    /// Only these parts, separated by commas.
+    /// Measure only these parts, separated by commas.
     #[arg(long, value_name = "PARTS", value_enum, value_delimiter = ',')]
     only: Vec<Part>,
     #[command(flatten)]

@@ -44,7 +44,8 @@ pub struct Several {
     /// too if 3x1024 is one of them.
     #[arg(long, value_name = "DxN[,DxN..]", value_delimiter = ',', value_parser = case)]
     only: Vec<(usize, usize)>,
-    /// Measure weak scaling without tuning of these cases of `bench kernels`; by default of three, or of none with --only.
+    /// Measure weak scaling without tuning for these cases of `bench kernels` [default: three
+    /// cases, or none with --only].
     #[arg(long, value_name = "NAME[,NAME..]", value_delimiter = ',', value_parser = named)]
     untuned: Vec<&'static str>,
     /// List every candidate that ran.
