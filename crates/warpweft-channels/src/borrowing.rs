@@ -1,4 +1,4 @@
-//! Calls that borrow slices of users, on any device: what they are on a GPU, and runs of them.
+//! Calls that borrow slices of the caller: their form on a GPU, and runs of them on any device.
 
 use super::cpu::CpuExecutor;
 use super::cuda::{CudaExecutor, Lent};
@@ -11,7 +11,7 @@ use warpweft_core::error::{Error, Result};
 use warpweft_core::machine::Machine;
 use warpweft_core::report::Report;
 
-/// A call as a GPU has it: values, and slices by address and length.
+/// A call in its form for GPUs: values, and slices as address and length.
 ///
 /// # Safety
 /// The struct that [`DeviceCall::cuda`] names has this type's members with this type's layout.
@@ -21,8 +21,8 @@ pub unsafe trait DeviceCall: Copy + 'static {
     /// The function's name.
     const NAME: &'static str;
 
-    /// The name of the C++ struct that has the function's routines; it and all functions that it spawns are added to `unit`
-    /// on first use.
+    /// The name of the C++ struct that has the function's routines. On first use the struct, and
+    /// those of all functions that it spawns, are added to `unit`.
     fn cuda(unit: &mut Unit) -> String;
 }
 
@@ -62,10 +62,11 @@ pub trait Borrowing: Call<Output: DeviceType> {
 }
 
 impl<C: Borrowing> Channels<C> {
-    /// The value of each call, in order, on the first GPU, or on all cores where there is none, or as `run` says.
+    /// Runs the calls and returns the value of each, in order: on the first GPU, or on all cores
+    /// if there is none, or on the target that `run` names.
     ///
-    /// A GPU gets copies of all slices, and what calls may have written is copied back when all have ended. After an error
-    /// of a GPU the slices are as they were.
+    /// A GPU gets copies of all slices. The slices that calls may have written are copied back
+    /// when all calls have ended. After an error of a GPU the slices are unchanged.
     ///
     /// ```
     /// use warpweft::channels::{Run, Team};
@@ -81,7 +82,7 @@ impl<C: Borrowing> Channels<C> {
     ///     }
     /// }
     ///
-    /// /// The same of any number of words, by halves.
+    /// /// Doubles any number of words, half by half.
     /// #[spawning]
     /// fn all(words: &mut [u32]) {
     ///     if words.len() <= 1000 {

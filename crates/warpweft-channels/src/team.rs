@@ -4,8 +4,9 @@ use warpweft_core::element::Unit;
 
 /// The lanes that run a call of a function with `#[spawning(team)]`, as one of them sees it.
 ///
-/// What such a function gives must not depend on how many lanes there are: each does its share of the work, and two lanes
-/// touch the same word only with a [`barrier`](Team::barrier) in between, or if both only read it.
+/// The result of such a function must not depend on the number of lanes. Each lane does its share
+/// of the work. Two lanes may access the same word only with a [`barrier`](Team::barrier) in
+/// between, or if both only read it.
 ///
 /// ```
 /// use warpweft::channels::Team;
@@ -37,7 +38,7 @@ use warpweft_core::element::Unit;
 pub struct Team(());
 
 impl Team {
-    /// One lane.
+    /// A team of one lane.
     #[doc(hidden)]
     pub const fn alone() -> Self {
         Self(())
@@ -49,17 +50,18 @@ impl Team {
         0
     }
 
-    /// How many lanes there are.
+    /// The number of lanes.
     #[inline(always)]
     pub fn lanes(&self) -> usize {
         1
     }
 
-    /// Waits for all lanes, which must all come here: what they wrote is there for the others then.
+    /// Waits for all lanes, all of which must call it. Afterwards each lane sees what the others
+    /// wrote before.
     #[inline(always)]
     pub fn barrier(&self) {}
 
-    /// For how many lanes `condition` holds. All lanes must come here.
+    /// The number of lanes for which `condition` holds. All lanes must call it.
     #[inline(always)]
     pub fn count(&self, condition: bool) -> usize {
         usize::from(condition)

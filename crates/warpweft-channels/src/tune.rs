@@ -1,6 +1,8 @@
-//! How lanes or threads share calls, found by a short search over runs of the calls themselves and kept for later runs.
+//! A short search for the policy by which lanes or threads share calls fastest. It runs the calls
+//! themselves, and keeps its result for later runs.
 //!
-//! A candidate can't win whose values are not those of the untuned policy. Not here: what the numbers mean (`policy`).
+//! A candidate can win only if its values are those of the untuned policy. Not here: what the
+//! numbers mean (`policy`).
 
 use std::any::type_name;
 use std::path::PathBuf;
@@ -27,9 +29,9 @@ pub struct Tuning {
     pub target: Target,
     /// Threads on the cores; all of them if `None`.
     pub threads: Option<usize>,
-    /// Time the search may take, about.
+    /// The approximate time that the search may take.
     pub budget: Duration,
-    /// Where the result is kept; the user's cache folder, where runs look, if `None`.
+    /// The folder for the result. If `None`, it is the user's cache folder, which later runs read.
     pub folder: Option<PathBuf>,
 }
 
@@ -48,7 +50,7 @@ pub struct Trial {
     pub policy: Policy,
     /// Seconds: the median of its runs.
     pub seconds: Option<f64>,
-    /// Why there is none.
+    /// Why it did not run.
     pub refused: Option<String>,
 }
 
@@ -57,21 +59,21 @@ pub struct Trial {
 pub struct Tuned {
     /// The fastest policy.
     pub policy: Policy,
-    /// What its runs took, in seconds.
+    /// The times of its runs, in seconds.
     pub measured: Measured,
-    /// Calls a second of it.
+    /// Calls per second with this policy.
     pub rate: f64,
-    /// Calls a second of the policy that is taken without a search.
+    /// Calls per second with the policy that is used without a search.
     pub untuned: f64,
     /// All candidates, as they were tried.
     pub trials: Vec<Trial>,
-    /// Whether the search came to its end before the budget did.
+    /// Whether the search ended before the budget was used up.
     pub complete: bool,
-    /// Whether later runs find it.
+    /// Whether the result was stored for later runs.
     pub kept: bool,
-    /// Why they don't, if that is a failure.
+    /// Why it was not stored, if storing failed.
     pub failure: Option<String>,
-    /// What the user may want to know.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
@@ -140,8 +142,8 @@ impl Candidates {
 }
 
 impl<C: Spawning> Channels<C> {
-    /// Searches for the fastest policy by running the calls, and keeps it for later runs of calls of this function, of whatever
-    /// arguments, that name no policy.
+    /// Searches for the fastest policy by running the calls, and keeps it for later runs. They use
+    /// it if they call the same function, with whatever arguments, and name no policy.
     ///
     /// ```no_run
     /// use std::time::Duration;
@@ -168,7 +170,9 @@ impl<C: Spawning> Channels<C> {
     /// ```
     ///
     /// # Errors
-    /// As [`Channels::run_all_with`] with the untuned policy. A folder that can't be written is told in [`Tuned::failure`].
+    /// As [`Channels::run_all_with`] with the untuned policy. If the folder can't be written, this
+    /// is no error; see
+    /// [`Tuned::failure`].
     pub fn tune(&self, machine: &Machine, tuning: &Tuning) -> Result<Tuned> {
         self.check()?;
         let &Tuning { target, threads, budget, .. } = tuning;

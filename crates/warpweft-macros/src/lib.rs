@@ -133,12 +133,15 @@ pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// It may take slices of words, `&[T]` and `&mut [T]`; `Channels::run_borrowing` then runs its calls.
 ///
-/// `#[spawning(team)]` makes it one that all lanes of a warp run together on a GPU, and one lane on cores. Its first parameter is
-/// `team: &Team`: `team.lane()`, `lanes()`, `barrier()`, which waits for all lanes, which must all reach it, and
-/// `count(condition)`, the lanes for which it holds. Parameters `room: &mut [T; N]` are arrays that the lanes share, which callers do not
-/// pass and whose words must be written before they are read. It spawns nothing.
+/// With `#[spawning(team)]`, all lanes of a warp run a call together on a GPU; on cores one lane
+/// runs it. The first parameter is `team: &Team`, with `team.lane()`, `lanes()`, `barrier()`,
+/// which waits for all lanes, and `count(condition)`, the number of lanes for which the condition
+/// holds. All lanes must reach each barrier and count. Parameters `room: &mut [T; N]` are arrays
+/// that the lanes share. Callers do not pass them, and their words must be written before they are
+/// read. The function can't spawn calls.
 ///
-/// `#[spawning(cores)]` makes it one for the cores only: its body may be any Rust, and it may borrow anything.
+/// `#[spawning(cores)]` makes it a function for the cores only: its body may be any Rust, and it
+/// may borrow anything.
 /// `Channels::run_on_cores` runs its calls.
 #[proc_macro_attribute]
 pub fn spawning(attribute: TokenStream, item: TokenStream) -> TokenStream {

@@ -1,4 +1,4 @@
-//! Slices of users in the memory of a GPU, for as long as calls use them.
+//! Copies of users' slices in the memory of a GPU, for as long as calls use them.
 
 use super::text::{bytes_of, bytes_of_mut};
 use warpweft_core::cuda::{Buffer, Stream};
@@ -17,12 +17,12 @@ pub struct Lent<'s> {
 }
 
 impl<'s> Lent<'s> {
-    /// None yet, in the memory of the stream's device.
+    /// No copies yet; they will be in the memory of the stream's device.
     pub(super) fn new(stream: &'s Stream) -> Self {
         Self { stream, buffers: vec![], back: 0, bytes: [0; 2] }
     }
 
-    /// A copy of `words`.
+    /// Makes a copy of `words` on the device.
     ///
     /// # Errors
     /// Too little memory; the driver's.
@@ -35,7 +35,7 @@ impl<'s> Lent<'s> {
         Ok(slice)
     }
 
-    /// The next slice that was lent comes back to `words`, which are as many.
+    /// Copies the next slice that was lent back to `words`, which has the same length.
     ///
     /// # Errors
     /// The driver's.
@@ -48,7 +48,7 @@ impl<'s> Lent<'s> {
         Ok(())
     }
 
-    /// The next slice that was lent was only read.
+    /// Skips the next slice that was lent: it was only read.
     pub fn keep(&mut self) {
         self.back += 1;
     }

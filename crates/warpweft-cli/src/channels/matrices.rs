@@ -29,8 +29,8 @@ pub struct Strassen {
     /// Width of the numbers.
     #[arg(long, value_enum, default_value = "f64")]
     dtype: Precision,
-    /// Multiply by teams of lanes, as a GPU does, with eight products of halves for seven up to so many rows [default on a
-    /// GPU: 2048].
+    /// Multiply by teams of lanes, on cores too. Matrices of up to this many rows use eight
+    /// products of halves instead of Strassen's seven [default on a GPU: 2048].
     #[arg(long, value_name = "ROWS")]
     leaf: Option<usize>,
     #[command(flatten)]

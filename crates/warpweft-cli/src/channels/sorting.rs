@@ -29,8 +29,8 @@ pub struct Sort {
     /// Their kind; pairs are keys of 32 bits with values of 32 bits.
     #[arg(long, value_enum, default_value_t = Keys::U32)]
     keys: Keys,
-    /// Quicksort, mergesort, which keeps the order of equal keys, or mergesort by teams of lanes, which GPUs run too
-    /// [default: quick, teams on a GPU].
+    /// Quicksort, mergesort (keeps the order of equal keys), or mergesort by teams of lanes, which
+    /// also runs on GPUs [default: quick; teams on a GPU].
     #[arg(long, value_enum)]
     by: Option<By>,
     /// The order in which they are before.

@@ -27,7 +27,7 @@ Examples:
   warpweft tune channels queens 15 --device gpu --budget 30"
 )]
 pub struct Tune {
-    /// Whose calls.
+    /// The application whose calls are tuned.
     #[arg(value_enum)]
     app: App,
     /// Index of the Fibonacci number [default: 40], columns of the board [default: 15].

@@ -1,12 +1,13 @@
-//! Slices that are in device memory already: an address there and a length. Not here: how a user's slice gets there, and
-//! slices of the host that are only read (`slice`).
+//! Slices in device memory: an address there and a length. Not here: how a user's slice is copied
+//! there, and slices of the host that are only read (`slice`).
 
 use std::marker::PhantomData;
 
 use super::Word;
 use crate::element::{DeviceType, Unit};
 
-/// A slice of words in device memory: what `&[T]` and `&mut [T]` are in calls on a device, `ww::slice<T>` in their text.
+/// A slice of words in device memory: the form of `&[T]` and `&mut [T]` in calls on a device. In
+/// C++ it is `ww::slice<T>`.
 #[derive(Debug)]
 #[repr(C)]
 pub struct LentSlice<T> {
@@ -16,7 +17,7 @@ pub struct LentSlice<T> {
 }
 
 impl<T> LentSlice<T> {
-    /// So many words from an address on.
+    /// The slice of `count` words at an address.
     pub fn new(address: u64, count: usize) -> Self {
         Self { address, count: count as u64, of: PhantomData }
     }

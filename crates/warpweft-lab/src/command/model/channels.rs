@@ -1,8 +1,9 @@
 //! `warpweft model channels`: a recursion through a stack of channels (figure 6 of Orr et al.), simulated firing by firing.
 //!
-//! The simulation has the rules of the real scheduler: a warp serves the deepest level that has a whole batch, else the deepest
-//! that has any item; a firing reserves room for all that its items may emit before it takes them, and takes fewer if there is
-//! less. From it follow width and batch, which cost memory, and time.
+//! The simulation has the rules of the real scheduler. A warp serves the deepest level that has a
+//! whole batch, else the deepest that has any item. Before a firing takes items, it reserves room
+//! for all items that these may emit; if there is not enough room it takes fewer. The simulation
+//! shows how time depends on width and batch, which cost memory.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -20,13 +21,14 @@ pub struct Arguments {
     /// Warps, or threads of cores.
     #[arg(long, value_name = "N", default_value = "1056")]
     warps: usize,
-    /// Items that a firing takes at most.
+    /// The most items that a firing takes.
     #[arg(long, value_name = "N", default_value = "32")]
     batch: usize,
-    /// Microseconds of a firing, whatever it takes: waits for memory, mostly. 8 is what one H200 was seen to need.
+    /// Microseconds of a firing, however many items it takes: mostly waits for memory. One H200
+    /// needed 8.
     #[arg(long, value_name = "US", default_value = "8")]
     fixed: f64,
-    /// Nanoseconds more for each item: 0 on a GPU, whose lanes work side by side.
+    /// Additional nanoseconds for each item: 0 on a GPU, whose lanes work in parallel.
     #[arg(long, value_name = "NS", default_value = "0")]
     each: f64,
     /// Print one JSON object.
