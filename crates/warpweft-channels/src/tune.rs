@@ -207,7 +207,7 @@ impl<C: Spawning> Channels<C> {
         let found = climb(&space, &candidates.start, budget, &mut trial)?;
         let found = found.ok_or_else(|| {
             let why = trials.iter().find_map(|trial| trial.refused.clone()).unwrap_or_default();
-            Error::spec(format!("no policy ran: {why}"), "run the calls as they are first")
+            Error::spec(format!("no policy ran: {why}"), "run the calls without tuning first")
         })?;
         let policy = (candidates.policy)(&found.values);
         Ok(search.tuned(policy, found, trials, &key::<C>(&device)))
@@ -238,7 +238,7 @@ impl<C: Spawning> Search<'_, C> {
             return Ok(report.seconds);
         }
         let hint = "report this with the function: values must not depend on the policy";
-        Err(Error::spec("other values than by the untuned policy", hint))
+        Err(Error::spec("a policy gave other values than the untuned one", hint))
     }
 
     fn tuned(&self, policy: Policy, found: Found, trials: Vec<Trial>, key: &str) -> Tuned {

@@ -90,7 +90,7 @@ enum App {
     Apsp(crate::apsp::Tune),
     /// Tune a farm of a function: lanes and blocks, from the table of kernels.
     Farm(crate::farms::tune::Tune),
-    /// Tune how calls of a spawning function are shared by lanes or threads.
+    /// Tune how lanes or threads share the calls of a spawning function.
     Channels(crate::channels::Tune),
     /// Say why there is nothing to tune.
     #[command(hide = true)]

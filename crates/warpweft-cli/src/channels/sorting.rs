@@ -106,7 +106,7 @@ impl Sort {
         let before = sum(&keys);
         if self.options.names_gpu() && self.by() != By::Teams {
             let what = format!("{:?}sort on a GPU", self.by()).to_lowercase().replace("gpu", "GPU");
-            return Err(Error::spec(what, "it is for cores: take --by teams, or --device cpu"));
+            return Err(Error::spec(what, "runs on cores only: take --by teams, or --device cpu"));
         }
         let ran = match self.by() {
             By::Quick => {

@@ -17,10 +17,11 @@ use crate::arguments::{seconds, threads};
 use crate::output::{complain, fail, note, say, scaled};
 use crate::progress::Progress;
 
-/// Tune how calls of a spawning function are shared.
+/// Tune how lanes or threads share the calls of a spawning function.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Later runs of the same function on such a device, of whatever arguments, take the policy that was found.
+    after_help = "Later runs of the same function on the same kind of device use the policy that is found, whatever \
+their arguments are.
 
 Examples:
   warpweft tune channels fib 40
@@ -30,7 +31,8 @@ pub struct Tune {
     /// The application whose calls are tuned.
     #[arg(value_enum)]
     app: App,
-    /// Index of the Fibonacci number [default: 40], columns of the board [default: 15].
+    /// For fib the index of the number [default: 40], for queens the columns of the board
+    /// [default: 15].
     n: Option<u32>,
     /// Where to run: cpu, gpu, gpu:N, or auto.
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
@@ -88,7 +90,7 @@ impl Tune {
             },
             (app, Some(n)) => {
                 let what = format!("{} of {n}", name(app));
-                Err(Error::spec(what, "leave the number out: it is of fib and queens"))
+                Err(Error::spec(what, "leave the number out: only fib and queens take one"))
             }
         }
     }
@@ -122,8 +124,8 @@ impl Tune {
         }
         let end = if *complete { "the search ended" } else { "the budget was spent" };
         let kept = match kept {
-            true => "kept for runs of this function on such a device",
-            false => "not kept: later runs don't know it",
+            true => "kept for later runs of this function on such a device",
+            false => "not kept: later runs can't use it",
         };
         let mut text = format!(
             "{}: {}calls/s, {:.2} times the {}calls/s of the untuned policy\n",

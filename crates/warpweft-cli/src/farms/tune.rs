@@ -231,7 +231,7 @@ impl Found {
             line("trial", format!("{:<20} {told}", shape(*lanes, *block)));
         }
         let end = if *complete { "the search ended" } else { "the budget was spent" };
-        let kept = if *kept { "kept for such GPUs" } else { "not kept: later runs don't know it" };
+        let kept = if *kept { "kept for such GPUs" } else { "not kept: later runs can't use it" };
         line("kept", format!("{} tried until {end}; the optimum is {kept}", trials.len()));
         text.trim_end().to_string()
     }
