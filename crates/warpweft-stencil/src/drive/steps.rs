@@ -25,8 +25,7 @@ use warpweft_core::error::Result;
 use warpweft_core::run::Stop;
 use warpweft_core::trace::Trace;
 
-/// A fault of a device is reported after at most about this long, although the host does not wait
-/// for the steps that it queues.
+/// The longest time between two waits for the device: a fault of it is reported this late at most.
 const LATEST: Duration = Duration::from_millis(100);
 /// A device that takes longer for its blocks is waited for before it sends: other devices wait seconds for halos at most.
 const SLOW: Duration = Duration::from_secs(1);
@@ -324,8 +323,7 @@ impl<'r> RankLoop<'r> {
         Ok(Block { done, following, may, change: measure.zip(change), asked })
     }
 
-    /// Waits for all queued steps. Otherwise reading cells would wait for them, and unfinished
-    /// steps would count as done.
+    /// Waits for all queued steps: before cells are read, and before steps count as done.
     fn finish_if(&mut self, due: bool) -> Result<()> {
         if due || self.slow || self.finished.elapsed() > LATEST {
             self.local.finish()?;
