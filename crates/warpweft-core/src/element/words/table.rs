@@ -8,8 +8,8 @@ use super::DeviceSlice;
 use crate::element::Scalar;
 use crate::error::{Error, Result};
 
-/// A table that an element function takes as `&[T]`. It is made of a slice, an array or a `Vec`; copies share the items. A
-/// GPU gets a copy of its own when a run or session begins.
+/// A table that an element function takes as `&[T]`. It is made from a slice, an array or a `Vec`;
+/// clones share the items. A GPU gets a copy of its own when a run or session begins.
 #[repr(C)]
 #[derive(Clone)]
 pub struct Table<T> {
@@ -29,8 +29,9 @@ pub struct TableBytes<'a> {
 }
 
 impl<T: Scalar> Table<T> {
-    /// The values of a parameter that depends on time: `value` of every step below `steps`. A function reads it as
-    /// `table[step as usize]`, where `step` is its parameter marked `#[step]`.
+    /// A table for a parameter that depends on time: `value(step)` for every step below `steps`.
+    /// A function reads it as `table[step as usize]`, where `step` is its parameter marked
+    /// `#[step]`.
     ///
     /// # Errors
     /// A value that is NaN or infinite, with its step.
