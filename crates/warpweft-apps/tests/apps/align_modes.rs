@@ -10,7 +10,7 @@ use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::cuda::{CudaExecutor, Extras};
 use warpweft_apps::align::{
     Aligned, Alignment, Ends, Executor, Matrix, Operation, Scope, Scoring, Sequence, Tracing,
-    Weights, align, align_all, plain, plain_path, trace, trace_all,
+    Weights, align, align_all, best, extend, plain, plain_path, trace, trace_all,
 };
 use warpweft_lab::conformance::wavefront::Inputs;
 
@@ -24,6 +24,7 @@ fn exhaustive(query: &Sequence, target: &Sequence, scoring: &Scoring, scope: Sco
         _ => Ends::default(),
     };
     let local = scope == Scope::Local;
+    let beyond = |i: usize, j: usize| scoring.band().is_some_and(|band| i.abs_diff(j) > band);
     // Entry [i][j] is the best of alignments that end after i and j letters.
     let mut h = vec![vec![0i32; b.len() + 1]; a.len() + 1];
     let mut best: Option<Alignment> = None;
@@ -42,8 +43,9 @@ fn exhaustive(query: &Sequence, target: &Sequence, scoring: &Scoring, scope: Sco
             for k in 1..=j {
                 most = most.max(h[i][j - k] + gap(k));
             }
-            h[i][j] = most;
-            let may_end = i > 0
+            h[i][j] = if beyond(i, j) { i32::MIN / 2 } else { most };
+            let may_end = !beyond(i, j)
+                && i > 0
                 && j > 0
                 && match (i == a.len(), j == b.len()) {
                     _ if local => most > 0,
@@ -161,6 +163,161 @@ fn every_scope_and_scoring_equals_all_gaps_on_a_gpu() {
         }
         Err(error) => println!("skipped: {error}"),
     }
+}
+
+/// Whether an alignment of so many letters may end in the band.
+fn may_end(scope: Scope, band: usize, [m, n]: [usize; 2]) -> bool {
+    let ends = match scope {
+        Scope::Local => return true,
+        Scope::Free(ends) => ends,
+        Scope::Global => Ends::default(),
+    };
+    let row = (1..=n).filter(|&j| j == n || ends.target[1]).map(|j| (m, j));
+    let column = (1..=m).filter(|&i| i == m || ends.query[1]).map(|i| (i, n));
+    row.chain(column).any(|(i, j)| i.abs_diff(j) <= band)
+}
+
+#[test]
+fn bands_leave_out_what_lies_further_apart() {
+    let mut inputs = Inputs(64);
+    for (scoring, letters) in scorings() {
+        let pairs: Vec<_> = (0..12)
+            .map(|_| [0; 2].map(|_| sequence(&mut inputs, &scoring, &letters, 20)))
+            .collect();
+        for (band, scope) in
+            [0, 2, 9].into_iter().flat_map(|band| scopes().map(move |of| (band, of)))
+        {
+            let scoring = scoring.clone().within(Some(band));
+            let (fit, rest): (Vec<_>, Vec<_>) =
+                (pairs.iter().map(|[query, target]| (query, target)))
+                    .partition(|(query, target)| may_end(scope, band, [query.len(), target.len()]));
+            with_cores(|executor| {
+                for (query, target) in rest {
+                    let error = align(query, target, &scoring, scope, executor).unwrap_err();
+                    assert!(
+                        error.to_string().contains(&format!("a band of {band} for")),
+                        "{error}"
+                    );
+                }
+                if fit.is_empty() {
+                    return;
+                }
+                let (ends, _) = align_all(&fit, &scoring, scope, executor).unwrap();
+                let (paths, _) = trace_all(&fit, &scoring, scope, executor).unwrap();
+                for (k, (query, target)) in fit.iter().enumerate() {
+                    let expected = exhaustive(query, target, &scoring, scope);
+                    assert_eq!(ends[k], expected, "{scope:?} {band} {:?}", scoring.weights());
+                    assert_eq!(plain(query, target, &scoring, scope), expected);
+                    assert_eq!(paths[k].alignment, expected);
+                    is_sound(&paths[k], query, target, &scoring, scope);
+                    let (cigar, starts) = plain_path(query, target, &scoring, scope);
+                    let cigar = if cigar.is_empty() { "*" } else { &cigar };
+                    assert_eq!(paths[k].cigar(true), cigar, "{scope:?} {band}");
+                    assert_eq!([paths[k].query_start, paths[k].target_start], starts);
+                }
+            });
+        }
+    }
+}
+
+/// The extension by whole tables: a cell more than `drop` below the best of all anti-diagonals before is none.
+fn extension(query: &Sequence, target: &Sequence, scoring: &Scoring, drop: i64) -> Alignment {
+    const NEVER: i64 = i64::MIN / 4;
+    let (a, b) = (query.as_rows(), target.as_columns());
+    let [open, extend] = [scoring.weights().open, scoring.weights().extend].map(i64::from);
+    let mut tables = vec![vec![[NEVER; 3]; b.len() + 1]; a.len() + 1];
+    tables[0][0] = [0, NEVER, NEVER];
+    let (mut best, mut most) = ((0, 0, 0), 0);
+    for number in 1..=a.len() + b.len() {
+        let least = most - drop;
+        for i in number.saturating_sub(b.len())..=number.min(a.len()) {
+            let j = number - i;
+            let [mut h, mut e, mut f] = [NEVER; 3];
+            if j > 0 {
+                let [before, further, _] = tables[i][j - 1];
+                e = (before + open).max(further + extend);
+            }
+            if i > 0 {
+                let [before, _, further] = tables[i - 1][j];
+                f = (before + open).max(further + extend);
+            }
+            if i > 0 && j > 0 {
+                h = tables[i - 1][j - 1][0] + i64::from(scoring.pair(a[i - 1], b[j - 1]));
+            }
+            h = h.max(e).max(f);
+            if h >= least {
+                tables[i][j] = [h, e, f];
+                most = most.max(h);
+                let wins = h > best.0 || h == best.0 && (i, j) < (best.1, best.2);
+                best = if wins { (h, i, j) } else { best };
+            }
+        }
+    }
+    Alignment { score: best.0 as i32, query_end: best.1, target_end: best.2 }
+}
+
+#[test]
+fn extensions_equal_whole_tables_for_every_drop() {
+    let mut inputs = Inputs(65);
+    for (scoring, letters) in scorings() {
+        for round in 0..60 {
+            let query = sequence(&mut inputs, &scoring, &letters, 60);
+            // Half of them alike.
+            let target = match round % 2 {
+                0 => query.clone(),
+                _ => sequence(&mut inputs, &scoring, &letters, 60),
+            };
+            for drop in [0, 3, 10, 40, 100_000] {
+                let (found, cells) = extend(&query, &target, &scoring, drop).unwrap();
+                let expected = extension(&query, &target, &scoring, i64::from(drop));
+                assert_eq!(found.alignment, expected, "drop {drop} {:?}", scoring.weights());
+                let score = i64::from(expected.score);
+                assert_eq!(found.added_up(&query, &target, &scoring), Some(score));
+                assert_eq!((found.query_start, found.target_start), (0, 0));
+                assert!(cells <= ((query.len() + 1) * (target.len() + 1)) as u64);
+            }
+        }
+    }
+    let one = Sequence::new("one", b"ACGT").unwrap();
+    let error = extend(&one, &one, &Weights::default().into(), -1).unwrap_err().to_string();
+    assert!(error.contains("a drop of -1"), "{error}");
+}
+
+/// By the plain loop, again and again: the best of what no alignment before has taken of the target.
+#[test]
+fn several_alignments_share_no_letter_of_the_target() {
+    let scoring = Scoring::from(Weights { matching: 2, mismatch: -3, open: -5, extend: -1 });
+    let mut inputs = Inputs(66);
+    let mut text =
+        |count: usize| -> Vec<u8> { (0..count).map(|_| inputs.one_of(b"ACGT")).collect() };
+    let (query, spacer) = (text(30), text(25));
+    let genome = [&spacer[..], &query, &spacer[..9], &query[5..25], &spacer, &query[..12]].concat();
+    let [query, target] = [&query, &genome].map(|text| Sequence::new("case", text).unwrap());
+    with_cores(|executor| {
+        let (found, _) = best(&query, &target, &scoring, (5, 1), executor).unwrap();
+        let scores: Vec<_> = found.iter().map(|one| one.alignment.score).collect();
+        assert_eq!(scores[..3], [60, 40, 24]);
+        let mut taken = vec![false; target.len()];
+        for one in &found {
+            is_sound(one, &query, &target, &scoring, Scope::Local);
+            let free = taken.chunk_by(|a, b| a == b).scan(0, |at, stretch| {
+                let first = *at;
+                *at += stretch.len();
+                Some((first, stretch))
+            });
+            let most = free.filter(|(_, stretch)| !stretch[0]).map(|(first, stretch)| {
+                let part = &target.text()[first..first + stretch.len()];
+                let part = Sequence::new("part", part).unwrap();
+                plain(&query, &part, &scoring, Scope::Local).score
+            });
+            assert_eq!(most.max(), Some(one.alignment.score));
+            let stretch = &mut taken[one.target_start..one.alignment.target_end];
+            assert!(stretch.iter().all(|taken| !taken));
+            stretch.fill(true);
+        }
+        let (none, _) = best(&query, &target, &scoring, (5, 1000), executor).unwrap();
+        assert!(none.is_empty());
+    });
 }
 
 /// Hundreds of pairs of proteins of different lengths, some alike: more than one group of lanes.

@@ -1,5 +1,6 @@
 //! The alignments of a run: of which pairs, and in which order they are computed.
 
+use std::num::NonZero;
 use std::path::Path;
 
 use warpweft::grid::io::Claim;
@@ -7,11 +8,12 @@ use warpweft::report::Report;
 use warpweft::wavefront::traceback::holds_rows;
 use warpweft::{Error, Result};
 use warpweft_apps::align::{
-    Aligned, Executor, Scope, Scoring, Sequence, Tracing, align_all, trace, trace_all,
+    Aligned, Executor, Scope, Scoring, Sequence, Tracing, align_all, best, trace, trace_all,
 };
 
 use super::check::Tally;
 use super::choices::Strands;
+use super::extend::extensions;
 use super::pair::{Named, Pair};
 use super::{Align, Traceback};
 use crate::device::cut;
@@ -62,7 +64,7 @@ impl<'s> Aligner<'s> {
         targets: &'s [Named],
         executor: &mut dyn Executor,
     ) -> Result<()> {
-        let mut chosen = candidates(of, queries, targets)?;
+        let mut chosen = candidates(of, queries, targets);
         // For all pairs, whichever the run was at. A missing folder has nothing to resume either.
         let folder = of.checkpoint.as_ref().filter(|folder| !of.resume || folder.is_dir());
         let claim = folder.map(|folder| Claim::of(folder)).transpose()?;
@@ -73,6 +75,9 @@ impl<'s> Aligner<'s> {
             .for_each(|what| note(what));
         if chosen.is_empty() {
             return Ok(());
+        }
+        if let Some(drop) = of.x_drop {
+            return self.extend(of, drop, chosen);
         }
         if of.score_only || of.top.is_some() || of.strand == Strands::Both {
             self.score(&mut chosen, executor)?;
@@ -85,7 +90,64 @@ impl<'s> Aligner<'s> {
             chosen.into_iter().for_each(|pair| self.push(pair));
             return Ok(());
         }
-        self.paths(of, chosen, executor)
+        match of.best {
+            Some(count) => self.several(count.get(), chosen, executor),
+            None => self.paths(of, chosen, executor),
+        }
+    }
+
+    /// The `count` best alignments of each pair; one without any stays, for the report.
+    fn several(
+        &mut self,
+        count: usize,
+        pairs: Vec<Pair<'s>>,
+        executor: &mut dyn Executor,
+    ) -> Result<()> {
+        let progress = Progress::waiting("aligning");
+        let all = pairs.len();
+        for (k, mut pair) in pairs.into_iter().enumerate() {
+            progress.tell(format!("pair {} of {all}", k + 1));
+            let (query, target) = pair.sequences();
+            let (found, report) = best(query, target, self.scoring, (count, 1), executor)?;
+            self.add(&report);
+            if found.is_empty() {
+                pair.path = Some(Aligned::none());
+                self.push(pair);
+                continue;
+            }
+            for (rank, path) in found.into_iter().enumerate() {
+                let mut one = Pair::new(pair.query, pair.target, pair.minus);
+                one.alignment = path.alignment;
+                one.path = Some(path);
+                // The plain loop finds the best alone.
+                match rank {
+                    0 => self.push(one),
+                    _ => {
+                        self.check.add_path(&one, self.scoring);
+                        self.pairs.push(one);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The extension of each pair.
+    fn extend(&mut self, of: &Align, drop: i32, pairs: Vec<Pair<'s>>) -> Result<()> {
+        let sequences: Vec<_> = pairs.iter().map(|pair| pair.sequences()).collect();
+        let threads = of.threads.map(NonZero::get);
+        let (found, report) = extensions(&sequences, self.scoring, drop, threads)?;
+        self.add(&report);
+        let extended = pairs.into_iter().zip(found).map(|(mut pair, path)| {
+            pair.alignment = path.alignment;
+            pair.path = (!of.score_only).then_some(path);
+            pair
+        });
+        for pair in best_strands(extended.collect()) {
+            self.check.add_path(&pair, self.scoring);
+            self.pairs.push(pair);
+        }
+        Ok(())
     }
 
     /// The score and the end of each.
@@ -158,21 +220,17 @@ impl<'s> Aligner<'s> {
     }
 }
 
-/// The pairs of queries and targets, once for each strand.
-fn candidates<'s>(of: &Align, queries: &'s [Named], targets: &'s [Named]) -> Result<Vec<Pair<'s>>> {
+/// The pairs of queries and targets, in a batch as many of both, once for each strand.
+fn candidates<'s>(of: &Align, queries: &'s [Named], targets: &'s [Named]) -> Vec<Pair<'s>> {
     let strands = |query, target| {
         of.strand.reversed().iter().map(move |&minus| Pair::new(query, target, minus))
     };
     if !of.batch {
         let with = |query| targets.iter().flat_map(move |target| strands(query, target));
-        return Ok(queries.iter().flat_map(with).collect());
-    }
-    if queries.len() != targets.len() {
-        let counts = format!("{} queries for {} targets", queries.len(), targets.len());
-        return Err(Error::spec(counts, "give the same number of both, or leave out --batch"));
+        return queries.iter().flat_map(with).collect();
     }
     let both = queries.iter().zip(targets);
-    Ok(both.flat_map(|(query, target)| strands(query, target)).collect())
+    both.flat_map(|(query, target)| strands(query, target)).collect()
 }
 
 /// Of the strands of a query with the same target, the first that scores most.

@@ -27,13 +27,7 @@ impl Tally {
     pub fn add(&mut self, pair: &Pair<'_>, scoring: &Scoring, scope: Scope) {
         let (query, target) = pair.sequences();
         let found = pair.alignment;
-        if let Some(path) = &pair.path {
-            self.paths += 1;
-            let error = path
-                .added_up(query, target, scoring)
-                .map_or(f64::INFINITY, |score| score.abs_diff(i64::from(found.score)) as f64);
-            self.error = self.error.max(error);
-        }
+        self.path(pair, scoring);
         let cells = query.len() as u64 * target.len() as u64;
         if self.cells + cells > CHECKED_CELLS {
             self.skipped += 1;
@@ -55,6 +49,23 @@ impl Tally {
             distance(found.target_end, expect.target_end),
         ];
         self.error = error.into_iter().fold(self.error, f64::max);
+    }
+
+    /// Checks the path of a pair alone.
+    pub fn add_path(&mut self, pair: &Pair<'_>, scoring: &Scoring) {
+        self.path(pair, scoring);
+        self.skipped += 1;
+    }
+
+    fn path(&mut self, pair: &Pair<'_>, scoring: &Scoring) {
+        let (query, target) = pair.sequences();
+        if let Some(path) = &pair.path {
+            self.paths += 1;
+            let error = path.added_up(query, target, scoring).map_or(f64::INFINITY, |score| {
+                score.abs_diff(i64::from(pair.alignment.score)) as f64
+            });
+            self.error = self.error.max(error);
+        }
     }
 
     /// The check of all pairs.

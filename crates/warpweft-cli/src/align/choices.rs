@@ -1,11 +1,13 @@
 //! What is aligned with what and how: the scope, the scoring, the strands.
 
+use std::num::NonZero;
 use std::sync::Arc;
 
+use warpweft::run::Target;
 use warpweft::{Error, Result};
-use warpweft_apps::align::{Ends, Matrix, Scope, Scoring, Weights};
+use warpweft_apps::align::{Ends, Matrix, Scope, Scoring, Sequence, Weights};
 
-use super::Align;
+use super::{Align, input};
 
 /// A gap's first and further letters by the default of BLAST for proteins.
 const MATRIX_GAP: [i32; 2] = [-12, -1];
@@ -50,6 +52,8 @@ impl Align {
             (true, ..) => Scope::Global,
             (_, true, _) => Scope::SEMI_GLOBAL,
             (_, _, true) => Scope::OVERLAP,
+            // Both sequences begin with the alignment.
+            _ if self.x_drop.is_some() => Scope::Global,
             _ if self.free_ends.is_empty() => Scope::Local,
             _ => Scope::Free(Ends {
                 query: [has(FreeEnd::QueryStart), has(FreeEnd::QueryEnd)],
@@ -61,6 +65,7 @@ impl Align {
     /// The scope in words: as JSON has it, and as an adverb.
     pub fn scope_name(&self) -> [&'static str; 2] {
         match self.scope() {
+            _ if self.x_drop.is_some() => ["extension", "from their first letters"],
             Scope::Local => ["local", "locally"],
             Scope::Global => ["global", "globally"],
             Scope::SEMI_GLOBAL => ["semi-global", "semi-globally"],
@@ -80,9 +85,46 @@ impl Align {
             .map(|which| given[which].unwrap_or(default[which]).saturating_abs().saturating_neg());
         let Some(name) = &self.matrix else {
             let Self { matching, mismatch, .. } = *self;
-            return Ok(Weights { matching, mismatch, open, extend }.into());
+            let weights = Weights { matching, mismatch, open, extend };
+            return Ok(Scoring::from(weights).within(self.band));
         };
-        Ok(Scoring::by_matrix(Arc::new(Matrix::named(name)?), open, extend))
+        let matrix = Arc::new(Matrix::named(name)?);
+        Ok(Scoring::by_matrix(matrix, open, extend).within(self.band))
+    }
+
+    /// Where it runs and how it tells.
+    pub fn place(&self) -> (Target, Option<usize>, bool) {
+        (self.device, self.threads.map(NonZero::get), self.json)
+    }
+
+    /// The first query, the first target and the scores, of a run whose score is tuned.
+    ///
+    /// # Errors
+    /// As a run's; an option that says what to do with a result.
+    pub fn tunable(&self) -> Result<(Sequence, Sequence, Scoring)> {
+        self.check()?;
+        let given = [
+            ("--output", !self.output.is_empty()),
+            ("--plot", self.plot.is_some()),
+            ("--checkpoint", self.checkpoint.is_some()),
+            ("--top", self.top.is_some()),
+            ("--best", self.best.is_some()),
+            ("--x-drop", self.x_drop.is_some()),
+            ("--batch", self.batch),
+            ("--strand", self.strand != Strands::Plus),
+        ];
+        if let Some((option, _)) = given.into_iter().find(|(_, given)| *given) {
+            let what = format!("{option} of a search for a policy, which scores one pair");
+            return Err(Error::spec(what, format!("leave {option} out")));
+        }
+        let scoring = self.scoring()?;
+        let first = |path| {
+            let all = input::sequences(path, &scoring, false, self.skip_invalid)?;
+            let none = || Error::file(path, "has no record", "give a file with a sequence");
+            all.into_iter().flatten().next().map(|named| named.sequence).ok_or_else(none)
+        };
+        let (query, target) = (first(&self.query)?, first(&self.target)?);
+        Ok((query, target, scoring))
     }
 
     /// Refuses options that have no meaning together.
@@ -92,6 +134,10 @@ impl Align {
                 "the other strand of letters that a matrix scores",
                 "leave out --strand, which is for nucleotides, or --matrix",
             ));
+        }
+        if self.x_drop.is_some() && !matches!(self.device, Target::Auto | Target::Cpu) {
+            let what = format!("an extension on {}", self.device);
+            return Err(Error::spec(what, "leave out --device: extensions run on the cores"));
         }
         if self.batch && self.top.is_some() {
             return Err(Error::spec(

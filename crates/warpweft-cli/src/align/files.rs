@@ -1,4 +1,4 @@
-//! Alignments as PAF and SAM files, and as a picture.
+//! Alignments as PAF, SAM and BLAST's tables, and as a picture.
 
 use std::collections::HashSet;
 use std::io::{self, Write};
@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use warpweft::grid::io::write_whole;
 use warpweft::report::counted;
 use warpweft::{Error, Result};
-use warpweft_apps::align::{Aligned, Operation};
+use warpweft_apps::align::{Aligned, Operation, Scoring};
 
+use super::blast;
 use super::pair::{Named, Pair};
 use crate::output::note;
 use crate::plot;
@@ -28,6 +29,8 @@ const REVERSE: u16 = 0x10;
 enum Kind {
     Paf,
     Sam,
+    /// BLAST's tabular format.
+    Table,
 }
 
 /// The files that a run will write.
@@ -52,9 +55,10 @@ impl Files {
             match ending.as_deref() {
                 Some("paf") => Ok((path.clone(), Kind::Paf)),
                 Some("sam") => Ok((path.clone(), Kind::Sam)),
+                Some("tsv" | "m8") => Ok((path.clone(), Kind::Table)),
                 _ => Err(Error::spec(
                     format!("{} is in no format known here", path.display()),
-                    "end it in .paf or .sam",
+                    "end it in .paf, .sam, .tsv or .m8",
                 )),
             }
         };
@@ -104,7 +108,13 @@ impl Files {
     }
 
     /// Writes all files, and notes which pairs have no alignment in them.
-    pub fn write(&self, pairs: &[Pair<'_>], targets: &[Named], told_apart: bool) -> Saved {
+    pub fn write(
+        &self,
+        pairs: &[Pair<'_>],
+        targets: &[Named],
+        scoring: &Scoring,
+        told_apart: bool,
+    ) -> Saved {
         let mut saved = Saved::default();
         if self.plot.is_some() || !self.outputs.is_empty() {
             unaligned(pairs).iter().for_each(|what| note(what));
@@ -115,6 +125,7 @@ impl Files {
                 write_whole(path, |to| match kind {
                     Kind::Paf => paf(to, pairs, told_apart),
                     Kind::Sam => sam(to, pairs, targets, told_apart),
+                    Kind::Table => blast::table(to, pairs, targets, scoring),
                 }),
             );
         }

@@ -1,13 +1,16 @@
 //! `warpweft align`: the best alignments of DNA and protein sequences from FASTA and FASTQ files.
 
 mod aligner;
+mod blast;
 mod check;
 mod choices;
+mod extend;
 mod files;
+mod input;
 mod pair;
 
 use std::num::NonZero;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use warpweft::grid::io::check_folder;
@@ -16,7 +19,7 @@ use warpweft::run::Target;
 use warpweft::wavefront::traceback::Way;
 use warpweft::wavefront::{RankExecutor, Run, RunExecutor};
 use warpweft::{Error, Result};
-use warpweft_apps::align::{Executor, Scoring, Sequence, Weights, read};
+use warpweft_apps::align::{Executor, Scoring, Weights};
 
 use crate::arguments::threads;
 use crate::device::{Place, for_wavefronts, note_crowd};
@@ -64,8 +67,9 @@ I. --score-only prints only the score and the end.
 memory only for the sum of the lengths, and about two passes. auto takes directions if they fit and are known \
 to be faster. Both find the same path.
 
---output takes names that end in .paf (cg:Z: and AS:i:) or .sam (soft clips, SEQ with N for every \
-ambiguous letter, NM:i:, AS:i:). In SAM the line with a query's best score is primary (the first target's, if \
+--output takes names that end in .paf (cg:Z: and AS:i:), .sam (soft clips, SEQ with N for every \
+ambiguous letter, NM:i:, AS:i:), or .tsv or .m8 (the twelve columns of BLAST's -outfmt 6; the E-value and the bit score \
+are those of Karlin and Altschul without a correction of lengths, or nan for scores that BLAST has no statistics of). In SAM the line with a query's best score is primary (the first target's, if \
 several scores are equal); the other lines are secondary, without SEQ. A query without an alignment has an \
 unmapped line in SAM and none in PAF.
 --checkpoint saves the state of a long run about eight times per pair. A killed run continues with --resume, \
@@ -81,6 +85,14 @@ the paths of the best.
 A file for --matrix has a line of letters, then for each of them a line: the letter, then its score with each \
 letter of the first line. U, O and J are scored as X if the matrix lacks them.
 
+--band N leaves out cells more than N off the diagonal from the first letters of both; the ends must lie within it. \
+--x-drop runs on the cores, one pair each. --best N finds the best alignment, then the best of those that share no \
+letter of the target with the ones before, and so on.
+
+--skip-invalid leaves out records with letters of another alphabet, without a name or letters, or with another number \
+of qualities than of letters; with --batch also the record that would be aligned with it. FASTQ records then take four \
+lines.
+
 Files are FASTA or FASTQ, plain or gzip. Ambiguous nucleotides (N, R, ..) match nothing.
 
 Examples:
@@ -91,6 +103,8 @@ Examples:
   warpweft align reads.fa windows.fa --batch --score-only
   warpweft align query.fa proteins.fa --matrix BLOSUM62 --top 10
   warpweft align reads.fq genome.fa --semi-global --strand both --output hits.sam
+  warpweft align exons.fa genome.fa --best 20 --output hits.tsv
+  warpweft align a.fa b.fa --global --band 500
   warpweft align a.fa b.fa --global --match 2 --mismatch -3 --gap-open -5 --gap-extend -2"
 )]
 pub struct Align {
@@ -132,6 +146,19 @@ pub struct Align {
     /// Align both sequences but for these ends, which cost nothing.
     #[arg(long, value_name = "ENDS", value_enum, value_delimiter = ',', group = "scopes")]
     free_ends: Vec<FreeEnd>,
+    /// Align from the first letters of both to wherever the score is best, but for what scores more than N below the
+    /// best so far.
+    #[arg(long, value_name = "N", group = "scopes", conflicts_with_all = ["checkpoint", "traceback", "top"])]
+    x_drop: Option<i32>,
+    /// Align only letters whose positions in both sequences differ by at most N.
+    #[arg(long, value_name = "N", conflicts_with = "x_drop")]
+    band: Option<usize>,
+    /// Find the N best local alignments of each pair that lie in different parts of the target.
+    #[arg(long, value_name = "N", conflicts_with_all = ["global", "semi_global", "overlap", "free_ends", "x_drop", "band", "score_only", "checkpoint", "plot", "traceback"])]
+    best: Option<NonZero<usize>>,
+    /// Leave out records that can't be aligned, with a note for each.
+    #[arg(long)]
+    skip_invalid: bool,
     /// The strands of each query: as it is, its reverse complement, or whichever scores more.
     #[arg(long, value_name = "STRAND", value_enum, default_value_t)]
     strand: Strands,
@@ -151,7 +178,7 @@ pub struct Align {
     /// Write equal (=) and different letters (X) in CIGARs, instead of M for both.
     #[arg(long)]
     eqx: bool,
-    /// Save the alignments: .paf or .sam. May be repeated.
+    /// Save the alignments: .paf, .sam, or .tsv (BLAST's tabular format). May be repeated.
     #[arg(long, value_name = "FILE")]
     output: Vec<PathBuf>,
     /// Draw the path of the alignment of one pair [default file: align.png].
@@ -207,8 +234,9 @@ impl Align {
             false => Files::prepare(&[], None, &[])?,
         };
         let reversed = self.strand != Strands::Plus;
-        let queries = sequences(&self.query, &scoring, reversed)?;
-        let targets = sequences(&self.target, &scoring, false)?;
+        let queries = input::sequences(&self.query, &scoring, reversed, self.skip_invalid)?;
+        let targets = input::sequences(&self.target, &scoring, false, self.skip_invalid)?;
+        let [queries, targets] = input::valid(queries, targets, self.batch)?;
         files.check(&queries, &targets)?;
         let Place { machine, target, threads, .. } = for_wavefronts(self.device)?;
         if threads.is_some() {
@@ -260,7 +288,7 @@ impl Align {
             answer,
             check: check.map_or_else(|| Check::none("--no-check"), |tally| tally.made()),
             lines,
-            saved: files.write(&pairs, &targets, self.eqx),
+            saved: files.write(&pairs, &targets, &scoring, self.eqx),
             json: self.json,
             interrupted: None,
         })
@@ -325,25 +353,4 @@ impl Align {
         }
         (answer, lines)
     }
-}
-
-/// The checked records of a file; the reverse complement, too, if it is `reversed`.
-fn sequences(path: &Path, scoring: &Scoring, reversed: bool) -> Result<Vec<Named>> {
-    read(path)?
-        .into_iter()
-        .map(|record| {
-            let label = &record.name;
-            let sequence = match scoring.matrix() {
-                Some(matrix) => Sequence::of(matrix, label, &record.letters),
-                None => Sequence::new(label, &record.letters),
-            };
-            // The error is in the file, not in the command line.
-            let sequence = sequence.map_err(|error| match error {
-                Error::Spec { what, hint } => Error::file(path, what, hint),
-                other => other,
-            })?;
-            let reverse = if reversed { sequence.reverse_complement() } else { None };
-            Ok(Named { sequence, reverse, name: record.name, quality: record.quality })
-        })
-        .collect()
 }

@@ -3,6 +3,7 @@
 //!
 //! Smith and Waterman (1981), Needleman and Wunsch (1970), Gotoh (1982).
 
+mod best;
 mod matrix;
 mod pairs;
 mod path;
@@ -11,28 +12,31 @@ mod problem;
 mod read;
 mod recurrences;
 mod scope;
-
 mod scoring;
 mod sequence;
 mod weights;
+mod xdrop;
 
+pub use best::best;
 pub use matrix::{Matrix, SYMBOLS};
 pub use pairs::{align_all, trace_all};
 pub use path::{Aligned, Operation};
 pub use plain::{plain, plain_path};
-pub use read::{Record, read};
+pub use read::{Record, read, read_each};
 pub use recurrences::{Dna, Gapped, affine, global_affine, global_letters, letters, scored};
 pub use scope::{Ends, Scope};
 pub use scoring::Scoring;
 pub use sequence::Sequence;
 pub use weights::Weights;
+pub use xdrop::extend;
 
 use std::path::PathBuf;
 
 use warpweft::error::Result;
+use warpweft::machine::Machine;
 use warpweft::report::Report;
-use warpweft::wavefront::WavefrontExecutor;
 use warpweft::wavefront::traceback::{Partition, Way};
+use warpweft::wavefront::{Tuned, Tuning, WavefrontExecutor};
 
 use self::problem::Problem;
 
@@ -119,6 +123,21 @@ pub fn trace(
 ) -> Result<(Aligned, Report)> {
     let scoring = &scoring.into();
     Problem { query, target, scoring, scope, tracing: Some(tracing) }.solve(executor)
+}
+
+/// The fastest policy for the score of `query` and `target`, found by running it, and kept for later runs of pairs
+/// about as long ([`warpweft::wavefront::Wavefront::tune`]).
+///
+/// # Errors
+/// As [`align`]; those of the search.
+pub fn tune(
+    query: &Sequence,
+    target: &Sequence,
+    scoring: &Scoring,
+    scope: Scope,
+    (machine, tuning): (&Machine, &Tuning),
+) -> Result<Tuned> {
+    Problem { query, target, scoring, scope, tracing: None }.tune(machine, tuning)
 }
 
 /// No letters.

@@ -5,7 +5,8 @@ use warpweft::report::Report;
 use warpweft::wavefront::traceback::{Traced, trace_batch};
 use warpweft::wavefront::{Border, Kept, Ranked, Wavefront, WavefrontExecutor};
 
-use super::problem::{aligned, end_of, found};
+use super::problem::{aligned, end_of, found, wavefront};
+use super::recurrences::Unreached;
 use super::{
     Aligned, Alignment, Dna, Executor, Scope, Scoring, Sequence, affine, global_affine,
     global_letters, letters, nothing, scored,
@@ -23,8 +24,8 @@ pub fn align_all(
     executor: &mut dyn Executor,
 ) -> Result<(Vec<Alignment>, Report)> {
     let scoring = &scoring.into();
-    let many = Many { pairs, scope };
-    many.by_form(scoring, executor, Want::Ends)
+    let many = Many { pairs, scoring, scope };
+    many.by_form(executor, Want::Ends)
         .map(|(found, report)| (found.into_iter().map(|found| found.alignment).collect(), report))
 }
 
@@ -41,7 +42,7 @@ pub fn trace_all(
 ) -> Result<(Vec<Aligned>, Report)> {
     let scoring = &scoring.into();
     let Scope::Free(_) = scope else {
-        return Many { pairs, scope }.by_form(scoring, executor, Want::Paths);
+        return Many { pairs, scoring, scope }.by_form(executor, Want::Paths);
     };
     // Up to where each ends, an alignment with free ends is one whose ends are not.
     let (ends, report) = align_all(pairs, scoring, scope, executor)?;
@@ -49,7 +50,8 @@ pub fn trace_all(
         .map(|((query, target), end)| (query.first(end.query_end), target.first(end.target_end)))
         .collect();
     let pairs: Vec<_> = cut.iter().map(|(query, target)| (query, target)).collect();
-    let (found, further) = Many { pairs: &pairs, scope }.by_form(scoring, executor, Want::Paths)?;
+    let many = Many { pairs: &pairs, scoring, scope };
+    let (found, further) = many.by_form(executor, Want::Paths)?;
     Ok((found, report.followed_by(&further)))
 }
 
@@ -63,25 +65,22 @@ enum Want {
 /// Pairs to be aligned.
 struct Many<'a> {
     pairs: &'a [(&'a Sequence, &'a Sequence)],
+    scoring: &'a Scoring,
     scope: Scope,
 }
 
 impl Many<'_> {
-    /// By the recurrence for `scoring` and the scope.
-    fn by_form(
-        &self,
-        scoring: &Scoring,
-        executor: &mut dyn Executor,
-        want: Want,
-    ) -> Result<(Vec<Aligned>, Report)> {
-        let Self { pairs, scope } = *self;
+    /// By the recurrence for the scoring and the scope.
+    fn by_form(&self, executor: &mut dyn Executor, want: Want) -> Result<(Vec<Aligned>, Report)> {
+        let Self { pairs, scoring, scope } = *self;
         scoring.check()?;
         let weights = scoring.weights();
         for (query, target) in pairs {
             [query, target].into_iter().try_for_each(|of| scoring.check_alphabet(of))?;
-            weights.check_lengths(scope, [query.len(), target.len()])?;
+            scoring.check_lengths(scope, [query.len(), target.len()])?;
         }
-        let (border, gapped) = (weights.border(scope), weights.gapped_border(scope));
+        let band = scoring.band();
+        let (border, gapped) = (weights.border(scope, band), weights.gapped_border(scope, band));
         if let Some(element) = scored::with(scoring, scope) {
             return self.solve(element, gapped, executor, want);
         }
@@ -106,16 +105,11 @@ impl Many<'_> {
     ) -> Result<(Vec<Aligned>, Report)>
     where
         E: Traced<Row = u8, Column = u8>,
-        E::Cell: Ranked<Score = i32>,
+        E::Cell: Ranked<Score = i32> + Unreached,
         X: WavefrontExecutor<E> + ?Sized,
     {
         let wavefronts: Vec<_> = (self.pairs.iter())
-            .map(|(query, target)| {
-                Wavefront::of(element)
-                    .rows(query.as_rows())
-                    .columns(target.as_columns())
-                    .border(border.clone())
-            })
+            .map(|&pair| wavefront(element, pair, border.clone(), self.scoring))
             .collect();
         match want {
             Want::Ends => self.ends(&wavefronts, executor),

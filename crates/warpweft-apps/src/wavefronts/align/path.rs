@@ -6,7 +6,7 @@ use warpweft::error::Result;
 use warpweft::memory::grow;
 use warpweft::wavefront::traceback::Path;
 
-use super::{Alignment, Scope, Scoring, Sequence};
+use super::{Alignment, Scope, Scoring, Sequence, nothing};
 
 /// What stands against what in one column of an alignment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +36,11 @@ pub struct Aligned {
 }
 
 impl Aligned {
+    /// No letters, which score 0.
+    pub fn none() -> Self {
+        nothing()
+    }
+
     /// Of letters along `path`. Letters before its start stand against nothing, unless `scope` says that they
     /// may be left out.
     ///

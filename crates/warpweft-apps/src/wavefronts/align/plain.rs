@@ -16,8 +16,10 @@ pub fn plain(
     const NEVER: i64 = i64::MIN / 4;
     let [open, extend] = [scoring.weights().open, scoring.weights().extend].map(i64::from);
     let Ends { query: query_ends, target: target_ends } = scope.ends();
+    let beyond = |i: usize, j: usize| scoring.band().is_some_and(|band| i.abs_diff(j) > band);
     let outside = |free: bool, letters: usize| match letters as i64 {
         0 => 0,
+        _ if beyond(letters, 0) && scope != Scope::Local => NEVER,
         _ if free || scope == Scope::Local => 0,
         letters => open + extend * (letters - 1),
     };
@@ -38,6 +40,9 @@ pub fn plain(
                 score = score.max(0);
             }
             diagonal = above[j + 1];
+            if beyond(i, j) {
+                (score, across, down[j + 1]) = (NEVER, NEVER, NEVER);
+            }
             above[j + 1] = score;
             // Where an alignment may end: anywhere, or in the last row or column.
             let last = [i + 1 == query.len(), j + 1 == n];
@@ -69,34 +74,11 @@ pub fn plain_path(
     scoring: impl Into<Scoring>,
     scope: Scope,
 ) -> (String, [usize; 2]) {
-    const NEVER: i64 = i64::MIN / 4;
     let scoring = scoring.into();
-    let [open, extend] = [scoring.weights().open, scoring.weights().extend].map(i64::from);
+    let open = i64::from(scoring.weights().open);
     let Ends { query: [query_free, _], target: [target_free, _] } = scope.ends();
     let (q, t) = (query.as_rows(), target.as_columns());
-    // Entry [i][j] of each is of the first i and j letters: best, end in a deletion, in an insertion.
-    let mut tables = Table::filled([0, NEVER, NEVER], q.len() + 1, t.len() + 1);
-    let global = scope != Scope::Local;
-    for i in (1..=q.len()).filter(|_| global && !query_free) {
-        let gap = open + extend * (i as i64 - 1);
-        tables[i][0] = [gap, NEVER, gap];
-    }
-    for j in (1..=t.len()).filter(|_| global && !target_free) {
-        let gap = open + extend * (j as i64 - 1);
-        tables[0][j] = [gap, gap, NEVER];
-    }
-    for i in 1..=q.len() {
-        for j in 1..=t.len() {
-            let deletion = (tables[i][j - 1][0] + open).max(tables[i][j - 1][1] + extend);
-            let insertion = (tables[i - 1][j][0] + open).max(tables[i - 1][j][2] + extend);
-            let pair = i64::from(scoring.pair(q[i - 1], t[j - 1]));
-            let mut score = (tables[i - 1][j - 1][0] + pair).max(deletion).max(insertion);
-            if scope == Scope::Local {
-                score = score.max(0);
-            }
-            tables[i][j] = [score, deletion, insertion];
-        }
-    }
+    let tables = tables(q, t, &scoring, scope);
     let Alignment { query_end: mut i, target_end: mut j, .. } =
         plain(query, target, &scoring, scope);
     let mut letters = Vec::new();
@@ -125,4 +107,38 @@ pub fn plain_path(
     letters.reverse();
     let runs = letters.chunk_by(|a, b| a == b);
     (runs.map(|run| format!("{}{}", run.len(), run[0])).collect(), [i, j])
+}
+
+/// The whole tables of [`plain_path`].
+fn tables(q: &[u8], t: &[u8], scoring: &Scoring, scope: Scope) -> Table<[i64; 3]> {
+    const NEVER: i64 = i64::MIN / 4;
+    let [open, extend] = [scoring.weights().open, scoring.weights().extend].map(i64::from);
+    let Ends { query: [query_free, _], target: [target_free, _] } = scope.ends();
+    // Entry [i][j] of each is of the first i and j letters: best, end in a deletion, in an insertion.
+    let mut tables = Table::filled([0, NEVER, NEVER], q.len() + 1, t.len() + 1);
+    let global = scope != Scope::Local;
+    let beyond = |i: usize, j: usize| scoring.band().is_some_and(|band| i.abs_diff(j) > band);
+    for i in (1..=q.len()).filter(|_| global && !query_free) {
+        let gap = open + extend * (i as i64 - 1);
+        tables[i][0] = [gap, NEVER, gap];
+    }
+    for j in (1..=t.len()).filter(|_| global && !target_free) {
+        let gap = open + extend * (j as i64 - 1);
+        tables[0][j] = [gap, gap, NEVER];
+    }
+    (1..=q.len()).filter(|&i| global && beyond(i, 0)).for_each(|i| tables[i][0] = [NEVER; 3]);
+    (1..=t.len()).filter(|&j| global && beyond(0, j)).for_each(|j| tables[0][j] = [NEVER; 3]);
+    for i in 1..=q.len() {
+        for j in 1..=t.len() {
+            let deletion = (tables[i][j - 1][0] + open).max(tables[i][j - 1][1] + extend);
+            let insertion = (tables[i - 1][j][0] + open).max(tables[i - 1][j][2] + extend);
+            let pair = i64::from(scoring.pair(q[i - 1], t[j - 1]));
+            let mut score = (tables[i - 1][j - 1][0] + pair).max(deletion).max(insertion);
+            if scope == Scope::Local {
+                score = score.max(0);
+            }
+            tables[i][j] = if beyond(i, j) { [NEVER; 3] } else { [score, deletion, insertion] };
+        }
+    }
+    tables
 }

@@ -1,10 +1,14 @@
 //! One pair: which recurrence aligns it, where its alignment ends, and its path.
 
 use warpweft::error::{Error, Result};
+use warpweft::machine::Machine;
 use warpweft::report::Report;
 use warpweft::wavefront::traceback::{self, Checkpoint, End, Partition, Traced};
-use warpweft::wavefront::{Best, Border, Kept, Ranked, Wavefront, WavefrontExecutor};
+use warpweft::wavefront::{
+    Best, Border, Kept, Ranked, Tuned, Tuning, Wavefront, WavefrontElement, WavefrontExecutor,
+};
 
+use super::recurrences::Unreached;
 use super::{
     Aligned, Alignment, Dna, Executor, MEMORY, Scope, Scoring, Sequence, Tracing, affine,
     global_affine, global_letters, letters, nothing, scored,
@@ -26,8 +30,9 @@ impl Problem<'_> {
         scoring.check()?;
         [query, target].into_iter().try_for_each(|of| scoring.check_alphabet(of))?;
         let weights = scoring.weights();
-        weights.check_lengths(scope, [query.len(), target.len()])?;
-        let (border, gapped) = (weights.border(scope), weights.gapped_border(scope));
+        scoring.check_lengths(scope, [query.len(), target.len()])?;
+        let band = scoring.band();
+        let (border, gapped) = (weights.border(scope, band), weights.gapped_border(scope, band));
         if let Some(element) = scored::with(scoring, scope) {
             return self.run(element, gapped, executor);
         }
@@ -43,6 +48,37 @@ impl Problem<'_> {
         }
     }
 
+    /// The fastest policy for its score.
+    ///
+    /// # Errors
+    /// As [`Problem::solve`] and [`Wavefront::tune`].
+    pub fn tune(&self, machine: &Machine, tuning: &Tuning) -> Result<Tuned> {
+        let Self { query, target, scoring, scope, .. } = *self;
+        scoring.check()?;
+        [query, target].into_iter().try_for_each(|of| scoring.check_alphabet(of))?;
+        scoring.check_lengths(scope, [query.len(), target.len()])?;
+        let (weights, band, keep) = (scoring.weights(), scoring.band(), scope.keeps()[0]);
+        let (border, gapped) = (weights.border(scope, band), weights.gapped_border(scope, band));
+        let of = (query, target);
+        macro_rules! tuned {
+            ($element:expr, $border:expr) => {
+                wavefront($element, of, $border, scoring).keep(keep).tune(machine, tuning)
+            };
+        }
+        if let Some(element) = scored::with(scoring, scope) {
+            return tuned!(element, gapped);
+        }
+        match (scope, weights.is_linear()) {
+            (Scope::Local, true) if target.is_plain() && Dna::can(&weights) => {
+                tuned!(Dna::new(weights), border)
+            }
+            (Scope::Local, true) => tuned!(letters::with(weights), border),
+            (_, true) => tuned!(global_letters::with(weights), border),
+            (Scope::Local, false) => tuned!(affine::with(weights), gapped),
+            (_, false) => tuned!(global_affine::with(weights), gapped),
+        }
+    }
+
     fn run<E, X>(
         &self,
         element: E,
@@ -51,13 +87,10 @@ impl Problem<'_> {
     ) -> Result<(Aligned, Report)>
     where
         E: Traced<Row = u8, Column = u8>,
-        E::Cell: Ranked<Score = i32>,
+        E::Cell: Ranked<Score = i32> + Unreached,
         X: WavefrontExecutor<E> + ?Sized,
     {
-        let wavefront = Wavefront::of(element)
-            .rows(self.query.as_rows())
-            .columns(self.target.as_columns())
-            .border(border);
+        let wavefront = wavefront(element, (self.query, self.target), border, self.scoring);
         let Some(tracing) = self.tracing else { return self.score(&wavefront, executor) };
         let Scope::Free(_) = self.scope else { return self.path(&wavefront, tracing, executor) };
         if tracing.checkpoint.is_some() {
@@ -139,7 +172,30 @@ impl Problem<'_> {
             .matrix()
             .map_or(String::new(), |matrix| format!(" {} {:?}", matrix.name(), matrix.scores()));
         let weights = scoring.weights();
-        format!("{scope:?} {weights:?}{matrix} {} {}", query.fingerprint(), target.fingerprint())
+        let band = scoring.band().map_or(String::new(), |band| format!(" band {band}"));
+        let [query, target] = [query, target].map(|sequence| sequence.fingerprint());
+        format!("{scope:?} {weights:?}{matrix}{band} {query} {target}")
+    }
+}
+
+/// The recurrence of a query and a target in the band of `scoring`, if it has one.
+pub(super) fn wavefront<'a, E>(
+    element: E,
+    (query, target): (&'a Sequence, &'a Sequence),
+    border: Border<E::Cell>,
+    scoring: &Scoring,
+) -> Wavefront<'a, E>
+where
+    E: WavefrontElement<Row = u8, Column = u8, Cell: Unreached>,
+{
+    let wavefront =
+        Wavefront::of(element).rows(query.as_rows()).columns(target.as_columns()).border(border);
+    match scoring.band() {
+        None => wavefront,
+        Some(band) => {
+            let width = isize::try_from(band).unwrap_or(isize::MAX);
+            wavefront.band(-width, width, E::Cell::UNREACHED)
+        }
     }
 }
 

@@ -1,21 +1,23 @@
-//! What pairs of letters and gaps score: two weights for equal and different letters, or a matrix.
+//! What pairs of letters and gaps score: two weights for equal and different letters, or a matrix; and which pairs there
+//! may be.
 
 use std::sync::Arc;
 
 use warpweft::error::{Error, Result};
 
-use super::{Matrix, Sequence, Weights};
+use super::{Matrix, Scope, Sequence, Weights};
 
 /// What pairs of letters and gaps score.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scoring {
     weights: Weights,
     matrix: Option<Arc<Matrix>>,
+    band: Option<usize>,
 }
 
 impl From<Weights> for Scoring {
     fn from(weights: Weights) -> Self {
-        Self { weights, matrix: None }
+        Self { weights, matrix: None, band: None }
     }
 }
 
@@ -29,7 +31,19 @@ impl Scoring {
     /// Pairs by a matrix; `open` is added for the first letter of a gap, `extend` for each further one.
     pub fn by_matrix(matrix: Arc<Matrix>, open: i32, extend: i32) -> Self {
         let [mismatch, matching] = matrix.range();
-        Self { weights: Weights { matching, mismatch, open, extend }, matrix: Some(matrix) }
+        let weights = Weights { matching, mismatch, open, extend };
+        Self { weights, matrix: Some(matrix), band: None }
+    }
+
+    /// The same within a band: after so many letters of the query and of the target as differ by more than `band`,
+    /// there is no alignment.
+    pub fn within(self, band: Option<usize>) -> Self {
+        Self { band, ..self }
+    }
+
+    /// The band, if there is one.
+    pub fn band(&self) -> Option<usize> {
+        self.band
     }
 
     /// The weights; of a matrix the greatest and the least score in place of a match and a mismatch.
@@ -64,6 +78,31 @@ impl Scoring {
             ));
         }
         Weights { mismatch: self.weights.mismatch.min(0), ..self.weights }.check()
+    }
+
+    /// Whether alignments of so many letters fit numbers, and one may end in the band.
+    ///
+    /// # Errors
+    /// As [`Weights::check_lengths`]; a band that all ends lie outside of.
+    pub(super) fn check_lengths(&self, scope: Scope, [rows, columns]: [usize; 2]) -> Result<()> {
+        self.weights.check_lengths(scope, self.band.is_some(), [rows, columns])?;
+        let Some(band) = self.band else { return Ok(()) };
+        let ends = scope.ends();
+        let apart = match (rows.saturating_sub(columns), columns.saturating_sub(rows)) {
+            _ if scope == Scope::Local => 0,
+            (longer @ 1.., _) if !ends.query[1] => longer,
+            (_, longer @ 1..) if !ends.target[1] => longer,
+            _ => 0,
+        };
+        if apart <= band {
+            return Ok(());
+        }
+        Err(Error::spec(
+            format!(
+                "a band of {band} for {rows} letters with {columns}, at the ends of which they are {apart} apart"
+            ),
+            format!("make it {apart} at least, or leave an end free"),
+        ))
     }
 
     /// Whether `sequence` is of the alphabet that is scored.

@@ -1,11 +1,22 @@
 //! Sequences of nucleotides, or of the letters of a matrix, checked.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::Matrix;
 use warpweft::error::{Error, Result};
 use warpweft::memory::room;
+
+/// The line of a file on which a letter stands, if that is known.
+type Lines<'l> = &'l dyn Fn(usize) -> Option<usize>;
+
+/// What is wrong with `letter`.
+fn unknown(name: &str, letter: u8, at: usize, line: Lines<'_>) -> String {
+    let line = line(at).map_or(String::new(), |line| format!(", line {line}"));
+    let letter = char::from(letter);
+    format!("character {letter:?} at position {} of sequence {name}{line}", at + 1)
+}
 
 /// A checked sequence, in the two encodings of rows and columns.
 ///
@@ -27,6 +38,11 @@ impl Sequence {
     /// No letters; a character that is no IUPAC code of a nucleotide, with its position from 1; too
     /// little memory.
     pub fn new(name: &str, text: &[u8]) -> Result<Self> {
+        Self::nucleotides(name, text, &|_| None)
+    }
+
+    /// The same of a text in a file; `line` tells where a letter stands, counted from 0.
+    pub(super) fn nucleotides(name: &str, text: &[u8], line: Lines<'_>) -> Result<Self> {
         let mut sequence = Self::with_room(name, text.len())?;
         for (at, &letter) in text.iter().enumerate() {
             let (row, column) = match letter.to_ascii_uppercase() {
@@ -38,11 +54,7 @@ impl Sequence {
                 }
                 _ => {
                     return Err(Error::spec(
-                        format!(
-                            "character {:?} at position {} of sequence {name}",
-                            char::from(letter),
-                            at + 1
-                        ),
+                        unknown(name, letter, at, line),
                         "use the nucleotide letters ACGTU and the IUPAC codes RYSWKMBDHVN",
                     ));
                 }
@@ -60,16 +72,22 @@ impl Sequence {
     /// No letters; a character that is no letter of the matrix, with its position from 1; too little
     /// memory.
     pub fn of(matrix: &Arc<Matrix>, name: &str, text: &[u8]) -> Result<Self> {
+        Self::symbols(matrix, name, text, &|_| None)
+    }
+
+    /// The same of a text in a file; `line` tells where a letter stands, counted from 0.
+    pub(super) fn symbols(
+        matrix: &Arc<Matrix>,
+        name: &str,
+        text: &[u8],
+        line: Lines<'_>,
+    ) -> Result<Self> {
         let mut sequence = Self::with_room(name, text.len())?;
         for (at, &letter) in text.iter().enumerate() {
             let Some((number, unknown)) = matrix.number(letter) else {
                 let letters = String::from_utf8_lossy(matrix.symbols()).into_owned();
                 return Err(Error::spec(
-                    format!(
-                        "character {:?} at position {} of sequence {name}",
-                        char::from(letter),
-                        at + 1
-                    ),
+                    unknown(name, letter, at, line),
                     format!("use the letters of {}: {letters}", matrix.name()),
                 ));
             };
@@ -99,9 +117,17 @@ impl Sequence {
 
     /// Its first `count` letters.
     pub(super) fn first(&self, count: usize) -> Self {
+        self.part(0..count)
+    }
+
+    /// The letters of a range, which is not empty.
+    pub(super) fn part(&self, range: Range<usize>) -> Self {
         let Self { rows, columns, matrix, .. } = self;
-        let [rows, columns] = [rows, columns].map(|letters| letters[..count].to_vec());
-        let ambiguous = if self.ambiguous == 0 { 0 } else { self.ambiguous.min(count).max(1) };
+        let ambiguous = match self.ambiguous {
+            0 => 0,
+            some => some.min(range.len()).max(1),
+        };
+        let [rows, columns] = [rows, columns].map(|letters| letters[range.clone()].to_vec());
         Self { rows, columns, ambiguous, matrix: matrix.clone() }
     }
 

@@ -3,7 +3,7 @@
 use warpweft::error::{Error, Result};
 use warpweft::wavefront::Border;
 
-use super::recurrences::{Gapped, NONE};
+use super::recurrences::{Gapped, NONE, Unreached};
 use super::{Ends, Scope};
 
 /// What letters and gaps are worth. A gap of k letters adds `open + extend · (k − 1)`, as in
@@ -85,8 +85,14 @@ impl Weights {
     ///
     /// # Errors
     /// They may not.
-    pub(super) fn check_lengths(&self, scope: Scope, [rows, columns]: [usize; 2]) -> Result<()> {
-        let of = match (scope, self.is_linear()) {
+    pub(super) fn check_lengths(
+        &self,
+        scope: Scope,
+        banded: bool,
+        [rows, columns]: [usize; 2],
+    ) -> Result<()> {
+        // Cells outside of a band are as low as gaps that were never opened.
+        let of = match (scope, self.is_linear() && !banded) {
             (Scope::Local, _) => Self::local_bounds,
             (_, true) => Self::global_bounds,
             (_, false) => Self::gapped_global_bounds,
@@ -112,13 +118,14 @@ impl Weights {
     }
 
     /// What cells outside hold, of recurrences with a linear gap.
-    pub(super) fn border(self, scope: Scope) -> Border<i32> {
-        match scope {
-            Scope::Local | Scope::Free(Ends { query: [true, _], target: [true, _] }) => {
-                Border::Value(0)
-            }
-            _ => Border::function(move |i, j| self.before(scope, i, j)),
+    pub(super) fn border(self, scope: Scope, band: Option<usize>) -> Border<i32> {
+        if same_everywhere(scope, band) {
+            return Border::Value(0);
         }
+        Border::function(move |i, j| match outside(band, i, j) {
+            true => NONE,
+            false => self.before(scope, i, j),
+        })
     }
 
     /// What letters before the alignment score, at cell `[i, j]` outside.
@@ -129,21 +136,34 @@ impl Weights {
     }
 
     /// The same with affine gaps.
-    pub(super) fn gapped_border(self, scope: Scope) -> Border<Gapped> {
-        match scope {
-            Scope::Local | Scope::Free(Ends { query: [true, _], target: [true, _] }) => {
-                Border::Value(Gapped { h: 0, e: NONE, f: NONE })
-            }
-            _ => Border::function(move |i, j| {
-                let h = self.before(scope, i, j);
-                // A gap that costs nothing is none that goes on.
-                let Ends { query: [query, _], target: [target, _] } = scope.ends();
-                match (i, j) {
-                    (-1, -1) => Gapped { h, e: NONE, f: NONE },
-                    (-1, _) => Gapped { h, e: if target { NONE } else { h }, f: NONE },
-                    _ => Gapped { h, e: NONE, f: if query { NONE } else { h } },
-                }
-            }),
+    pub(super) fn gapped_border(self, scope: Scope, band: Option<usize>) -> Border<Gapped> {
+        if same_everywhere(scope, band) {
+            return Border::Value(Gapped { h: 0, e: NONE, f: NONE });
         }
+        Border::function(move |i, j| {
+            let h = self.before(scope, i, j);
+            // A gap that costs nothing is none that goes on.
+            let Ends { query: [query, _], target: [target, _] } = scope.ends();
+            match (i, j) {
+                _ if outside(band, i, j) => Gapped::UNREACHED,
+                (-1, -1) => Gapped { h, e: NONE, f: NONE },
+                (-1, _) => Gapped { h, e: if target { NONE } else { h }, f: NONE },
+                _ => Gapped { h, e: NONE, f: if query { NONE } else { h } },
+            }
+        })
     }
+}
+
+/// Whether all cells outside hold the same: in a band, too, where nothing is gained by what lies outside of it.
+fn same_everywhere(scope: Scope, band: Option<usize>) -> bool {
+    match scope {
+        Scope::Local => true,
+        Scope::Free(Ends { query: [true, _], target: [true, _] }) => band.is_none(),
+        _ => false,
+    }
+}
+
+/// Whether cell `[i, j]` outside of the domain lies outside of the band, too.
+fn outside(band: Option<usize>, i: isize, j: isize) -> bool {
+    band.is_some_and(|band| (j - i).unsigned_abs() > band)
 }

@@ -122,3 +122,77 @@ fn what_is_wrong_with_letters_and_matrices_is_named() {
         &["a checkpoint of an alignment with free ends"],
     );
 }
+
+#[test]
+fn bands_and_drops_limit_how_far_an_alignment_goes() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    // Four letters more in the middle: a gap of four, unless a band forbids it.
+    write(folder, &[("a.fa", ">a\nACGTTGCAGGCCTTAA\n"), ("b.fa", ">b\nACGTTGCATTTTGGCCTTAA\n")]);
+    let weights = "--match 2 --mismatch -3 --gap -2";
+    for (options, score) in
+        [("--global", 24), ("--global --band 4", 24), ("--band 3", 16), ("--band 0", 16)]
+    {
+        let found = pairs(folder, &format!("a.fa b.fa {weights} {options}"));
+        assert_eq!(found[0]["score"], score, "{options}");
+    }
+    let line = "align a.fa b.fa --global --band 3 --device cpu";
+    warpweft_in(folder, line)
+        .fails(2, &["a band of 3 for 16 letters with 20", "make it 4 at least"]);
+    // The gap costs 8, so a drop of 7 ends before it.
+    for (drop, score, end) in [(7, 16, 8), (8, 24, 16)] {
+        let found = pairs(folder, &format!("a.fa b.fa {weights} --x-drop {drop}"));
+        assert_eq!((&found[0]["score"], &found[0]["query_end"]), (&score.into(), &end.into()));
+    }
+    warpweft_in(folder, "align a.fa b.fa --x-drop -1").fails(2, &["-1"]);
+    warpweft_in(folder, "align a.fa b.fa --x-drop 9 --device gpu").fails(2, &["on the cores"]);
+}
+
+#[test]
+fn several_alignments_of_a_pair_are_listed_as_blast_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let target = format!(">t\n{0}GGGG{0}GGGG{1}\n", "ACTTACTA", "ACTTAATA");
+    write(folder, &[("q.fa", ">q\nACTTACTA\n"), ("t.fa", &target)]);
+    let scores = "--match 2 --mismatch -3 --gap-open -7 --gap-extend -2";
+    let found = pairs(folder, &format!("q.fa t.fa {scores} --best 2 --output h.tsv"));
+    assert_eq!(found.len(), 2);
+    let table = fs::read_to_string(folder.join("h.tsv")).unwrap();
+    let lines: Vec<Vec<_>> = table.lines().map(|line| line.split('\t').collect()).collect();
+    // Identity, columns, mismatches, gaps, places of both.
+    assert_eq!(lines[0][..10], ["q", "t", "100.000", "8", "0", "0", "1", "8", "1", "8"]);
+    assert_eq!(lines[1][..10], ["q", "t", "100.000", "8", "0", "0", "1", "8", "13", "20"]);
+    // (0.625 * 16 - ln 0.41) / ln 2 bits, and 8 * 32 * 2^-bits by chance.
+    assert_eq!(lines[0][10..], ["4.77e-3", "15.7"]);
+    let found = pairs(folder, "q.fa t.fa --best 9 --output h.m8");
+    assert!(found.len() >= 3);
+    let table = fs::read_to_string(folder.join("h.m8")).unwrap();
+    assert!(table.lines().all(|line| line.ends_with("nan\tnan")), "{table}");
+}
+
+#[test]
+fn a_batch_names_what_it_leaves_out_and_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let reads = "@a\nACGT\n+\nIIII\n@b\nAC*T\n+\nIIII\n@c\nACGT\n+\nII\n@d\nACGT\n+\nIIII\n";
+    write(folder, &[("r.fq", reads), ("t.fa", ">1\nACGT\n>2\nAC\n>3\nGT\n>4\nCG\nT!\n")]);
+    let line = "align r.fq t.fa --batch --device cpu";
+    warpweft_in(folder, line).fails(1, &["r.fq", "record c has 2 qualities for 4 letters"]);
+    let ran = warpweft_in(folder, &format!("{line} --skip-invalid --json"));
+    for note in [
+        "r.fq: character '*' at position 3 of sequence b, line 6",
+        "r.fq: line 12: record c has 2 qualities for 4 letters",
+        "t.fa: character '!' at position 4 of sequence 4, line 9",
+    ] {
+        assert!(ran.err.contains(&format!("note: a record is left out: {note}")), "{}", ran.err);
+    }
+    let object = ran.json();
+    let found = object["result"]["pairs"].as_array().unwrap();
+    assert_eq!(
+        (found.len(), &found[0]["query"], &found[0]["target"]),
+        (1, &"a".into(), &"1".into())
+    );
+    write(folder, &[("none.fa", ">x\n>y\nA-\n")]);
+    let line = "align none.fa t.fa --skip-invalid --device cpu";
+    warpweft_in(folder, line).fails(2, &["no records are left"]);
+}

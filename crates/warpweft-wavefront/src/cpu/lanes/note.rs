@@ -90,9 +90,49 @@ impl<E: Traced> Note<E::Plain> for Chosen<E> {
             let near = [corner[l], north[l], west[l]];
             choices[l] = choice_of::<E>(&self.choice, near, cells[l], a[l], b[l]) & mask::<E>();
         }
-        let each = 8 / Self::BITS;
-        for (to, few) in to.iter_mut().zip(choices.chunks_exact(each)) {
-            *to = few.iter().rev().fold(0, |byte, choice| (byte << (Self::BITS % 8)) | choice);
+        pack(Self::BITS, &choices, to);
+    }
+}
+
+/// A byte a choice to `bits` bits each, the first in the lowest.
+#[inline(always)]
+fn pack<const COUNT: usize>(bits: usize, choices: &[u8; COUNT], to: &mut [u8]) {
+    match bits {
+        2 => {
+            for (to, &four) in to.iter_mut().zip(choices.as_chunks::<4>().0) {
+                let word = u32::from_le_bytes(four);
+                *to = (word | word >> 6 | word >> 12 | word >> 18) as u8;
+            }
+        }
+        4 => {
+            for (to, [low, high]) in to.iter_mut().zip(choices.as_chunks::<2>().0) {
+                *to = low | high << 4;
+            }
+        }
+        8 => to.copy_from_slice(choices),
+        _ => {
+            for (to, few) in to.iter_mut().zip(choices.chunks_exact(8 / bits)) {
+                *to = few.iter().rev().fold(0, |byte, choice| (byte << (bits % 8)) | choice);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packed_choices_are_where_they_are_looked_for() {
+        for bits in [1, 2, 4, 8] {
+            let choices: [u8; LANES] = std::array::from_fn(|l| (l * 7 % (1 << bits)) as u8);
+            let mut to = vec![0; LANES * bits / 8];
+            pack(bits, &choices, &mut to);
+            for (l, &choice) in choices.iter().enumerate() {
+                let bit = l * bits;
+                let mask = ((1u32 << bits) - 1) as u8;
+                assert_eq!((to[bit / 8] >> (bit % 8)) & mask, choice, "{bits} bits, lane {l}");
+            }
         }
     }
 }

@@ -3,8 +3,11 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
+use std::sync::Arc;
 
 use super::fastq;
+use super::lines::Lines;
+use crate::align::{Matrix, Sequence};
 use warpweft::error::{Error, Result};
 use warpweft::memory::{check_room, grow};
 
@@ -17,6 +20,22 @@ pub struct Record {
     pub letters: Vec<u8>,
     /// A character for each letter, `!` the lowest, in FASTQ.
     pub quality: Option<Vec<u8>>,
+    /// On which lines the letters stand.
+    pub(super) lines: Lines,
+}
+
+impl Record {
+    /// Its letters as a checked sequence: of `matrix`, or of nucleotides.
+    ///
+    /// # Errors
+    /// As [`Sequence::of`] and [`Sequence::new`], with the line.
+    pub fn sequence(&self, matrix: Option<&Arc<Matrix>>) -> Result<Sequence> {
+        let line = |at| self.lines.of(at);
+        match matrix {
+            Some(matrix) => Sequence::symbols(matrix, &self.name, &self.letters, &line),
+            None => Sequence::nucleotides(&self.name, &self.letters, &line),
+        }
+    }
 }
 
 /// The records of a file, in order; of standard input for `-`. Compression is told by the file's first bytes, not its name.
@@ -25,6 +44,31 @@ pub struct Record {
 /// A file that can't be read or is cut short, that doesn't begin with a header, has a record without a
 /// name, another number of qualities than of letters, or no records.
 pub fn read(path: &Path) -> Result<Vec<Record>> {
+    let records = text(path).and_then(|text| parse(&text, Form::Any));
+    records.and_then(|records| records.into_iter().collect()).map_err(|error| in_file(path, error))
+}
+
+/// The same, with what is wrong in place of each record that is none, so that one can go on without. Records of FASTQ
+/// take four lines.
+///
+/// # Errors
+/// As [`read`], but for records without a name and those with another number of qualities than of letters.
+pub fn read_each(path: &Path) -> Result<Vec<Result<Record>>> {
+    let records = text(path).and_then(|text| parse(&text, Form::FourLines));
+    let records = records.map_err(|error| in_file(path, error))?;
+    Ok(records.into_iter().map(|one| one.map_err(|error| in_file(path, error))).collect())
+}
+
+/// An error in a file.
+fn in_file(path: &Path, error: Error) -> Error {
+    match error {
+        Error::Spec { what, hint } => Error::file(path, what, hint),
+        other => other,
+    }
+}
+
+/// All text of a file.
+fn text(path: &Path) -> Result<Vec<u8>> {
     let failed = |error: std::io::Error| {
         let hint = match error.kind() {
             std::io::ErrorKind::NotFound => "check the path",
@@ -38,14 +82,19 @@ pub fn read(path: &Path) -> Result<Vec<Record>> {
         _ => Box::new(BufReader::new(File::open(path).map_err(failed)?)),
     };
     let zipped = file.fill_buf().map_err(failed)?.starts_with(&[0x1f, 0x8b]);
-    let text = match zipped {
+    match zipped {
         true => text_of(&mut flate2::bufread::MultiGzDecoder::new(file), &failed),
         false => text_of(&mut file, &failed),
-    };
-    text.and_then(|text| parse(&text)).map_err(|error| match error {
-        Error::Spec { what, hint } => Error::file(path, what, hint),
-        other => other,
-    })
+    }
+}
+
+/// How records of FASTQ may be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// Letters and qualities on any number of lines.
+    Any,
+    /// On one line each, so that a bad record hides none behind it.
+    FourLines,
 }
 
 /// Bytes that are read at once.
@@ -85,7 +134,7 @@ pub(super) const ROOM: &str = "align shorter sequences, or fewer at a time";
 
 /// The records of `text`, which may begin with a byte-order mark; lines end in `\n`, `\r\n`, or, if there
 /// is no `\n`, in `\r`.
-fn parse(text: &[u8]) -> Result<Vec<Record>> {
+fn parse(text: &[u8], form: Form) -> Result<Vec<Result<Record>>> {
     let wrong = |what: String| {
         Error::spec(
             what,
@@ -100,22 +149,30 @@ fn parse(text: &[u8]) -> Result<Vec<Record>> {
         .find(|line| !line.is_empty())
         .is_some_and(|line| line[0] == b'@')
     {
-        return fastq::parse(lines());
+        return match form {
+            Form::Any => Ok(fastq::parse(lines())?.into_iter().map(Ok).collect()),
+            Form::FourLines => Ok(fastq::four_lines(&lines().collect::<Vec<_>>())),
+        };
     }
-    let mut records: Vec<Record> = Vec::new();
+    let mut records: Vec<Result<Record>> = Vec::new();
     for (number, line) in lines().enumerate() {
         let line = line.trim_ascii();
         if let Some(header) = line.strip_prefix(b">") {
             let name = header.split(u8::is_ascii_whitespace).next().unwrap_or_default();
             if name.is_empty() {
-                return Err(wrong(format!("line {}: a record without a name", number + 1)));
+                let what = format!("line {}: a record without a name", number + 1);
+                records.push(Err(wrong(what)));
+                continue;
             }
             let name = String::from_utf8_lossy(name).into_owned();
-            records.push(Record { name, letters: Vec::new(), quality: None });
-        } else if let Some(record) = records.last_mut() {
+            let lines = Lines::default();
+            records.push(Ok(Record { name, letters: Vec::new(), quality: None, lines }));
+        } else if let Some(Ok(record)) = records.last_mut() {
             grow(&mut record.letters, line.len(), ROOM)?;
+            let before = record.letters.len();
             record.letters.extend(line.iter().filter(|byte| !byte.is_ascii_whitespace()));
-        } else if !line.is_empty() && !line.starts_with(b";") {
+            record.lines.add(number + 1, before, record.letters.len() - before);
+        } else if records.is_empty() && !line.is_empty() && !line.starts_with(b";") {
             return Err(wrong(format!("line {} comes before any header", number + 1)));
         }
     }
@@ -129,23 +186,46 @@ fn parse(text: &[u8]) -> Result<Vec<Record>> {
 mod tests {
     use super::*;
 
+    fn whole(text: &[u8]) -> Result<Vec<Record>> {
+        parse(text, Form::Any)?.into_iter().collect()
+    }
+
     #[test]
     fn records_are_told_apart_whatever_the_line_ends() {
-        let records = parse(b"\xef\xbb\xbf>a one\r\nAC GT\r\n\r\nTT\n>b\n>c\nG").unwrap();
+        let records = whole(b"\xef\xbb\xbf>a one\r\nAC GT\r\n\r\nTT\n>b\n>c\nG").unwrap();
         let names: Vec<_> = records.iter().map(|record| record.name.as_str()).collect();
         assert_eq!(names, ["a", "b", "c"]);
         assert_eq!(records[0].letters, b"ACGTTT");
         assert_eq!(records[1].letters, b"");
         assert_eq!(records[2].letters, b"G");
-        let records = parse(b">a\rAC\rGT\r>b\rG").unwrap();
+        let records = whole(b">a\rAC\rGT\r>b\rG").unwrap();
         assert_eq!((records[0].letters.as_slice(), records.len()), (&b"ACGT"[..], 2));
-        assert!(parse(b"\nACGT\n>a\n").unwrap_err().to_string().contains("line 2"));
+        assert!(whole(b"\nACGT\n>a\n").unwrap_err().to_string().contains("line 2"));
         assert!(
-            parse(b">a\nAC\n> b\nGT\n")
+            whole(b">a\nAC\n> b\nGT\n")
                 .unwrap_err()
                 .to_string()
                 .contains("line 3: a record without")
         );
-        assert!(parse(b"").unwrap_err().to_string().contains("no records"));
+        assert!(whole(b"").unwrap_err().to_string().contains("no records"));
+    }
+
+    #[test]
+    fn a_wrong_letter_is_named_with_its_line() {
+        let records = whole(b">a\nACGT\nAC\n\nA*\n").unwrap();
+        let error = records[0].sequence(None).unwrap_err().to_string();
+        assert!(error.contains("'*' at position 8 of sequence a, line 5"), "{error}");
+    }
+
+    #[test]
+    fn records_that_are_none_stand_between_the_others() {
+        let of = |text: &[u8]| {
+            let name = |record: &Result<Record>| record.as_ref().map(|one| one.name.clone()).ok();
+            parse(text, Form::FourLines).unwrap().iter().map(name).collect::<Vec<_>>()
+        };
+        let [a, b] = ["a", "b"].map(|name| Some(name.to_string()));
+        assert_eq!(of(b">a\nAC\n>\nGT\n>b\nA"), [a.clone(), None, b.clone()]);
+        let text = b"@a\nACGT\n+\nIIII\n@x\nACGT\n+\nII\n@b\nAC\n+\n@@\n";
+        assert_eq!(of(text), [a, None, b]);
     }
 }

@@ -4,21 +4,28 @@ use warpweft::error::{Error, Result};
 use warpweft::memory::grow;
 
 use super::fasta::{ROOM, Record};
+use super::lines::Lines;
 
 const FORM: &str =
     "give FASTQ: a line `@name`, the letters, a line `+`, and one quality for each letter";
 
 /// The records of `lines`, of which the first that is not empty begins with `@`.
 ///
-/// Letters and qualities may take several lines each; a quality may be an `@`, so records are told apart by
-/// their numbers of letters.
+/// Letters and qualities may take several lines each, qualities no more than letters; a quality may be an `@`, so records
+/// are told apart by their numbers of letters.
 ///
 /// # Errors
 /// A record without a name, a `+` or as many qualities as letters, with its line.
 pub(super) fn parse<'t>(lines: impl Iterator<Item = &'t [u8]>) -> Result<Vec<Record>> {
+    after(0, lines)
+}
+
+/// The same of lines with so many before them.
+fn after<'t>(before: usize, lines: impl Iterator<Item = &'t [u8]>) -> Result<Vec<Record>> {
     let wrong = |line: usize, what: String| Err(Error::spec(format!("line {line}: {what}"), FORM));
-    let mut lines =
-        (lines.enumerate()).map(|(number, line)| (number + 1, line.trim_ascii())).peekable();
+    let mut lines = (lines.enumerate())
+        .map(|(number, line)| (before + number + 1, line.trim_ascii()))
+        .peekable();
     let mut records = Vec::new();
     while let Some((number, line)) = lines.next() {
         if line.is_empty() {
@@ -33,20 +40,22 @@ pub(super) fn parse<'t>(lines: impl Iterator<Item = &'t [u8]>) -> Result<Vec<Rec
             return wrong(number, "a record without a name".into());
         }
         let name = String::from_utf8_lossy(name).into_owned();
-        let (mut letters, mut quality) = (Vec::new(), Vec::new());
-        let mut last = number;
+        let (mut letters, mut quality, mut places) = (Vec::new(), Vec::new(), Lines::default());
+        let (mut last, mut most) = (number, 0);
         loop {
             match lines.next() {
                 Some((_, line)) if line.starts_with(b"+") => break,
                 Some((at, line)) => {
                     last = at;
+                    places.add(at, letters.len(), line.len());
+                    most += 1;
                     append(&mut letters, line)?;
                 }
                 None => return wrong(last, format!("record {name} ends without a line `+`")),
             }
         }
-        while let Some((at, line)) = lines.next_if(|_| quality.len() < letters.len()) {
-            last = at;
+        while let Some((at, line)) = lines.next_if(|_| quality.len() < letters.len() && most > 0) {
+            (last, most) = (at, most - 1);
             append(&mut quality, line)?;
         }
         if quality.len() != letters.len() {
@@ -58,9 +67,36 @@ pub(super) fn parse<'t>(lines: impl Iterator<Item = &'t [u8]>) -> Result<Vec<Rec
             let what = format!("record {name}: byte {} as quality {}", quality[at], at + 1);
             return wrong(last, what);
         }
-        records.push(Record { name, letters, quality: Some(quality) });
+        records.push(Record { name, letters, quality: Some(quality), lines: places });
     }
     Ok(records)
+}
+
+/// The records of `lines`, four for each; what is wrong stands in the place of one that is none, and goes on to the
+/// next line `@` with a `+` two lines below.
+pub(super) fn four_lines(lines: &[&[u8]]) -> Vec<Result<Record>> {
+    let begins = |at: usize| {
+        lines[at].starts_with(b"@") && lines.get(at + 2).is_some_and(|line| line.starts_with(b"+"))
+    };
+    let (mut at, mut records) = (0, Vec::new());
+    while at < lines.len() {
+        if lines[at].trim_ascii().is_empty() {
+            at += 1;
+            continue;
+        }
+        let end = (at + 4).min(lines.len());
+        let one = after(at, lines[at..end].iter().copied()).and_then(|found| {
+            let none = || Error::spec(format!("line {}: no record", at + 1), FORM);
+            found.into_iter().next().ok_or_else(none)
+        });
+        let fine = one.is_ok();
+        records.push(one);
+        at = match fine {
+            true => end,
+            false => (at + 1..lines.len()).find(|&at| begins(at)).unwrap_or(lines.len()),
+        };
+    }
+    records
 }
 
 fn append(to: &mut Vec<u8>, line: &[u8]) -> Result<()> {
@@ -93,6 +129,7 @@ mod tests {
         for (text, what) in [
             ("@a\nACGT\n+\nII\n", "record a has 2 qualities for 4 letters"),
             ("@a\nAC\n+\nIIII\n", "line 4: record a has 4 qualities for 2 letters"),
+            ("@a\nACGT\n+\nII\n@b\nA\n+\nI\n", "line 4: record a has 2 qualities for 4 letters"),
             ("@a\nAC\n", "line 2: record a ends without a line `+`"),
             ("@a\nAC\n+\nII\nAC\n", "line 5: \"AC\" where a record is to begin"),
             ("@\nAC\n+\nII\n", "line 1: a record without a name"),

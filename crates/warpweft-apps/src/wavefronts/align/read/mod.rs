@@ -2,5 +2,6 @@
 
 mod fasta;
 mod fastq;
+mod lines;
 
-pub use fasta::{Record, read};
+pub use fasta::{Record, read, read_each};

@@ -12,23 +12,24 @@ use super::gapped::{Gapped, affine, global_affine};
 
 /// What a score was made from, in two bits.
 const BEGINS: u8 = 0;
-const PAIR: u8 = 1;
-const ACROSS: u8 = 2;
-const DOWN: u8 = 3;
+pub(in crate::wavefronts::align) const PAIR: u8 = 1;
+pub(in crate::wavefronts::align) const ACROSS: u8 = 2;
+pub(in crate::wavefronts::align) const DOWN: u8 = 3;
 /// In further bits, whether the gap along the row, along the column, is opened here.
-pub(super) const OPENED_ACROSS: u8 = 4;
-pub(super) const OPENED_DOWN: u8 = 8;
+pub(in crate::wavefronts::align) const OPENED_ACROSS: u8 = 4;
+pub(in crate::wavefronts::align) const OPENED_DOWN: u8 = 8;
 
-/// Of a score that goes on: what it is equal to first.
+/// Of a score that goes on: what it is equal to first. By sums: branches kept loops over lanes from being vectors.
 #[device]
-pub(super) fn first_of(cell: i32, pair: i32, across: i32) -> u8 {
-    if cell == pair {
-        PAIR
-    } else if cell == across {
-        ACROSS
-    } else {
-        DOWN
-    }
+pub(super) fn first_of(cell: i32, pair: i32, across: i32) -> i32 {
+    let unpaired = cell != pair;
+    1 + unpaired as i32 + (unpaired & (cell != across)) as i32
+}
+
+/// Which of the gaps that end in a cell are opened there.
+#[device]
+pub(super) fn opened(across: bool, down: bool) -> i32 {
+    4 * across as i32 + 8 * down as i32
 }
 
 /// The choice of [`letters`].
@@ -43,7 +44,7 @@ pub fn letters_choice(
     right: i32,
 ) -> u8 {
     let pair = if a == b { matching } else { mismatch };
-    if cell == 0 { BEGINS } else { first_of(cell, h.nw + pair, h.w + right) }
+    ((cell != 0) as i32 * first_of(cell, h.nw + pair, h.w + right)) as u8
 }
 
 /// The choice of [`global_letters`].
@@ -58,7 +59,7 @@ pub fn global_choice(
     right: i32,
 ) -> u8 {
     let pair = if a == b { matching } else { mismatch };
-    first_of(cell, h.nw + pair, h.w + right)
+    first_of(cell, h.nw + pair, h.w + right) as u8
 }
 
 /// From a cell of a linear recurrence.
@@ -152,10 +153,8 @@ pub fn affine_choice(
     open: i32,
 ) -> u8 {
     let pair = if a == b { matching } else { mismatch };
-    let best = if cell.h == 0 { BEGINS } else { first_of(cell.h, before.nw.h + pair, cell.e) };
-    let across = if cell.e == before.w.h + open { OPENED_ACROSS } else { 0 };
-    let down = if cell.f == before.n.h + open { OPENED_DOWN } else { 0 };
-    best | across | down
+    let best = (cell.h != 0) as i32 * first_of(cell.h, before.nw.h + pair, cell.e);
+    (best + opened(cell.e == before.w.h + open, cell.f == before.n.h + open)) as u8
 }
 
 /// The choices of [`global_affine`].
@@ -171,13 +170,14 @@ pub fn global_affine_choice(
 ) -> u8 {
     let pair = if a == b { matching } else { mismatch };
     let best = first_of(cell.h, before.nw.h + pair, cell.e);
-    let across = if cell.e == before.w.h + open { OPENED_ACROSS } else { 0 };
-    let down = if cell.f == before.n.h + open { OPENED_DOWN } else { 0 };
-    best | across | down
+    (best + opened(cell.e == before.w.h + open, cell.f == before.n.h + open)) as u8
 }
 
 /// From a cell of an affine recurrence, of which the path goes through one score.
-pub(super) fn gapped(choice: u8, through: Through) -> Option<(Dependence, Through)> {
+pub(in crate::wavefronts::align) fn gapped(
+    choice: u8,
+    through: Through,
+) -> Option<(Dependence, Through)> {
     let opened = |bit: u8, further| if choice & bit != 0 { Through::Best } else { further };
     Some(match (through, choice & 3) {
         (Through::Best, BEGINS) => return None,

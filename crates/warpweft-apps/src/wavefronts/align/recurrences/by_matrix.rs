@@ -3,7 +3,7 @@
 use warpweft::wavefront::traceback::Traced;
 use warpweft::wavefront::{Dependence, Earlier, wavefront};
 
-use super::back::{OPENED_ACROSS, OPENED_DOWN, Through, first_of, gapped};
+use super::back::{Through, first_of, gapped, opened};
 use super::gapped::Gapped;
 use crate::align::{SYMBOLS, Scope, Scoring, Weights};
 
@@ -56,10 +56,8 @@ pub fn scored_choice(
     floor: i32,
 ) -> u8 {
     let pair = scores[(a & 31) as usize][(b & 31) as usize] as i32;
-    let best = if cell.h == floor { 0 } else { first_of(cell.h, before.nw.h + pair, cell.e) };
-    let across = if cell.e == before.w.h + open { OPENED_ACROSS } else { 0 };
-    let down = if cell.f == before.n.h + open { OPENED_DOWN } else { 0 };
-    best | across | down
+    let best = (cell.h != floor) as i32 * first_of(cell.h, before.nw.h + pair, cell.e);
+    (best + opened(cell.e == before.w.h + open, cell.f == before.n.h + open)) as u8
 }
 
 impl Traced for scored {

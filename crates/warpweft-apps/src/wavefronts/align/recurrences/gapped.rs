@@ -21,6 +21,20 @@ pub struct Gapped {
     pub f: i32,
 }
 
+/// A cell that no alignment leads to.
+pub trait Unreached {
+    /// Below every score that can arise.
+    const UNREACHED: Self;
+}
+
+impl Unreached for i32 {
+    const UNREACHED: Self = NONE;
+}
+
+impl Unreached for Gapped {
+    const UNREACHED: Self = Self { h: NONE, e: NONE, f: NONE };
+}
+
 /// Smith-Waterman with affine gaps: `open` is added for the first letter of a gap, `extend` for each
 /// further one.
 #[wavefront(bounds = affine_bounds, step = affine_step)]

@@ -5,7 +5,8 @@ mod by_matrix;
 mod elements;
 mod gapped;
 
+pub(super) use back::{ACROSS, DOWN, OPENED_ACROSS, OPENED_DOWN, PAIR, Through, gapped};
 pub use by_matrix::scored;
 pub use elements::{Dna, global_letters, letters};
-pub(super) use gapped::NONE;
 pub use gapped::{Gapped, affine, global_affine};
+pub(super) use gapped::{NONE, Unreached};
