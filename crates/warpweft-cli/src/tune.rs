@@ -1,5 +1,7 @@
 //! `warpweft tune`: the fastest policy of a problem, found by search and kept for later runs.
 
+mod wavefronts;
+
 use std::collections::BTreeMap;
 use std::iter::repeat_with;
 use std::process::ExitCode;
@@ -92,6 +94,18 @@ enum App {
     Farm(crate::farms::tune::Tune),
     /// Tune how lanes or threads share the calls of a spawning function.
     Channels(crate::channels::Tune),
+    /// Tune the score of an alignment: the shape of tiles on the cores or of strips on a GPU.
+    #[command(
+        after_help = "Takes the sequences and the scores of `warpweft align`, the first record of each file.
+
+Example:
+  warpweft tune align query.fa target.fa --gap-open -5 --gap-extend -2 --device gpu"
+    )]
+    Align(wavefronts::TuneAlign),
+    /// Tune the time warping of two series.
+    #[command(after_help = "Example:
+  warpweft tune dtw a.npy b.npy --budget 30")]
+    Dtw(wavefronts::TuneDtw),
     /// Say why there is nothing to tune.
     #[command(hide = true)]
     Laplace(Untuned),
@@ -130,6 +144,8 @@ impl Tune {
             App::Apsp(apsp) => return apsp.execute(),
             App::Farm(farm) => return farm.execute(),
             App::Channels(channels) => return channels.execute(),
+            App::Align(align) => align.execute(),
+            App::Dtw(dtw) => dtw.execute(),
             App::Heat(heat) => {
                 let size = heat.game.grid.size.as_ref().and_then(|size| size.dims());
                 heat.tune(size)

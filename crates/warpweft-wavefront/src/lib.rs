@@ -32,6 +32,7 @@ mod report;
 mod run;
 mod spec;
 pub mod traceback;
+mod tune;
 
 pub use executor::{Edges, WavefrontExecutor};
 pub use frame::Frame;
@@ -46,6 +47,7 @@ pub use recurrence::{Both, Incomparable, Same, words_of};
 pub use reference::reference;
 pub use run::{Run, RunExecutor, WavefrontPattern};
 pub use spec::{Band, Border, BorderFunction, Keep, Kept, MAX_EXTENT, Wavefront, no_inputs};
+pub use tune::{Refused, Tuned, Tuning};
 
 #[doc(inline)]
 pub use warpweft_macros::{Ranked, wavefront};

@@ -3,6 +3,10 @@
 //! Entry `[i, j]` sums the pixels of rows `0..=i` and columns `0..=j`; there is no row and no column
 //! of zeros before them, as OpenCV has.
 
+mod tilted;
+
+pub use tilted::{Cones, Tilted, tilted_sum, tilted_table};
+
 use warpweft::element::Device;
 use warpweft::error::{Error, Result};
 use warpweft::prelude::*;
@@ -21,6 +25,17 @@ pub fn sum_of_bytes(h: Earlier<i32>, #[cell] pixel: u8) -> i32 {
 #[wavefront(sums, bounds = long_bytes_bounds)]
 pub fn long_sum_of_bytes(h: Earlier<i64>, #[cell] pixel: u8) -> i64 {
     h.n + (h.w - h.nw + pixel as i64)
+}
+
+/// The sum of the squares up to a pixel of eight bits.
+#[wavefront(sums, bounds = squares_bounds)]
+pub fn sum_of_squares(h: Earlier<i64>, #[cell] pixel: u8) -> i64 {
+    let value = pixel as i64;
+    h.n + (h.w - h.nw + value * value)
+}
+
+fn squares_bounds(_: &sum_of_squares, rows: u64, columns: u64) -> [f64; 2] {
+    [0.0, 255.0 * 255.0 * rows as f64 * columns as f64]
 }
 
 fn bytes_bounds(_: &sum_of_bytes, rows: u64, columns: u64) -> [f64; 2] {

@@ -261,6 +261,42 @@ fn bad_input_is_refused_with_its_values() {
     assert!(error.contains("make the cell's scores i64"), "{error}");
 }
 
+/// Every entry by a loop over the whole image.
+fn by_pixels(
+    image: &Volume<u8, 2>,
+    holds: impl Fn([usize; 2], [usize; 2]) -> bool,
+    square: bool,
+) -> Vec<i64> {
+    let [m, n] = image.extents();
+    let all = || (0..m).flat_map(|i| (0..n).map(move |j| [i, j]));
+    let value = |at| {
+        let pixel = i64::from(image.get(at).unwrap());
+        if square { pixel * pixel } else { pixel }
+    };
+    let sum = |entry| all().filter(|&at| holds(entry, at)).map(value).sum();
+    all().map(sum).collect()
+}
+
+#[test]
+fn squares_and_tilted_sums_are_those_of_every_pixel() {
+    let core = (0..1024).find(|&core| Pool::new(&[core]).is_ok()).unwrap();
+    let pool = Pool::new(&[core, core]).unwrap();
+    let policy = CpuPolicy { tile_rows: 7, ..CpuPolicy::for_domain(30, 2) };
+    let mut executor = CpuExecutor::new(&pool, policy).unwrap();
+    for [m, n] in [[1, 1], [1, 9], [9, 1], [2, 2], [17, 12], [12, 17], [30, 5]] {
+        let image = image(m as u64, [m, n]);
+        let tip = |[i, j]: [usize; 2], [y, x]: [usize; 2]| y <= i && x.abs_diff(j) <= i - y;
+        let (sums, _) = area::tilted_table(&image, &mut executor).unwrap();
+        assert_eq!(sums.as_slice(), by_pixels(&image, tip, false), "{m} x {n}");
+        let cones = area::Cones::of(&image);
+        let sum = |at: usize| cones.sum([at / n, at % n]);
+        assert_eq!(sums.as_slice(), (0..m * n).map(sum).collect::<Vec<_>>(), "{m} x {n}");
+        let (sums, _) = table(area::sum_of_squares(), &image, &mut executor).unwrap();
+        let corner = |[i, j]: [usize; 2], [y, x]: [usize; 2]| y <= i && x <= j;
+        assert_eq!(sums.as_slice(), by_pixels(&image, corner, true), "{m} x {n}");
+    }
+}
+
 #[test]
 fn sums_of_bytes_go_by_scans_in_either_width() {
     let pixels = image(1, [37, 53]);
@@ -282,6 +318,7 @@ fn sums_of_bytes_go_by_scans_in_either_width() {
     scans(sum_of_bytes(), &pixels);
     scans(long_sum_of_bytes(), &pixels);
     scans(count_of(64, 200), &pixels);
+    scans(area::sum_of_squares(), &pixels);
 }
 
 /// 255 · 2901² is the last square image whose sum i32 holds, 255 · 2902² needs more.

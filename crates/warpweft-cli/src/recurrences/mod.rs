@@ -3,6 +3,7 @@
 mod dtw;
 mod laplace;
 mod sat;
+mod stacked;
 
 use std::num::NonZero;
 use std::path::PathBuf;

@@ -10,10 +10,12 @@ use warpweft::prelude::*;
 use warpweft::report::Report;
 use warpweft::wavefront::{RunExecutor, WavefrontElement};
 use warpweft_apps::area::{
-    fits_i32, long_sum_of_bytes, plain, relative_error, sum_of_bytes, table, table_of_reals,
+    fits_i32, long_sum_of_bytes, plain, relative_error, sum_of_bytes, sum_of_squares, table,
+    table_of_reals,
 };
 
-use super::{Files, Options, Planned, finish};
+use super::stacked::squared;
+use super::{Files, Format, Options, Planned, finish};
 use crate::run::check::numbers::overflow;
 use crate::run::check::{Check, difference, no_room, worse};
 use crate::run::files;
@@ -28,20 +30,39 @@ table, it does not begin with a row and a column of zeros. Sums of 8-bit greys (
 int32, or int64 for more than 8.4 million pixels. Sums of float32 and float64 are float64, with the rounding of \
 numpy's cumsum along rows, then columns.
 
+--squares sums the squares, int64 of greys. --tilted sums the pixels [y, x] with y <= i and |x - j| <= i - y, int64 (Lienhart \
+and Maydt's rotated sums). --bins N makes an integral histogram: a table for each of N bins of equal width, which counts the \
+pixels of that bin; --channels makes a table each of red, green and blue. Both save .npy of three axes: the bin or \
+channel, the row and the column.
+
 All entries are checked. A wrong sum of greys always shows. A wrong sum of floats shows unless it is within the \
 rounding of its additions.
 
 Examples:
   warpweft sat photo.png --output sums.npy
+  warpweft sat photo.png --bins 16 --output histograms.npy
+  warpweft sat photo.png --channels --squares --output squares.npy
   warpweft sat field.npy --plot sums.png --device cpu"
 )]
 pub struct Sat {
     /// The image: .png (colours become grey), or .npy of uint8, float32 or float64.
-    image: PathBuf,
+    pub(super) image: PathBuf,
+    /// Sum the squares of the pixels.
+    #[arg(long, group = "tables")]
+    pub(super) squares: bool,
+    /// Sum triangles that stand on their tips.
+    #[arg(long, group = "tables", conflicts_with = "channels")]
+    tilted: bool,
+    /// Count the pixels of each of N bins, 1 to 256.
+    #[arg(long, value_name = "N", group = "tables", conflicts_with_all = ["channels", "plot"])]
+    pub(super) bins: Option<usize>,
+    /// Sum red, green and blue of a picture, or the third axis of .npy of uint8, each alone.
+    #[arg(long, conflicts_with = "plot")]
+    channels: bool,
     #[command(flatten)]
-    files: Files,
+    pub(super) files: Files,
     #[command(flatten)]
-    options: Options,
+    pub(super) options: Options,
 }
 
 impl Sat {
@@ -55,14 +76,28 @@ impl Sat {
         let written = self.files.output.iter().chain(&planned.plot);
         files::none_read(written, &[&self.image])?;
         let (_, kind) = files::shape_of(&self.image)?;
+        self.check(&planned, kind)?;
         let mut executor = self.options.executor()?;
+        if self.channels {
+            return self.stacked(&self.planes()?, &mut executor);
+        }
         match kind {
             None | Some(ScalarKind::U8) => {
                 let image: Volume<u8, 2> =
                     Volume::from_raw(files::read(&self.image, 2, ScalarKind::U8, f64::from)?);
                 match fits_i32(image.extents()) {
-                    true => self.bytes(sum_of_bytes(), &image, &planned, &mut executor),
-                    false => self.bytes(long_sum_of_bytes(), &image, &planned, &mut executor),
+                    _ if self.bins.is_some() => self.histograms(&image, &mut executor),
+                    _ if self.tilted => self.tilted(&image, &planned, &mut executor),
+                    _ if self.squares => {
+                        self.bytes((sum_of_squares(), squared), &image, &planned, &mut executor)
+                    }
+                    true => {
+                        self.bytes((sum_of_bytes(), f64::from), &image, &planned, &mut executor)
+                    }
+                    false => {
+                        let element = long_sum_of_bytes();
+                        self.bytes((element, f64::from), &image, &planned, &mut executor)
+                    }
                 }
             }
             Some(ScalarKind::F32) => {
@@ -88,9 +123,27 @@ impl Sat {
         }
     }
 
+    /// Whether these tables are made of pixels of `kind`, and fit the files.
+    fn check(&self, planned: &Planned, kind: Option<ScalarKind>) -> Result<()> {
+        let stacked = self.bins.is_some() || self.channels;
+        let other = planned.formats.iter().find(|&&format| format != Format::Npy);
+        if let Some(format) = other.filter(|_| stacked) {
+            let what = format!("several tables in a file of {format:?}");
+            return Err(Error::spec(what, "end the name in .npy"));
+        }
+        match kind {
+            Some(kind) if (stacked || self.tilted) && kind != ScalarKind::U8 => {
+                let what = format!("holds {}, of which no such tables are made", kind.name());
+                Err(Error::file(&self.image, what, "convert it with `array.astype('uint8')`"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The tables of `element`, which adds `value` of each pixel.
     fn bytes<E>(
         &self,
-        element: E,
+        (element, value): (E, fn(u8) -> f64),
         image: &Volume<u8, 2>,
         planned: &Planned,
         executor: &mut RunExecutor<'_>,
@@ -104,7 +157,7 @@ impl Sat {
             // Two tables of f64 with one more row and column, and some reserve.
             no_room(20 * (rows as u64 + 1) * (columns as u64 + 1)).unwrap_or_else(|| {
                 let sums = sums.as_slice().iter().map(|&sum| Scalar::to_f64(sum));
-                let pairs = sums.zip(plain(image, f64::from));
+                let pairs = sums.zip(plain(image, value));
                 let error = pairs.map(|(a, b)| difference(a, b)).fold(0.0, worse);
                 Check::made("running sums along rows, then columns", error, 0.0)
             })
@@ -117,6 +170,13 @@ impl Sat {
         planned: &Planned,
         executor: &mut RunExecutor<'_>,
     ) -> Result<Outcome> {
+        let mut squares = None;
+        if self.squares {
+            let mut pixels = image.as_slice().iter();
+            let next = |_| pixels.next().map_or(0.0, |pixel| pixel * pixel);
+            squares = Some(Volume::try_from_fn(image.extents(), next)?);
+        }
+        let image = squares.as_ref().unwrap_or(image);
         self.outcome_of(image, table_of_reals(image, executor)?, planned, |sums| {
             // A sum has at most as many roundings as rows and columns before it, each of half a unit.
             let [rows, columns] = image.extents();
@@ -126,7 +186,7 @@ impl Sat {
         })
     }
 
-    fn outcome_of<I: Scalar, C: Scalar>(
+    pub(super) fn outcome_of<I: Scalar, C: Scalar>(
         &self,
         image: &Volume<I, 2>,
         (sums, report): (Volume<C, 2>, Report),
@@ -135,13 +195,18 @@ impl Sat {
     ) -> Result<Outcome> {
         let [rows, columns] = image.extents();
         let start: &RawVolume = image;
+        let what = match (self.squares, self.tilted) {
+            (true, _) => "squares",
+            (_, true) => "tilted sums",
+            _ => "sums",
+        };
         let total = sums.as_slice().last().copied().unwrap_or_default();
         let total = match C::KIND {
             ScalarKind::I32 | ScalarKind::I64 => json!(total.to_i128() as i64),
             _ => json!(Scalar::to_f64(total)),
         };
         let sum = C::KIND.name();
-        let title = format!("{rows}x{columns} pixels of {}, sums of {sum}", self.image.display());
+        let title = format!("{rows}x{columns} pixels of {}, {what} of {sum}", self.image.display());
         let saved = self.files.save(planned, &format!("sat {title}"), &sums);
         Ok(Outcome {
             app: "sat",

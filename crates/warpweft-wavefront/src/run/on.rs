@@ -14,11 +14,13 @@ use crate::policy::{CpuPolicy, Policy};
 use crate::recurrence::{Traced, WavefrontElement};
 use crate::spec::{Kept, Wavefront};
 use crate::traceback::{End, Paths};
+use crate::tune::key;
 use warpweft_core::cpu::Pool;
 use warpweft_core::error::{Error, Result};
 use warpweft_core::machine::{Cpu, Gpu, Machine};
 use warpweft_core::report::Report;
 use warpweft_core::run::Watch;
+use warpweft_core::tune::TuningCache;
 
 /// Runs wavefronts of any element on the devices that a [`Run`] chooses of a machine, for what takes an executor:
 /// [`traceback`](crate::traceback), [`RankExecutor`](crate::RankExecutor), many wavefronts one after another. A
@@ -50,6 +52,8 @@ pub struct RunExecutor<'a> {
     run: Run<'a>,
     on: On,
     notes: Vec<String>,
+    /// What searches found, read when the first run looks for it; none if runs don't.
+    tuned: Option<OnceCell<TuningCache>>,
 }
 
 /// The devices.
@@ -94,7 +98,58 @@ impl<'a> RunExecutor<'a> {
                 return Err(Error::spec(format!("a wavefront on {}", run.target), help));
             }
         };
-        Ok(Self { run: run.clone(), on, notes: devices.notes })
+        let tuned = run.policy.is_none().then(OnceCell::new);
+        Ok(Self { run: run.clone(), on, notes: devices.notes, tuned })
+    }
+
+    /// Without what searches found ([`Wavefront::tune`]).
+    pub(crate) fn untuned(self) -> Self {
+        Self { tuned: None, ..self }
+    }
+
+    /// The cores or the GPU, as kept policies are of one.
+    pub(crate) fn device(&self) -> String {
+        match &self.on {
+            On::Cores { cpu, threads, .. } => cpu.label(*threads),
+            On::Gpus { first, .. } => first.name.clone(),
+        }
+    }
+
+    /// The policy that a search found for `wavefront`, on the cores or one GPU.
+    fn kept_policy<E: WavefrontElement>(&self, wavefront: &Wavefront<'_, E>) -> Option<Policy> {
+        let cache = self.tuned.as_ref()?.get_or_init(TuningCache::user);
+        let several = matches!(&self.on, On::Gpus { strips, .. } if strips.count() > 1);
+        cache.policy(&key(wavefront, &self.device())).filter(|_| !several)
+    }
+
+    fn set_policy(&mut self, policy: Option<Policy>) {
+        self.run.policy = policy;
+        if let On::Gpus { strips, .. } = &mut self.on {
+            strips.set_policy(match policy {
+                Some(Policy::Cuda(policy)) => Some(policy),
+                _ => None,
+            });
+        }
+    }
+
+    /// Runs `wavefront` by a policy that a search found; none if it does not fit, as one of a problem a little smaller
+    /// may not.
+    fn by_kept<E: WavefrontElement>(
+        &mut self,
+        wavefront: &Wavefront<'_, E>,
+        policy: Policy,
+    ) -> Result<Option<(Kept<E::Cell>, Report)>> {
+        self.set_policy(Some(policy));
+        let done = self.run(wavefront);
+        self.set_policy(None);
+        match done {
+            Ok((kept, mut report)) => {
+                report.notes.push("the policy is that of an earlier search (`tune`)".into());
+                Ok(Some((kept, report)))
+            }
+            Err(Error::Spec { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// What looks after `cells` cells; progress is told if it is `heard`.
@@ -167,6 +222,12 @@ fn cells<E: WavefrontElement>(wavefront: &Wavefront<'_, E>) -> u64 {
 
 impl<E: WavefrontElement> WavefrontExecutor<E> for RunExecutor<'_> {
     fn run(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Kept<E::Cell>, Report)> {
+        if self.run.policy.is_none()
+            && let Some(policy) = self.kept_policy(wavefront)
+            && let Some(done) = self.by_kept(wavefront, policy)?
+        {
+            return Ok(done);
+        }
         let [rows, _] = wavefront.extents();
         let watch = self.watch(cells(wavefront), true)?;
         let runs = self.fastest(wavefront);

@@ -22,7 +22,7 @@ pub use elements::{Sample, best_way, squared_warping, time_warping};
 pub use many::{condensed, distances};
 pub use measure::{Constraint, Cost, Measure};
 pub use nearest::{LeftOut, Neighbour, lower_bounds, nearest};
-pub use pair::{distance, path};
+pub use pair::{distance, path, tune};
 pub use plain::{added_up, plain, plain_matches};
 pub use subsequence::{Match, matches};
 

@@ -1,11 +1,12 @@
 //! Two series: their distance and a best path.
 
 use warpweft::error::{Error, Result};
+use warpweft::machine::Machine;
 use warpweft::memory::room;
 use warpweft::prelude::*;
 use warpweft::report::Report;
 use warpweft::wavefront::traceback::{self, End, Partition, Path, Traced, Way};
-use warpweft::wavefront::{Kept, WavefrontElement, WavefrontExecutor};
+use warpweft::wavefront::{Kept, Tuned, Tuning, WavefrontElement, WavefrontExecutor};
 
 use super::{Cost, Executor, Measure, Sample, border, check};
 use crate::align::MEMORY;
@@ -53,6 +54,26 @@ pub fn distance<T: Sample>(
         Cost::Squared => executor.run(&wavefront(T::squared(), [a, b], diagonals))?,
     };
     Ok((measure.cost.distance(last(&kept)?), report))
+}
+
+/// The fastest policy for the distance of `a` and `b`, found by running it, and kept for later runs of series about as
+/// long ([`Wavefront::tune`]).
+///
+/// # Errors
+/// As [`distance`]; those of the search.
+pub fn tune<T: Sample>(
+    a: &[T],
+    b: &[T],
+    measure: Measure,
+    (machine, tuning): (&Machine, &Tuning),
+) -> Result<Tuned> {
+    check("A", a)?;
+    check("B", b)?;
+    let diagonals = measure.within.diagonals([a.len(), b.len()])?;
+    match measure.cost {
+        Cost::Absolute => wavefront(T::absolute(), [a, b], diagonals).tune(machine, tuning),
+        Cost::Squared => wavefront(T::squared(), [a, b], diagonals).tune(machine, tuning),
+    }
 }
 
 /// The distance of `a` and `b` and a best path: the indices of the samples that are paired, from the

@@ -13,7 +13,9 @@ use warpweft::element::ScalarKind;
 use warpweft::grid::io::npy;
 use warpweft::prelude::*;
 use warpweft::report::Report;
-use warpweft_apps::warping::{Constraint, Cost, Measure, Sample, check};
+use warpweft::run::Target;
+use warpweft::wavefront::{Tuned, Tuning};
+use warpweft_apps::warping::{Constraint, Cost, Measure, Sample, check, tune};
 
 use super::{Options, finish};
 use crate::place;
@@ -178,6 +180,37 @@ impl Dtw {
             json: self.options.json,
             interrupted: None,
         })
+    }
+
+    /// Where it runs and how it tells.
+    pub fn place(&self) -> (Target, Option<usize>, bool) {
+        let Options { device, threads, json, .. } = &self.options;
+        (*device, threads.map(NonZero::get), *json)
+    }
+
+    /// The fastest policy for the distance of both series, and their lengths.
+    ///
+    /// # Errors
+    /// As a run's; an option that says what to do with a result.
+    pub fn tuned(&self, machine: &Machine, tuning: &Tuning) -> Result<([usize; 2], Tuned)> {
+        if self.is_of_many() || self.path.is_some() || self.plot.is_some() {
+            let what = "a search for a policy, which warps two series without a path";
+            return Err(Error::spec(what, "leave out all options but --cost, --band and --window"));
+        }
+        fn of<T: Sample>(
+            dtw: &Dtw,
+            machine: &Machine,
+            tuning: &Tuning,
+        ) -> Result<([usize; 2], Tuned)> {
+            let [a, b] = [read::<T>("a", &dtw.a)?, read("b", dtw.second()?)?];
+            let (a, b) = (a.as_slice(), b.as_slice());
+            let found = tune(a, b, dtw.measure(), (machine, tuning))?;
+            Ok(([a.len(), b.len()], found))
+        }
+        match npy::header(&self.a)?.kind {
+            ScalarKind::F32 => of::<f32>(self, machine, tuning),
+            _ => of::<f64>(self, machine, tuning),
+        }
     }
 
     fn is_of_many(&self) -> bool {

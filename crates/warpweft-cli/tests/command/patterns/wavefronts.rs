@@ -33,6 +33,45 @@ fn an_image_is_summed_and_saved() {
     assert!(ran.status != Some(0) && ran.err.contains("holds i32"), "{}", ran.err);
 }
 
+#[test]
+fn tables_of_bins_channels_squares_and_triangles_are_saved() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let image = Volume::from_fn([4, 5], |[i, j]| (60 * i + j) as u8);
+    npy::write(&folder.join("grey.npy"), &image, 0).unwrap();
+    let sat = |line: &str| {
+        let object = warpweft_in(folder, &format!("sat {line} --device cpu --json")).json();
+        assert_eq!(object["check"]["passed"], true, "{object}");
+        object
+    };
+    let object = sat("grey.npy --bins 4 --output bins.npy");
+    assert_eq!(object["result"]["bins"], 4);
+    let counts: Volume<i32, 3> = npy::read(&folder.join("bins.npy")).unwrap();
+    assert_eq!(counts.extents(), [4, 4, 5]);
+    // Rows of 0.., 60.., 120.. and 180..: up to the second row all five of the first, and 60 to 63 of the second.
+    let ends: Vec<_> = (0..4).map(|bin| counts.get([bin, 3, 4]).unwrap()).collect();
+    assert_eq!((counts.get([0, 1, 4]), &ends[..]), (Some(9), &[9, 6, 5, 0][..]));
+    sat("grey.npy --squares --output squares.npy");
+    let squares: Volume<i64, 2> = npy::read(&folder.join("squares.npy")).unwrap();
+    assert_eq!(squares.get([0, 4]), Some(1 + 4 + 9 + 16));
+    sat("grey.npy --tilted --output tilted.npy");
+    let tilted: Volume<i64, 2> = npy::read(&folder.join("tilted.npy")).unwrap();
+    assert_eq!(tilted.get([1, 2]), Some(62 + 1 + 2 + 3));
+    let colours = Volume::from_fn([2, 2, 3], |[i, j, channel]| (100 * channel + 2 * i + j) as u8);
+    npy::write(&folder.join("rgb.npy"), &colours, 0).unwrap();
+    sat("rgb.npy --channels --output sums.npy");
+    let sums: Volume<i64, 3> = npy::read(&folder.join("sums.npy")).unwrap();
+    let ends: Vec<_> = (0..3).map(|channel| sums.get([channel, 1, 1]).unwrap()).collect();
+    assert_eq!(ends, [6, 406, 806]);
+    let fails = |line: &str, status, what: &str| {
+        warpweft_in(folder, &format!("sat {line} --device cpu")).fails(status, &[what]);
+    };
+    fails("grey.npy --bins 300", 2, "300 bins");
+    fails("grey.npy --bins 4 --output b.png", 2, "end the name in .npy");
+    fails("grey.npy --channels", 1, "grey.npy: has shape [4, 5], and not 3 axes");
+    fails("squares.npy --tilted", 1, "squares.npy: holds i64, of which no such tables are made");
+}
+
 /// More ones than f32 counts.
 #[test]
 fn sums_of_singles_are_doubles_and_do_not_replace_them() {

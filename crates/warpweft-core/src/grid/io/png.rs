@@ -19,6 +19,44 @@ const MOST_PACKED: u64 = 1032;
 /// # Errors
 /// The file can't be read, is not PNG, or is damaged.
 pub fn read(path: &Path) -> Result<Volume<u8, 2>> {
+    let Decoded { extents, samples, line, bytes } = decoded(path)?;
+    Volume::try_from_fn(extents, |[y, x]| {
+        let pixel = &bytes[y * line + x * samples..][..samples];
+        match *pixel {
+            [r, g, b, ..] => {
+                let luma = 299 * u32::from(r) + 587 * u32::from(g) + 114 * u32::from(b);
+                ((luma + 500) / 1000) as u8
+            }
+            [grey, ..] => grey,
+            [] => 0,
+        }
+    })
+}
+
+/// Red, green and blue, 0 to 255, of the picture at `path`: three planes, rows from the top. A grey picture has the same
+/// in all of them; transparency is ignored.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_colours(path: &Path) -> Result<Volume<u8, 3>> {
+    let Decoded { extents: [height, width], samples, line, bytes } = decoded(path)?;
+    Volume::try_from_fn([3, height, width], |[channel, y, x]| {
+        let pixel = &bytes[y * line + x * samples..][..samples];
+        pixel[if samples < 3 { 0 } else { channel }]
+    })
+}
+
+/// A picture in memory.
+struct Decoded {
+    /// Height and width.
+    extents: [usize; 2],
+    /// Bytes of a pixel and of a line.
+    samples: usize,
+    line: usize,
+    bytes: Vec<u8>,
+}
+
+fn decoded(path: &Path) -> Result<Decoded> {
     let bad = |error: png::DecodingError| {
         use png::DecodingError::{Format, IoError, LimitsExceeded, Parameter};
         let what = match error {
@@ -60,18 +98,8 @@ pub fn read(path: &Path) -> Result<Volume<u8, 2>> {
     // Up to the checksums at the end.
     reader.finish().map_err(bad)?;
     let samples = frame.color_type.samples();
-    let (width, height) = (frame.width as usize, frame.height as usize);
-    Volume::try_from_fn([height, width], |[y, x]| {
-        let pixel = &bytes[y * frame.line_size + x * samples..][..samples];
-        match *pixel {
-            [r, g, b, ..] => {
-                let luma = 299 * u32::from(r) + 587 * u32::from(g) + 114 * u32::from(b);
-                ((luma + 500) / 1000) as u8
-            }
-            [grey, ..] => grey,
-            [] => 0,
-        }
-    })
+    let extents = [frame.height as usize, frame.width as usize];
+    Ok(Decoded { extents, samples, line: frame.line_size, bytes })
 }
 
 /// Refuses a picture of more pixels than a file of `bytes` bytes can hold.
@@ -152,6 +180,10 @@ mod tests {
         let grey = read(&path).unwrap();
         assert_eq!(grey.extents(), [2, 3]);
         assert_eq!(grey.as_slice(), [0, 255, 76, 150, 29, 9]);
+        let colours = read_colours(&path).unwrap();
+        assert_eq!(colours.extents(), [3, 2, 3]);
+        assert_eq!(colours.as_slice()[..6], [0, 255, 255, 0, 0, 9]);
+        assert_eq!(colours.as_slice()[12..], [0, 255, 0, 0, 255, 9]);
     }
 
     #[test]

@@ -1,7 +1,10 @@
 //! The wavefront pattern's bench: alignment, warping and tables by register strips, the five methods of
 //! PeerWave over their tiles, and paths.
 
+mod cases;
+mod many;
 mod methods;
+mod paper;
 mod tables;
 mod traceback;
 
@@ -17,12 +20,16 @@ use warpweft::tune::median;
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::cuda::CudaExecutor;
 use warpweft::wavefront::cuda::scan::ScanExecutor;
-use warpweft::wavefront::{CpuPolicy, Keep, Wavefront, WavefrontElement, WavefrontExecutor};
+use warpweft::wavefront::cuda::tiles::TileExecutor;
+use warpweft::wavefront::{
+    Border, CpuPolicy, Earlier, Keep, Wavefront, WavefrontElement, WavefrontExecutor, wavefront,
+};
 use warpweft::{Error, Result};
 use warpweft_apps::align::{Dna, Sequence, Weights};
 use warpweft_apps::soup::SplitMix;
 use warpweft_lab::conformance::wavefront::{affine_local, local, warp};
 
+use self::cases::{CASES, Case, Kind, Pixels, Way};
 use self::methods::Methods;
 use super::Options;
 use super::peers::{self, Peer};
@@ -36,6 +43,9 @@ pub struct Wavefronts {
     /// Run only this part of the benchmark; may be repeated.
     #[arg(long, value_enum)]
     only: Vec<Part>,
+    /// Measure a figure of the PeerWave paper instead.
+    #[arg(long, value_enum, conflicts_with = "only")]
+    figure: Option<paper::Figure>,
     /// Divide every extent by this, for a quick run.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     shrink: u32,
@@ -46,7 +56,7 @@ pub struct Wavefronts {
 /// A part of the bench.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
-enum Part {
+pub enum Part {
     /// Alignment and warping on one core.
     Cpu,
     /// The same on the first GPU, by register strips, and a matrix that is kept.
@@ -59,110 +69,15 @@ enum Part {
     Methods,
     /// Paths by directions and in linear space, on the first GPU or one core.
     Traceback,
+    /// Many small problems, on the first GPU or one core.
+    Many,
 }
 
-/// What is computed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// Smith-Waterman in cells of 32 bits.
-    Local,
-    /// The same in 16 bits: two cells a register on a GPU.
-    LocalSixteen,
-    /// Smith-Waterman with affine gaps.
-    Affine,
-    /// Time warping.
-    Warp,
-    /// A summed area table.
-    Table(Pixels, Way),
-}
-
-/// What a table sums: `f32`, or bytes to `i32`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Pixels {
-    Reals,
-    Bytes,
-}
-
-/// How a table is summed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
-    CellByCell,
-    Scans,
-}
-
-/// What is measured.
-#[derive(Clone, Copy, Debug, Serialize)]
-struct Case {
-    on: Part,
-    #[serde(skip)]
-    kind: Kind,
-    /// What people call it.
-    what: &'static str,
-    size: usize,
-    #[serde(skip)]
-    keep: Keep,
-    /// Bytes of a cell that come from memory or go there, where they matter.
-    bytes: usize,
-}
-
-const fn case(on: Part, kind: Kind, what: &'static str, size: usize, keep: Keep) -> Case {
-    Case { on, kind, what, size, keep, bytes: 0 }
-}
-
-/// A case that keeps its matrix.
-const fn kept(on: Part, kind: Kind, what: &'static str, size: usize, bytes: usize) -> Case {
-    Case { on, kind, what, size, keep: Keep::Matrix, bytes }
-}
+/// Rows and columns of the paper's figures: those of its K40c.
+const PAPER_SIZE: usize = 46_080;
 
 /// Repeats of a matrix, which takes seconds to bring over, at most.
 const MATRICES: u32 = 2;
-
-const CASES: [Case; 25] = [
-    case(Part::Cpu, Kind::Local, "SW i32, one core", 20_000, Keep::Best),
-    case(Part::Cpu, Kind::LocalSixteen, "SW 16 bits, one core", 20_000, Keep::Best),
-    case(Part::Cpu, Kind::Warp, "DTW f32, one core", 20_000, Keep::LastRow),
-    case(Part::Gpu, Kind::Local, "SW i32, score", 20_000, Keep::Score),
-    case(Part::Gpu, Kind::Local, "SW i32, score", 100_000, Keep::Score),
-    case(Part::Gpu, Kind::Local, "SW i32, score", 1_000_000, Keep::Score),
-    case(Part::Gpu, Kind::LocalSixteen, "SW 16-bit pairs, score", 1_000_000, Keep::Score),
-    case(Part::Gpu, Kind::Local, "SW i32, position", 20_000, Keep::Best),
-    case(Part::Gpu, Kind::Local, "SW i32, position", 100_000, Keep::Best),
-    case(Part::Gpu, Kind::Local, "SW i32, position", 1_000_000, Keep::Best),
-    case(Part::Gpu, Kind::Affine, "SW affine, position", 100_000, Keep::Best),
-    case(Part::Gpu, Kind::Affine, "SW affine, position", 1_000_000, Keep::Best),
-    kept(Part::Gpu, Kind::Local, "SW i32, matrix", 100_000, 4),
-    kept(
-        Part::Tables,
-        Kind::Table(Pixels::Reals, Way::CellByCell),
-        "SAT f32, cell by cell",
-        16_384,
-        8,
-    ),
-    kept(Part::Tables, Kind::Table(Pixels::Reals, Way::Scans), "SAT f32, by scans", 16_384, 8),
-    kept(
-        Part::Tables,
-        Kind::Table(Pixels::Bytes, Way::CellByCell),
-        "SAT u8 to i32, cell by cell",
-        32_768,
-        5,
-    ),
-    kept(
-        Part::Tables,
-        Kind::Table(Pixels::Bytes, Way::Scans),
-        "SAT u8 to i32, by scans",
-        32_768,
-        5,
-    ),
-    case(Part::Gpu, Kind::Warp, "DTW f32, last row", 100_000, Keep::LastRow),
-    case(Part::Gpus, Kind::Local, "SW i32, score", 100_000, Keep::Score),
-    case(Part::Gpus, Kind::Local, "SW i32, score", 1_000_000, Keep::Score),
-    case(Part::Gpus, Kind::Local, "SW i32, score", 4_000_000, Keep::Score),
-    case(Part::Gpus, Kind::LocalSixteen, "SW 16-bit pairs, score", 1_000_000, Keep::Score),
-    case(Part::Gpus, Kind::Local, "SW i32, position", 1_000_000, Keep::Best),
-    // What register strips do at the largest size of the methods on an H200, keeping no matrix.
-    case(Part::Methods, Kind::Local, "SW i32, score", 181_248, Keep::Score),
-    case(Part::Methods, Kind::Warp, "DTW f32, last row", 181_248, Keep::LastRow),
-];
 
 /// What came of it.
 #[derive(Debug, Serialize)]
@@ -199,6 +114,9 @@ impl Wavefronts {
             let name = part.to_possible_value().map(|value| value.get_name().to_string());
             command.push_str(&format!(" --only {}", name.unwrap_or_default()));
         }
+        if let Some(figure) = self.figure.and_then(|figure| figure.to_possible_value()) {
+            command.push_str(&format!(" --figure {}", figure.get_name()));
+        }
         if self.shrink > 1 {
             command.push_str(&format!(" --shrink {}", self.shrink));
         }
@@ -208,6 +126,18 @@ impl Wavefronts {
     fn measure(&self) -> Result<String> {
         let machine = Machine::detect()?;
         let probe = limits(&machine)?;
+        if let Some(figure) = self.figure {
+            let none = || Error::spec("no GPU for a figure of PeerWave", "see `warpweft info`");
+            let gpu = machine.gpus.first().ok_or_else(none)?;
+            let size = PAPER_SIZE / self.shrink as usize;
+            let rows = paper::measure(figure, &gpu.device()?, size)?;
+            let name = figure.to_possible_value().map(|value| value.get_name().to_string());
+            let all = serde_json::json!({ "figure": figure, "rows": rows });
+            let name = name.unwrap_or_default();
+            let none: Vec<Peer> = Vec::new();
+            let record = Record::new(&name, &self.repeat(), &machine, probe, &all, &none);
+            return record.conclude(&self.options, paper::table(figure, &rows));
+        }
         let mut figures = Vec::new();
         let mut peers = Vec::new();
         let wanted = |part| self.only.is_empty() || self.only.contains(&part);
@@ -216,7 +146,7 @@ impl Wavefronts {
             let needed = match case.on {
                 Part::Cpu => 0,
                 Part::Gpus => 2,
-                Part::Gpu | Part::Tables | Part::Methods | Part::Traceback => 1,
+                Part::Gpu | Part::Tables | Part::Methods | Part::Traceback | Part::Many => 1,
             };
             if together.len() < needed {
                 if self.only == [case.on] {
@@ -239,7 +169,7 @@ impl Wavefronts {
             // One GPU beside several in the same run.
             let counts = match case.on {
                 Part::Cpu => vec![0],
-                Part::Gpu | Part::Tables | Part::Methods | Part::Traceback => vec![1],
+                Part::Gpu | Part::Tables | Part::Methods | Part::Traceback | Part::Many => vec![1],
                 Part::Gpus => {
                     let doubled = std::iter::successors(Some(1), |count| Some(2 * count));
                     let below = doubled.take_while(|&count| count < together.len());
@@ -273,15 +203,32 @@ impl Wavefronts {
             let (gpu, shrink) = (together.first(), self.shrink as usize);
             paths = traceback::measure(&machine, gpu, shrink, self.options.repeats)?;
         }
-        let all = serde_json::json!({ "rates": figures, "methods": methods, "paths": paths });
+        let mut many = Vec::new();
+        if wanted(Part::Many) {
+            let (gpu, shrink) = (together.first(), self.shrink as usize);
+            many = many::measure(&machine, gpu, shrink, self.options.repeats)?;
+        }
+        let all = serde_json::json!({
+            "rates": figures, "methods": methods, "paths": paths, "many": many
+        });
         let name = match &self.only[..] {
             [part] => format!("wavefront-{}", format!("{part:?}").to_lowercase()),
             _ => "wavefront".into(),
         };
         let record = Record::new(&name, &self.repeat(), &machine, probe, &all, &peers);
-        let text = table(&figures, &peers) + &methods::table(&methods) + &traceback::table(&paths);
+        let text = table(&figures, &peers)
+            + &methods::table(&methods)
+            + &traceback::table(&paths)
+            + &many::table(&many);
         record.conclude(&self.options, text)
     }
+}
+
+/// Optimal string alignment: edits and the exchange of two neighbours.
+#[wavefront]
+fn transposing(d: Earlier<i32>, #[row] a: u8, #[column] b: u8) -> i32 {
+    let edits = (d.nw + (a != b) as i32).min(d.n + 1).min(d.w + 1);
+    if a + 1 == b { edits.min(d[[-2, -2]] + 1) } else { edits }
 }
 
 fn figure(
@@ -308,6 +255,15 @@ fn figure(
         (Kind::Affine, _) => {
             let ((a, b), element) = (both(), affine_local(2, -3, -5, -1));
             rates(case, Wavefront::of(element).rows(&a).columns(&b), machine, gpus, repeats)?
+        }
+        (Kind::Transposing, _) => {
+            let (a, b) = both();
+            let border = Border::function(|i, j| (i.max(-1) + j.max(-1) + 2) as i32);
+            let plain = Wavefront::of(transposing()).rows(&a).columns(&b).border(border);
+            rates(case, plain, machine, gpus, repeats)?
+        }
+        (Kind::Protein, _) => {
+            many::protein(case, |wavefront| rates(case, wavefront, machine, gpus, repeats))?
         }
         (Kind::Local | Kind::LocalSixteen, Part::Cpu) => {
             let ((a, b), element) = (both(), local(2, -1, -1));
@@ -356,6 +312,9 @@ fn rates<E: WavefrontElement>(
     let mut executor: Box<dyn WavefrontExecutor<E>> = match gpus {
         [device, ..] if matches!(case.kind, Kind::Table(_, Way::Scans)) => {
             Box::new(ScanExecutor::new(device, None)?)
+        }
+        [device, ..] if case.kind == Kind::Transposing => {
+            Box::new(TileExecutor::new(device, None)?)
         }
         [_, ..] => {
             let executor = CudaExecutor::over(gpus, None)?;

@@ -80,6 +80,16 @@ impl CudaExecutor {
         self
     }
 
+    /// With another policy, or one of its own.
+    pub(crate) fn set_policy(&mut self, policy: Option<CudaPolicy>) {
+        self.policy = policy;
+    }
+
+    /// How many GPUs there are.
+    pub(crate) fn count(&self) -> usize {
+        self.gpus.len()
+    }
+
     /// With `extras`.
     pub fn with(mut self, extras: Extras) -> Self {
         self.extras = extras;

@@ -8,6 +8,7 @@ use super::text::{Arguments, Extras, options, source};
 use crate::cuda::filled::{Found, filled};
 use crate::cuda::signature::{Values, WAITING};
 use crate::executor::WavefrontExecutor;
+use crate::model::Costs;
 use crate::plan::{Plan, Shape, fitting};
 use crate::policy::{Policy, TilePolicy};
 use crate::recurrence::{WavefrontElement, bytes_of};
@@ -129,8 +130,9 @@ impl TileExecutor {
         let plan = match self.policy {
             Some(policy) => plan(policy)?,
             None => {
-                let policy = TilePolicy::for_domain(wavefront.extents[0], self.device.sms()?);
-                fitting(element.cell, policy, limit, plan)?
+                let sms = self.device.sms()?;
+                let policy = TilePolicy::for_domain(wavefront.extents[0], sms);
+                fitting(element.cell, modelled(policy, sms, plan), limit, plan)?
             }
         };
         let shared = plan.shared(element.cell, limit)? as u32;
@@ -159,6 +161,20 @@ impl TileExecutor {
         plan.countable(blocks)?;
         Ok(blocks as u32)
     }
+}
+
+/// Widths of tiles to choose from without a measurement.
+const WIDTHS: [u32; 8] = [16, 32, 48, 64, 96, 128, 192, 256];
+/// Tile-rows of all sweeps whose schedule is simulated: some milliseconds.
+const SIMULATED: usize = 1 << 14;
+
+/// `policy` with the width that takes least by the model, with costs as they usually are.
+fn modelled(policy: TilePolicy, sms: u32, plan: impl Fn(TilePolicy) -> Result<Plan>) -> TilePolicy {
+    let plans = WIDTHS.iter().filter_map(|&width| plan(TilePolicy { width, ..policy }).ok());
+    let plans: Vec<_> = plans.filter(|plan| plan.units() <= SIMULATED).collect();
+    let an_sm = (2048 / policy.threads()).min(policy.blocks);
+    let best = Costs::USUAL.best(&plans, (an_sm * sms) as usize);
+    best.map_or(policy, |(plan, _)| plan.policy)
 }
 
 impl<E: WavefrontElement> WavefrontExecutor<E> for TileExecutor {

@@ -1,0 +1,184 @@
+//! `warpweft sat` of several tables: integral histograms, and one table a channel.
+
+use serde_json::json;
+use warpweft::element::{Scalar, ScalarKind};
+use warpweft::grid::Volume;
+use warpweft::grid::io::{npy, png};
+use warpweft::report::Report;
+use warpweft::wavefront::{RunExecutor, WavefrontElement};
+use warpweft::{Error, Result};
+use warpweft_apps::area::{
+    Cones, bins, count_of, long_sum_of_bytes, plain, sum_of_squares, table, tilted_table,
+};
+
+use super::{Format, Planned, Sat};
+use crate::run::check::{Check, difference, no_room, worse};
+use crate::run::files::Saved;
+use crate::run::outcome::Outcome;
+
+/// Pixels that are added up again for a check of tilted sums: less than a second.
+const CHECKED: usize = 100_000_000;
+
+/// The square of a grey.
+pub fn squared(pixel: u8) -> f64 {
+    f64::from(pixel) * f64::from(pixel)
+}
+
+/// Tables behind one another.
+struct Stack<C> {
+    cells: Vec<C>,
+    count: usize,
+    report: Option<Report>,
+    error: f64,
+    checked: bool,
+}
+
+impl<C: Scalar> Stack<C> {
+    fn new() -> Self {
+        Self { cells: Vec::new(), count: 0, report: None, error: 0.0, checked: true }
+    }
+
+    /// Adds the table of `element`, which adds `value` of each pixel of `image`.
+    fn add<E>(
+        &mut self,
+        element: E,
+        value: impl Fn(u8) -> f64,
+        image: &Volume<u8, 2>,
+        executor: &mut RunExecutor<'_>,
+    ) -> Result<()>
+    where
+        E: WavefrontElement<Row = (), Column = (), Input = u8, Cell = C>,
+    {
+        let (sums, report) = table(element, image, executor)?;
+        self.report = Some(match self.report.take() {
+            Some(total) => total.followed_by(&report),
+            None => report,
+        });
+        let [rows, columns] = image.extents();
+        match no_room(20 * (rows as u64 + 1) * (columns as u64 + 1)) {
+            Some(_) => self.checked = false,
+            None => {
+                let found = sums.as_slice().iter().map(|&sum| Scalar::to_f64(sum));
+                let pairs = found.zip(plain(image, value));
+                let error = pairs.map(|(a, b)| difference(a, b)).fold(0.0, worse);
+                self.error = worse(self.error, error);
+            }
+        }
+        self.cells.extend_from_slice(sums.as_slice());
+        self.count += 1;
+        Ok(())
+    }
+}
+
+impl Sat {
+    /// The channels of a picture, or the third axis of an array.
+    pub(super) fn planes(&self) -> Result<Vec<Volume<u8, 2>>> {
+        let all: Volume<u8, 3> = match Format::of(&self.image, &[Format::Npy, Format::Png])? {
+            Format::Npy => {
+                let last: Volume<u8, 3> = npy::read(&self.image)?;
+                let [rows, columns, channels] = last.extents();
+                Volume::try_from_fn([channels, rows, columns], |[channel, i, j]| {
+                    last.get([i, j, channel]).unwrap_or_default()
+                })?
+            }
+            _ => png::read_colours(&self.image)?,
+        };
+        let [_, rows, columns] = all.extents();
+        let plane = |cells: &[u8]| {
+            let mut cells = cells.iter().copied();
+            Volume::try_from_fn([rows, columns], |_| cells.next().unwrap_or_default())
+        };
+        all.as_slice().chunks(rows * columns).map(plane).collect()
+    }
+
+    /// A table for each of `planes`.
+    pub(super) fn stacked(
+        &self,
+        planes: &[Volume<u8, 2>],
+        executor: &mut RunExecutor<'_>,
+    ) -> Result<Outcome> {
+        let mut stack = Stack::new();
+        for plane in planes {
+            match self.squares {
+                true => stack.add(sum_of_squares(), squared, plane, executor)?,
+                false => stack.add(long_sum_of_bytes(), f64::from, plane, executor)?,
+            }
+        }
+        self.stack(stack, planes[0].extents(), "channels")
+    }
+
+    /// A table of counts for each bin.
+    pub(super) fn histograms(
+        &self,
+        image: &Volume<u8, 2>,
+        executor: &mut RunExecutor<'_>,
+    ) -> Result<Outcome> {
+        let mut stack = Stack::new();
+        for [low, high] in bins(self.bins.unwrap_or(1))? {
+            let counted = |pixel| f64::from(u8::from((low..=high).contains(&pixel)));
+            stack.add(count_of(low, high), counted, image, executor)?;
+        }
+        self.stack(stack, image.extents(), "bins")
+    }
+
+    /// Triangles that stand on their tips.
+    pub(super) fn tilted(
+        &self,
+        image: &Volume<u8, 2>,
+        planned: &Planned,
+        executor: &mut RunExecutor<'_>,
+    ) -> Result<Outcome> {
+        self.outcome_of(image, tilted_table(image, executor)?, planned, |sums| {
+            let [rows, columns] = image.extents();
+            no_room(9 * (rows as u64 + 1) * (columns as u64 + 1)).unwrap_or_else(|| {
+                let cones = Cones::of(image);
+                let step = (sums.len() * rows).div_ceil(CHECKED).max(1);
+                let (mut error, mut checked): (f64, usize) = (0.0, 0);
+                for at in (0..sums.len()).rev().step_by(step) {
+                    let expected = cones.sum([at / columns, at % columns]);
+                    error = worse(error, (sums.as_slice()[at] - expected).abs() as f64);
+                    checked += 1;
+                }
+                let check = Check::made("triangles added up row by row", error, 0.0);
+                if step == 1 { check } else { check.of(format!("{checked} entries")) }
+            })
+        })
+    }
+
+    /// What a run of several tables comes to.
+    fn stack<C: Scalar>(
+        &self,
+        stack: Stack<C>,
+        [rows, columns]: [usize; 2],
+        what: &'static str,
+    ) -> Result<Outcome> {
+        let Stack { cells, count, report, error, checked } = stack;
+        let report = report.ok_or_else(|| Error::spec("no tables", "ask for at least one"))?;
+        let mut next = cells.into_iter();
+        let all = Volume::try_from_fn([count, rows, columns], |_| next.next().unwrap_or_default())?;
+        let mut saved = Saved::default();
+        // Only such files were let through.
+        for path in &self.files.output {
+            saved.add(path, npy::write(path, &all, 0));
+        }
+        let check = match (self.options.unchecked(), checked) {
+            (Some(none), _) => none,
+            (None, false) => Check::none("the tables of the check do not fit memory"),
+            (None, true) => Check::made("running sums along rows, then columns", error, 0.0),
+        };
+        let sum = C::KIND.name();
+        let image = self.image.display();
+        Ok(Outcome {
+            app: "sat",
+            title: format!("{rows}x{columns} pixels of {image}, {count} {what}, sums of {sum}"),
+            settings: vec![("dtype", json!(ScalarKind::U8.name())), ("sums", json!(sum))],
+            report,
+            answer: vec![("rows", json!(rows)), ("columns", json!(columns)), (what, json!(count))],
+            check,
+            lines: Vec::new(),
+            saved,
+            json: self.options.json,
+            interrupted: None,
+        })
+    }
+}
