@@ -56,6 +56,14 @@ impl<'s> Aligner<'s> {
         self.pairs.push(pair);
     }
 
+    /// The same for a pair of which only the path can be checked.
+    fn push_path(&mut self, pair: Pair<'s>) {
+        if let Some(check) = &mut self.check {
+            check.add_path(&pair, self.scoring);
+        }
+        self.pairs.push(pair);
+    }
+
     /// Aligns what `of` asks for.
     pub fn align(
         &mut self,
@@ -122,10 +130,7 @@ impl<'s> Aligner<'s> {
                 // The plain loop finds the best alone.
                 match rank {
                     0 => self.push(one),
-                    _ => {
-                        self.check.add_path(&one, self.scoring);
-                        self.pairs.push(one);
-                    }
+                    _ => self.push_path(one),
                 }
             }
         }
@@ -144,8 +149,7 @@ impl<'s> Aligner<'s> {
             pair
         });
         for pair in best_strands(extended.collect()) {
-            self.check.add_path(&pair, self.scoring);
-            self.pairs.push(pair);
+            self.push_path(pair);
         }
         Ok(())
     }

@@ -21,6 +21,7 @@ mod subdomain;
 mod task;
 #[cfg(test)]
 mod tests;
+mod waits;
 
 pub use crate::exchange::{HaloMessage, Piece, Route, Routes, halo_messages};
 pub use cut::feasible::{check_depth, deepest_feasible};

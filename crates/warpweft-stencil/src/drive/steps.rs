@@ -2,9 +2,10 @@
 //! subdomain of a run exchanges nothing and takes as many steps at once as suit a look at progress.
 
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::pace::Pace as SweepPace;
+use super::waits::Waits;
 use crate::checkpoint::State;
 use crate::drive::depth::pace::Pace;
 use crate::drive::depth::search::Search;
@@ -24,11 +25,6 @@ use warpweft_core::cluster::{Transport, agree, broadcast, gather};
 use warpweft_core::error::Result;
 use warpweft_core::run::Stop;
 use warpweft_core::trace::Trace;
-
-/// The longest time between two waits for the device: a fault of it is reported this late at most.
-const LATEST: Duration = Duration::from_millis(100);
-/// A device that takes longer for its blocks is waited for before it sends: other devices wait seconds for halos at most.
-const SLOW: Duration = Duration::from_secs(1);
 
 /// The steps of a run, and who watches them from outside.
 pub(crate) struct RunSteps<'a> {
@@ -163,10 +159,8 @@ struct RankLoop<'r> {
     stops: Option<Stops<'r>>,
     timer: Timer,
     sent_ahead: bool,
-    /// When a device was last waited for.
-    finished: Instant,
-    /// Whether a block may take longer than others wait for its halos: known after the first.
-    slow: bool,
+    /// When its device is waited for.
+    waits: Waits,
     /// The last step whose state was saved.
     saved: u64,
     /// Passes that the executor had made before, and how many of them overlapped a halo exchange.
@@ -222,8 +216,7 @@ impl<'r> RankLoop<'r> {
             stops: watched.then(|| Stops::new(run.stop, run.first)),
             timer: Timer { since: Instant::now(), busy: 0.0, swaps: 0, every: 1 },
             sent_ahead: false,
-            finished: Instant::now(),
-            slow: true,
+            waits: Waits::new(),
             saved: run.first,
             before,
         })
@@ -296,7 +289,7 @@ impl<'r> RankLoop<'r> {
             until.filter(|until| done.is_multiple_of(until.every)).map(|until| until.residual);
         let from = Instant::now();
         // A rebalancer is told what the steps take, and so is the pace of the only subdomain.
-        let queued = !self.alone && self.run.rebalance.is_none() && !self.slow;
+        let queued = !self.alone && self.run.rebalance.is_none() && !self.waits.each();
         let how = How { ahead, overlaps: self.pace.overlaps(), queued };
         let advanced = self.local.advance(depth, &how, measure, self.net)?;
         let Advanced { change, sent, measuring } = advanced;
@@ -325,10 +318,9 @@ impl<'r> RankLoop<'r> {
 
     /// Waits for all queued steps: before cells are read, and before steps count as done.
     fn finish_if(&mut self, due: bool) -> Result<()> {
-        if due || self.slow || self.finished.elapsed() > LATEST {
+        if due || self.waits.due() {
             self.local.finish()?;
-            self.slow = self.finished.elapsed() > SLOW;
-            self.finished = Instant::now();
+            self.waits.done();
         }
         Ok(())
     }

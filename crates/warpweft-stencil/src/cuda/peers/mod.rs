@@ -11,8 +11,8 @@
 //!   2. Message n is queued only after message n - 3 has been unpacked (`Taken`). The receiver's host waits
 //!      for the unpacking of message n - 2 before it queues that of message n. So no slot is overwritten
 //!      before it is read, and no host runs further ahead of the devices than three messages. Two
-//! slots      are too few for small volumes: the host must then queue an exchange during the one
-//! before it.
+//!      slots are too few for small volumes: the host must then queue an exchange during the one
+//!      before it.
 //!
 //! A wait that takes too long is reported by the watchdog, and an error; nobody waits for a rank that has
 //! failed.
