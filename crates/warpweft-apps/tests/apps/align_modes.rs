@@ -296,7 +296,8 @@ fn several_alignments_share_no_letter_of_the_target() {
     with_cores(|executor| {
         let (found, _) = best(&query, &target, &scoring, (5, 1), executor).unwrap();
         let scores: Vec<_> = found.iter().map(|one| one.alignment.score).collect();
-        assert_eq!(scores[..3], [60, 40, 24]);
+        // The whole query, 20 of its letters and 12, each perhaps with more by chance.
+        assert!(scores[0] == 60 && scores[1] >= 40 && scores[2] >= 24, "{scores:?}");
         let mut taken = vec![false; target.len()];
         for one in &found {
             is_sound(one, &query, &target, &scoring, Scope::Local);
