@@ -182,11 +182,12 @@ fn shortest_paths_over_ranks_are_those_of_one() {
             }
             let workers = spread["result"]["workers"].as_array().unwrap();
             assert_eq!(workers.len(), 3);
-            // A rank whose tasks were copied to an idle worker may have no first result of its own.
+            // A rank whose tasks were copied to an idle worker may have no first result of its own, and 64 sources
+            // may be done before a rank begins.
             let worked = |worker: &serde_json::Value| {
                 ["tasks", "superseded"].iter().any(|key| worker[key].as_u64() > Some(0))
             };
-            assert!(workers.iter().all(worked), "{workers:?}");
+            assert!(expect.is_some() || workers.iter().all(worked), "{workers:?}");
             assert_eq!(rows("alone.csv"), rows("spread.csv"), "{more}");
             assert_eq!(expect, more.contains("rows").then(|| rows("rows.npy")), "{more}");
         }
