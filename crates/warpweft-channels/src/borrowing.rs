@@ -3,11 +3,11 @@
 use super::cpu::CpuExecutor;
 use super::cuda::{CudaExecutor, Lent};
 use super::policy::{CpuPolicy, Policy, StacksPolicy};
-use super::run::Run;
+use super::run::{Run, in_one_process, on_cores, several_devices};
 use super::spawning::{Call, Spawning};
 use super::spec::Channels;
 use warpweft_core::element::{DeviceType, Slot, Unit};
-use warpweft_core::error::{Error, Result};
+use warpweft_core::error::Result;
 use warpweft_core::machine::Machine;
 use warpweft_core::report::Report;
 
@@ -111,20 +111,12 @@ impl<C: Borrowing> Channels<C> {
         run: &Run<'_>,
     ) -> Result<(Vec<C::Output>, Report)> {
         let devices = run.devices(machine)?;
-        if run.others().is_some() {
-            let help = "run them in one process: fork-join tasks run on one device so far";
-            return Err(Error::spec("channels over ranks", help));
-        }
+        in_one_process(run)?;
         let watch = run.watch(self.roots.len() as u64, "calls");
         watch.check()?;
         let (outputs, mut report) = match (devices.threads, &devices.gpus[..], run.policy) {
-            (Some(threads), [], policy) => {
-                let policy = match policy {
-                    Some(Policy::Cpu(policy)) => {
-                        CpuPolicy { threads: run.threads.unwrap_or(policy.threads), ..policy }
-                    }
-                    _ => CpuPolicy::of(threads),
-                };
+            (Some(threads), [], _) => {
+                let policy = on_cores(run, || CpuPolicy::of(threads));
                 CpuExecutor::new(machine, policy)?.run_once(self, &watch, run.trace.as_deref())?
             }
             (None, [gpu], policy) => {
@@ -134,10 +126,7 @@ impl<C: Borrowing> Channels<C> {
                 };
                 CudaExecutor::new(&gpu.device()?, policy)?.run_borrowing(&mut self, &watch)?
             }
-            _ => {
-                let help = "name the cores or one GPU: fork-join tasks run on one device so far";
-                return Err(Error::spec(format!("channels on {}", run.target), help));
-            }
+            _ => return Err(several_devices(run)),
         };
         watch.ended()?;
         report.notes.extend(devices.notes);

@@ -30,7 +30,8 @@ pub use run::{ChannelsPattern, Run};
 pub use spawning::{Call, Spawning};
 pub use spec::Channels;
 pub use team::{Team, define_teams};
-pub use tune::{Trial, Tuned, Tuning};
+pub use tune::{Trial, Tuned};
+pub use warpweft_core::run::Tuning;
 
 #[doc(inline)]
 pub use warpweft_macros::spawning;

@@ -34,6 +34,31 @@ impl Pattern for ChannelsPattern {
     }
 }
 
+/// Fork-join tasks run in one process.
+pub(crate) fn in_one_process(run: &Run<'_>) -> Result<()> {
+    if run.others().is_some() {
+        let help = "run them in one process: fork-join tasks run on one device so far";
+        return Err(Error::spec("channels over ranks", help));
+    }
+    Ok(())
+}
+
+/// They run on one device.
+pub(crate) fn several_devices(run: &Run<'_>) -> Error {
+    let help = "name the cores or one GPU: fork-join tasks run on one device so far";
+    Error::spec(format!("channels on {}", run.target), help)
+}
+
+/// The policy that a run on cores names, with the run's threads, else another.
+pub(crate) fn on_cores(run: &Run<'_>, otherwise: impl FnOnce() -> CpuPolicy) -> CpuPolicy {
+    match run.policy {
+        Some(Policy::Cpu(policy)) => {
+            CpuPolicy { threads: run.threads.unwrap_or(policy.threads), ..policy }
+        }
+        _ => otherwise(),
+    }
+}
+
 impl<C: Spawning> Channels<C> {
     /// The value of the first call, by way of all that it spawns, on the first GPU, or on all cores where there is
     /// none.
@@ -107,20 +132,14 @@ impl<C: Spawning> Channels<C> {
         run: &Run<'_>,
     ) -> Result<(Vec<C::Output>, Report)> {
         let devices = run.devices(machine)?;
-        if run.others().is_some() {
-            let help = "run them in one process: fork-join tasks run on one device so far";
-            return Err(Error::spec("channels over ranks", help));
-        }
+        in_one_process(run)?;
         let watch = run.watch(self.roots.len() as u64, "calls");
         watch.check()?;
         let (outputs, mut report) = match (devices.threads, &devices.gpus[..], run.policy) {
-            (Some(threads), [], policy) => {
-                let policy = match policy {
-                    Some(Policy::Cpu(policy)) => {
-                        CpuPolicy { threads: run.threads.unwrap_or(policy.threads), ..policy }
-                    }
-                    _ => tuned_on_cores::<C>(threads).unwrap_or_else(|| CpuPolicy::of(threads)),
-                };
+            (Some(threads), [], _) => {
+                let policy = on_cores(run, || {
+                    tuned_on_cores::<C>(threads).unwrap_or_else(|| CpuPolicy::of(threads))
+                });
                 let trace = run.trace.as_deref();
                 CpuExecutor::new(machine, policy)?.run_watched(self, &watch, trace)?
             }
@@ -131,10 +150,7 @@ impl<C: Spawning> Channels<C> {
                 };
                 CudaExecutor::new(&gpu.device()?, policy)?.run_watched(self, &watch)?
             }
-            _ => {
-                let help = "name the cores or one GPU: fork-join tasks run on one device so far";
-                return Err(Error::spec(format!("channels on {}", run.target), help));
-            }
+            _ => return Err(several_devices(run)),
         };
         watch.ended()?;
         report.notes.extend(devices.notes);
@@ -185,19 +201,11 @@ impl<C: Call> Channels<C> {
             let what = format!("`{}` on {}", C::NAME, run.target);
             return Err(Error::spec(what, "it is for cores only: run it with --device cpu"));
         }
-        if run.others().is_some() {
-            let help = "run them in one process: fork-join tasks run on one device so far";
-            return Err(Error::spec("channels over ranks", help));
-        }
+        in_one_process(run)?;
         let run = Run { target, ..run.clone() };
         let devices = run.devices(machine)?;
         let threads = devices.threads.unwrap_or_else(|| machine.cpu.threads());
-        let policy = match run.policy {
-            Some(Policy::Cpu(policy)) => {
-                CpuPolicy { threads: run.threads.unwrap_or(policy.threads), ..policy }
-            }
-            _ => CpuPolicy::of(threads),
-        };
+        let policy = on_cores(&run, || CpuPolicy::of(threads));
         let watch = run.watch(self.roots.len() as u64, "calls");
         watch.check()?;
         let mut executor = CpuExecutor::new(machine, policy)?;

@@ -5,8 +5,6 @@
 //! numbers mean (`policy`).
 
 use std::any::type_name;
-use std::path::PathBuf;
-use std::time::Duration;
 
 use serde::Serialize;
 
@@ -17,31 +15,10 @@ use super::spec::Channels;
 use warpweft_core::element::{DeviceType, Unit};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::machine::Machine;
-use warpweft_core::run::Target;
+use warpweft_core::run::Tuning;
 use warpweft_core::tune::{
     Axis, Budget, Entry, Found, Measured, Repeats, Space, TuningCache, climb, measure,
 };
-
-/// What to tune for.
-#[derive(Clone, Debug)]
-pub struct Tuning {
-    /// The device; [`Target::Auto`] is the first GPU if there is one, else the cores.
-    pub target: Target,
-    /// Threads on the cores; all of them if `None`.
-    pub threads: Option<usize>,
-    /// The approximate time that the search may take.
-    pub budget: Duration,
-    /// The folder for the result. If `None`, it is the user's cache folder, which later runs read.
-    pub folder: Option<PathBuf>,
-}
-
-impl Default for Tuning {
-    /// Ten seconds for the best device.
-    fn default() -> Self {
-        let budget = Duration::from_secs(10);
-        Self { target: Target::Auto, threads: None, budget, folder: None }
-    }
-}
 
 /// A candidate that ran, or why it did not.
 #[derive(Clone, Debug, PartialEq, Serialize)]

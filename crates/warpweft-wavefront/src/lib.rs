@@ -47,7 +47,8 @@ pub use recurrence::{Both, Incomparable, Same, words_of};
 pub use reference::reference;
 pub use run::{Run, RunExecutor, WavefrontPattern};
 pub use spec::{Band, Border, BorderFunction, Keep, Kept, MAX_EXTENT, Wavefront, no_inputs};
-pub use tune::{Refused, Tuned, Tuning};
+pub use tune::{Refused, Tuned};
+pub use warpweft_core::run::Tuning;
 
 #[doc(inline)]
 pub use warpweft_macros::{Ranked, wavefront};

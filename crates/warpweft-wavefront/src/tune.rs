@@ -1,10 +1,7 @@
 //! The fastest policy of a wavefront, found by running it, and kept for later runs of problems like it.
 //!
 //! The search climbs from the policy that a run would take. A candidate wins only if what it keeps is what the untuned
-//! policy kept; small problems are compared with the reference too. Not here: how a run looks a policy up (`run`).
-
-use std::path::PathBuf;
-use std::time::Duration;
+//! policy kept; small problems are compared with the reference too. Not here: how a run finds its policy (`run`).
 
 use serde::Serialize;
 
@@ -16,34 +13,13 @@ use crate::run::{Run, RunExecutor};
 use crate::spec::{Kept, Wavefront};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::machine::Machine;
-use warpweft_core::run::Target;
+use warpweft_core::run::{Target, Tuning};
 use warpweft_core::tune::{
     Axis, Budget, Entry, Found, Measured, Repeats, Space, TuningCache, climb, measure,
 };
 
 /// Cells of problems that are compared with the reference, too: a tenth of a second.
 const COMPARED: u64 = 2_000_000;
-
-/// A search.
-#[derive(Clone, Debug)]
-pub struct Tuning {
-    /// The device: the cores or one GPU.
-    pub target: Target,
-    /// Threads on the cores; all of them if `None`.
-    pub threads: Option<usize>,
-    /// How long the search may take, about: a candidate that has begun is measured.
-    pub budget: Duration,
-    /// The folder of what is kept; the user's if `None`, where runs look.
-    pub folder: Option<PathBuf>,
-}
-
-impl Default for Tuning {
-    /// Ten seconds for the best device.
-    fn default() -> Self {
-        let budget = Duration::from_secs(10);
-        Self { target: Target::Auto, threads: None, budget, folder: None }
-    }
-}
 
 /// A candidate that can't run here, or must not: it did not agree with the untuned policy.
 #[derive(Clone, Debug, PartialEq, Serialize)]

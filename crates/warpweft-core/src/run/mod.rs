@@ -8,6 +8,7 @@ mod list;
 mod progress;
 mod stop;
 mod target;
+mod tuning;
 mod watch;
 
 use std::sync::Arc;
@@ -22,6 +23,7 @@ pub use list::GpuList;
 pub use progress::Reporter;
 pub use stop::Stop;
 pub use target::Target;
+pub use tuning::Tuning;
 pub use watch::{Done, Watch};
 
 /// The types and constants of a pattern that [`Run`] needs. Each pattern's crate has one type that implements

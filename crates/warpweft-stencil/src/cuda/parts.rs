@@ -20,8 +20,8 @@ use warpweft_core::error::Result;
 const KEPT: usize = 256;
 /// Planes that filling a block's pipeline costs.
 const START: usize = 6;
-/// About an H200's, to tell how long the interior must be: seconds of a halo exchange beside its bytes, bytes a second
-/// of a link, and cells a second that a multiprocessor updates.
+/// Roughly those of an H200, to tell how long the interior must be: the latency of a halo exchange in seconds, the
+/// bandwidth of a link in bytes per second, and the cells that a multiprocessor updates per second.
 const EXCHANGE: f64 = 1.2e-5;
 const LINK: f64 = 3.5e11;
 const UPDATES: f64 = 2e10;

@@ -1,4 +1,4 @@
-//! Tables as parameters: coefficients by depth, values by step, arrays of arrays; the same whatever looks them up.
+//! Tables as parameters: coefficients by depth, values by step, arrays of arrays; the same values on every executor.
 
 use super::gpu::on_a_gpu;
 use super::*;

@@ -52,7 +52,7 @@ pub struct RunExecutor<'a> {
     run: Run<'a>,
     on: On,
     notes: Vec<String>,
-    /// What searches found, read when the first run looks for it; none if runs don't.
+    /// The tuning results, read when a run first needs them; none if runs do not use them.
     tuned: Option<OnceCell<TuningCache>>,
 }
 

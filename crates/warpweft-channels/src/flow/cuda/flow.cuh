@@ -8,8 +8,8 @@
 // credits for one item the firing is put off and counted as a yield. Warps look at 32 queues at once, in service order: the
 // deepest first, whole warps of items before the host's items before fewer than 32 (section 5.3, "deeper in the recursion").
 //
-// A warp stays with a channel without levels for some firings while whole warps of items are ready: it knows that from a load
-// beside the calls, and need not look at all queues. Where no channel has levels, warps begin with different ones.
+// A warp stays with a channel without levels for some firings while whole warps of items are ready: it learns that from one load
+// that overlaps the calls, and does not search all queues. Where no channel has levels, warps begin with different ones.
 //
 // With WW_AGGREGATED 0 every lane reserves and dispatches its own position: what aggregation saves can be measured so.
 //
@@ -55,7 +55,7 @@ __device__ constexpr bool ww_is_flat() {
         if ((WW_SERVED[k] & 0xffffu) != 0) return false;
     return true;
 }
-// Firings of one channel without levels before a warp looks at the others, and steps before it looks whether the run goes on.
+// Firings of one channel without levels before a warp searches the others, and steps between two tests whether the run goes on.
 constexpr u32 IN_A_ROW = 8, STEPS = 8;
 
 __shared__ u64 ww_counts[WW_KERNELS * COUNTS];

@@ -284,16 +284,16 @@ mod tests {
         let recorded = listed.0.clone();
         let mut pace = Pace::searching(Box::new(listed)).trying_both_ways(3);
         let mut steps = 0;
-        // Single steps of a millisecond: looks are twenty of them apart.
-        let mut looks = 0;
+        // Single steps of a millisecond: ranks ask one another after every twenty of them.
+        let mut asked = 0;
         while steps < 90 {
-            looks += u32::from(pace.following().is_none() || steps == 0);
+            asked += u32::from(pace.following().is_none() || steps == 0);
             assert_eq!(pace.next(&Alone, 100, true).unwrap(), 3);
             assert!(pace.apart() && pace.overlaps());
             pace.took((steps > 0).then_some(3e-3));
             steps += 3;
         }
-        assert!((4..9).contains(&looks), "{looks} looks");
+        assert!((4..9).contains(&asked), "asked {asked} times");
         while pace.following().is_some() {
             pace.next(&Alone, 100, false).unwrap();
         }

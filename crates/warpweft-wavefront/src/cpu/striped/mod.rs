@@ -1,7 +1,7 @@
 //! Fronts in striped order: element `k` of vector `v` is lane `k * vectors + v` (Farrar 2007, there along a query).
 //!
-//! A lane needs cells of the lane before it. In the order of lanes these lie one element beside, and each vector of
-//! them takes two shuffles; in this order they are the vector before, as it is. Only the first vector of a front needs
+//! A lane needs cells of the lane before it. In the order of lanes these are shifted by one element, and each vector
+//! of them takes two shuffles; in this order they are the vector before, as it is. Only the first vector of a front needs
 //! a shuffle. Four fronts pass through the lanes at once, so that cells are loaded and stored once in four. Not here:
 //! fronts that not all lanes have a cell in, which go in the order of lanes (`front`).
 
