@@ -24,6 +24,7 @@ pub mod cuda;
 pub mod drive;
 pub mod exchange;
 mod executor;
+mod linear;
 mod model;
 mod plan;
 mod policy;

@@ -25,8 +25,10 @@
 
 mod compile;
 mod device;
+mod fourier;
 mod graph;
 mod launch;
+mod library;
 mod memory;
 mod module;
 mod watchdog;
@@ -36,6 +38,7 @@ pub use compile::{Cubin, Options, Request, cached, compile, compile_all, compile
 pub use device::{
     Attribute, Device, Event, Priority, SharedMemory, Stream, Together, available, undisturbed,
 };
+pub use fourier::{Fourier, Precision};
 pub use graph::Graph;
 pub use launch::{Args, Launch};
 pub use memory::{

@@ -34,6 +34,9 @@ impl Spec {
         machine: &Machine,
         run: &Run<'_>,
     ) -> Result<Report> {
+        if self.regrouped {
+            return self.run_regrouped(volume, steps, machine, run);
+        }
         match (run.net, run.settings.ranks) {
             (Some(net), ranks) if ranks.is_some() || net.ranks() > 1 => {
                 let ranks = ranks.unwrap_or(Ranks { count: net.ranks(), grid: None, depth: None });

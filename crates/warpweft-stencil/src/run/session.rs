@@ -106,6 +106,9 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         run: &Run<'r>,
     ) -> Result<Session<'v, S, D>> {
         let refused = |what: &str, hint: &str| Err(Error::spec(format!("a session {what}"), hint));
+        if self.regrouped {
+            return refused("of regrouped sums", "call `run`, or leave `regroup_sums` out");
+        }
         if run.net.is_some_and(|net| net.ranks() > 1) || run.settings.ranks.is_some() {
             return refused(
                 "over ranks",

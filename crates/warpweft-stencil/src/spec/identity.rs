@@ -113,17 +113,21 @@ fn decimal(text: &str) -> Option<String> {
     let (digits, single) = text.strip_suffix('f').map_or((text, false), |digits| (digits, true));
     let value: f64 = match digits.trim_start_matches('-').strip_prefix("0x") {
         None => digits.parse().ok()?,
-        Some(hexadecimal) => {
-            let (mantissa, exponent) = hexadecimal.split_once('p')?;
-            let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-            let bits = u64::from_str_radix(&format!("{whole}{fraction}"), 16).ok()?;
-            let exponent = exponent.parse::<i32>().ok()? - 4 * fraction.len() as i32;
-            // In two steps, for the first may be below the least power of two.
-            let value = bits as f64 * 2f64.powi(exponent / 2) * 2f64.powi(exponent - exponent / 2);
-            if digits.starts_with('-') { -value } else { value }
-        }
+        Some(_) => hexadecimal(digits)?,
     };
     Some(if single { format!("{:?}", value as f32) } else { format!("{value:?}") })
+}
+
+/// The value of `0x1.8p-3`, with or without a sign.
+pub(crate) fn hexadecimal(digits: &str) -> Option<f64> {
+    let text = digits.trim_start_matches('-').strip_prefix("0x")?;
+    let (mantissa, exponent) = text.split_once('p')?;
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let bits = u64::from_str_radix(&format!("{whole}{fraction}"), 16).ok()?;
+    let exponent = exponent.parse::<i32>().ok()? - 4 * fraction.len() as i32;
+    // In two steps, for the first may be below the least power of two.
+    let value = bits as f64 * 2f64.powi(exponent / 2) * 2f64.powi(exponent - exponent / 2);
+    Some(if digits.starts_with('-') { -value } else { value })
 }
 
 #[cfg(test)]

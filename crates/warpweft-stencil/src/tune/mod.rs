@@ -118,6 +118,10 @@ impl Spec {
     /// As [`Spec::run_with`]; a target of cores and a GPU together. A folder that can't be written is a note.
     pub fn tune(&self, volume: &RawVolume, machine: &Machine, tuning: &Tuning) -> Result<Tuned> {
         self.check(volume.extents())?;
+        if self.regrouped {
+            let help = "run it as it is, or leave `regroup_sums` out";
+            return Err(Error::spec("regrouped sums, which have no policy to tune", help));
+        }
         let Searched { search, device, gpus, several, winner } =
             self.search(volume, machine, tuning)?;
         let Some((policy, found)) = winner else {

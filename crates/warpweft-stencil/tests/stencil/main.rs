@@ -10,4 +10,5 @@ mod extremes;
 mod functions;
 mod points;
 mod ranks;
+mod regrouped;
 mod run;

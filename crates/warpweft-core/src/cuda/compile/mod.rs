@@ -12,10 +12,11 @@ use self::nvrtc::{Input, Nvrtc, library};
 use crate::error::{Error, Result};
 
 mod cache;
-mod find;
 mod nvrtc;
 
 pub use cache::{Cache, folder, trusted_folder, write_whole};
+#[cfg(test)]
+pub(in crate::cuda) use nvrtc::NVRTC;
 
 /// Headers that every source may include by these names.
 const HEADERS: [(&str, &str); 2] =

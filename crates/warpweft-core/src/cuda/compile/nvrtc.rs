@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
-use super::find::{Host, find, missing};
+use crate::cuda::library::{Wanted, find};
 use crate::error::{Error, Result};
 
 type Program = *mut c_void;
@@ -42,6 +42,16 @@ pub(super) struct Input<'a> {
     pub options: &'a [String],
 }
 
+/// The compiler's library.
+pub(in crate::cuda) const NVRTC: Wanted = Wanted {
+    name: "libnvrtc",
+    what: "the CUDA compiler",
+    variable: "WARPWEFT_NVRTC",
+    versions: &["13", "12"],
+    install: "install it with `pip install nvidia-cuda-nvrtc` or the CUDA toolkit, or let \
+              WARPWEFT_NVRTC name the library or its folder",
+};
+
 /// The path of the library, searched once a process; `None` leaves it to the system's loader.
 ///
 /// # Errors
@@ -52,10 +62,7 @@ pub(super) fn library() -> Result<Option<PathBuf>> {
     if let Some(path) = &*known {
         return Ok(path.clone());
     }
-    let current = std::env::current_dir().unwrap_or_default();
-    let host =
-        Host { env: &|name| std::env::var_os(name), root: Path::new("/"), current: &current };
-    let path = find(&host)?;
+    let path = find(&NVRTC)?;
     *known = Some(path.clone());
     Ok(path)
 }
@@ -77,32 +84,15 @@ impl Nvrtc {
     }
 
     fn load(path: Option<PathBuf>) -> Result<Self> {
-        let names = match &path {
-            Some(path) => vec![path.clone()],
-            None => ["libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12"].map(PathBuf::from).into(),
-        };
-        let mut reason = String::new();
-        for name in &names {
-            // SAFETY: runs the initialisers of NVIDIA's library, as in every program linked to it.
-            match unsafe { Library::open(Some(name), RTLD_NOW | RTLD_LOCAL) } {
-                Ok(library) => return Self::bind(library, path.as_deref()),
-                Err(error) => reason = error.to_string(),
-            }
-        }
-        Err(match path {
-            Some(path) => missing(&format!("{} can't be loaded ({reason})", path.display())),
-            None => missing("neither the system, nor a toolkit, nor a Python environment has it"),
-        })
+        Self::bind(NVRTC.open(path.as_deref())?, path.as_deref())
     }
 
-    fn bind(library: Library, path: Option<&Path>) -> Result<Self> {
-        // Never unloaded: its threads and static state do not support it.
-        let library: &'static Library = Box::leak(Box::new(library));
+    fn bind(library: &'static Library, path: Option<&Path>) -> Result<Self> {
         macro_rules! symbol {
             ($name:literal) => {
                 // SAFETY: the type is the one that NVIDIA's header gives the function.
                 *unsafe { library.get(concat!($name, "\0").as_bytes()) }
-                    .map_err(|error| missing(&format!("it lacks {}: {error}", $name)))?
+                    .map_err(|error| NVRTC.missing(&format!("it lacks {}: {error}", $name)))?
             };
         }
         let version: unsafe extern "C" fn(*mut c_int, *mut c_int) -> Code = symbol!("nvrtcVersion");

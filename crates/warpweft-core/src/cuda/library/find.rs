@@ -1,13 +1,11 @@
-//! Finds libnvrtc: in toolkits, the system, Python wheels. Loading it is not here.
+//! Finds a library of NVIDIA's: in toolkits, the system, Python wheels. Loading it is not here.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Result};
+use super::Wanted;
+use crate::error::Result;
 use crate::grid::io::check_trusted;
-
-const INSTALL: &str = "install it with `pip install nvidia-cuda-nvrtc` or the CUDA toolkit, or let \
-     WARPWEFT_NVRTC name the library or its folder";
 
 /// Where an environment of Python has its packages.
 const LIBRARIES: [&str; 3] = ["lib", "python3*", "site-packages"];
@@ -25,16 +23,19 @@ pub(super) struct Host<'a> {
 /// The library to load: the first in order of precedence. `None` if only the system's loader may find one.
 ///
 /// # Errors
-/// `WARPWEFT_NVRTC` is set and no library is there.
-pub(super) fn find(host: &Host) -> Result<Option<PathBuf>> {
-    if let Some(named) = (host.env)("WARPWEFT_NVRTC").filter(|named| !named.is_empty()) {
+/// Its environment variable is set and no library is there.
+pub(super) fn find(host: &Host, wanted: &Wanted) -> Result<Option<PathBuf>> {
+    let newest = |folder: &Path| newest(folder, wanted.name);
+    if let Some(named) = (host.env)(wanted.variable).filter(|named| !named.is_empty()) {
         let named = PathBuf::from(named);
         let found = if named.is_dir() { newest(&named) } else { None };
         return match found {
             Some(found) => Ok(Some(found)),
             None if named.is_file() => Ok(Some(named)),
             None => {
-                Err(missing(&format!("WARPWEFT_NVRTC is {}, where there is none", named.display())))
+                let Wanted { variable, .. } = wanted;
+                Err(wanted
+                    .missing(&format!("{variable} is {}, where there is none", named.display())))
             }
         };
     }
@@ -45,16 +46,6 @@ pub(super) fn find(host: &Host) -> Result<Option<PathBuf>> {
         // The library too: a file that others may write is theirs, whatever its folder.
         newest(&folder).filter(|library| check_trusted(above, library).is_ok())
     }))
-}
-
-/// The error for a machine without it.
-pub(super) fn missing(what: &str) -> Error {
-    Error::Device {
-        stage: "loading the CUDA compiler".into(),
-        device: "this machine".into(),
-        what: format!("libnvrtc was not found: {what}"),
-        hint: INSTALL.into(),
-    }
 }
 
 fn folders(host: &Host) -> Vec<PathBuf> {
@@ -161,12 +152,13 @@ fn expand(folder: &Path, parts: &[&str]) -> Vec<PathBuf> {
     found.iter().flat_map(|path| expand(path, rest)).collect()
 }
 
-/// The newest libnvrtc of a folder: `libnvrtc.so` itself, or one with a version.
-fn newest(folder: &Path) -> Option<PathBuf> {
+/// The newest library `name` of a folder: `name.so` itself, or one with a version.
+fn newest(folder: &Path, name: &str) -> Option<PathBuf> {
+    let unversioned = format!("{name}.so");
     let entries = std::fs::read_dir(folder).ok()?.flatten();
     let versioned = entries.filter_map(|entry| {
         let name = entry.file_name();
-        let version = name.to_str()?.strip_prefix("libnvrtc.so")?;
+        let version = name.to_str()?.strip_prefix(&unversioned)?;
         let mut numbers = Vec::new();
         for part in version.split('.').skip(1) {
             numbers.push(part.parse::<u32>().ok()?);
@@ -183,6 +175,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
+    use crate::cuda::compile::NVRTC;
 
     fn machine(files: &[&str]) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
@@ -199,7 +192,7 @@ mod tests {
             let (_, value) = env.iter().find(|(key, _)| *key == name)?;
             Some(root.join(value).into_os_string())
         };
-        let found = find(&Host { env: &lookup, root, current: &root.join(current) })?;
+        let found = find(&Host { env: &lookup, root, current: &root.join(current) }, &NVRTC)?;
         Ok(found.map(|path| path.strip_prefix(root).unwrap().to_path_buf()))
     }
 
