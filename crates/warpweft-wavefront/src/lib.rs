@@ -34,7 +34,7 @@ mod spec;
 pub mod traceback;
 mod tune;
 
-pub use executor::{Edges, WavefrontExecutor};
+pub use executor::{Edges, Ends, WavefrontExecutor};
 pub use frame::Frame;
 pub use policy::{CpuPolicy, CudaPolicy, Method, Policy, ScanPolicy, TilePolicy};
 pub use ranks::RankExecutor;
@@ -46,7 +46,7 @@ pub use recurrence::{
 pub use recurrence::{Both, Incomparable, Same, words_of};
 pub use reference::reference;
 pub use run::{Run, RunExecutor, WavefrontPattern};
-pub use spec::{Band, Border, BorderFunction, Keep, Kept, MAX_EXTENT, Wavefront, no_inputs};
+pub use spec::{Band, Border, BorderFunction, Keep, Kept, MAX_EXTENT, Pairs, Wavefront, no_inputs};
 pub use tune::{Refused, Tuned};
 pub use warpweft_core::run::Tuning;
 

@@ -5,6 +5,16 @@ use warpweft_core::cluster::Launched;
 use warpweft_core::element::ScalarKind::{self, Bf16, Bool, F16, F32, F64};
 use warpweft_core::report::{Quantity, Report};
 
+/// What is counted of a run.
+pub(crate) struct Totals {
+    /// Calls of the element function.
+    pub updates: u64,
+    /// Bytes read and written.
+    pub bytes: u64,
+    pub seconds: f64,
+    pub setup_seconds: f64,
+}
+
 /// The report of a run of `wavefronts`, all of which together took `seconds`.
 pub(crate) fn report(
     wavefronts: &[Erased<'_>],
@@ -15,6 +25,18 @@ pub(crate) fn report(
 ) -> Report {
     let bytes = wavefronts.iter().map(Erased::traffic).sum();
     let updates = wavefronts.iter().map(Erased::updates).sum();
+    let totals = Totals { updates, bytes, seconds, setup_seconds };
+    report_of(totals, devices, policy, wavefronts.iter().find_map(unchecked))
+}
+
+/// The report of a run with these `totals`, and what it says of scores, see [`unchecked`].
+pub(crate) fn report_of(
+    totals: Totals,
+    devices: Vec<String>,
+    policy: serde_json::Value,
+    unchecked: Option<String>,
+) -> Report {
+    let Totals { updates, bytes, seconds, setup_seconds } = totals;
     Report {
         pattern: "wavefront",
         devices,
@@ -33,19 +55,19 @@ pub(crate) fn report(
         residual: None,
         tolerance: None,
         probes: Vec::new(),
-        notes: Launched::unjoined().into_iter().chain(unchecked(wavefronts)).collect(),
+        notes: Launched::unjoined().into_iter().chain(unchecked).collect(),
     }
 }
 
 /// What there is to say of a winner among integers, if nobody knows how great they get: where one wraps, another cell
 /// wins.
-fn unchecked(wavefronts: &[Erased<'_>]) -> Option<String> {
+pub(crate) fn unchecked(wavefront: &Erased<'_>) -> Option<String> {
     let whole = |kind: ScalarKind| !matches!(kind, Bool | F16 | Bf16 | F32 | F64);
-    let unknown = |wavefront: &&Erased<'_>| {
-        let compares = matches!(wavefront.keep, Keep::Best | Keep::Least | Keep::Score);
-        compares && whole(wavefront.element.score) && wavefront.known.bounds().is_none()
-    };
-    let element = &wavefronts.iter().find(unknown)?.element;
+    let compares = matches!(wavefront.keep, Keep::Best | Keep::Least | Keep::Score);
+    let element = &wavefront.element;
+    if !compares || !whole(element.score) || wavefront.known.bounds().is_some() {
+        return None;
+    }
     Some(format!(
         "whether scores of {} exceed {} was not checked, and the best would be another; `bounds = ..` in `#[wavefront]` \
          says how great they get",

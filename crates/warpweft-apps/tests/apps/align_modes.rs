@@ -7,7 +7,7 @@ use warpweft::cpu::Pool;
 use warpweft::cuda::Device;
 use warpweft::wavefront::CpuPolicy;
 use warpweft::wavefront::cpu::CpuExecutor;
-use warpweft::wavefront::cuda::{CudaExecutor, Extras};
+use warpweft::wavefront::cuda::CudaExecutor;
 use warpweft_apps::align::{
     Aligned, Alignment, Ends, Executor, Matrix, Operation, Scope, Scoring, Sequence, Tracing,
     Weights, align, align_all, best, extend, plain, plain_path, trace, trace_all,
@@ -157,10 +157,7 @@ fn every_scope_and_scoring_equals_all_gaps_of_all_lengths() {
 #[test]
 fn every_scope_and_scoring_equals_all_gaps_on_a_gpu() {
     match Device::open(0) {
-        Ok(device) => {
-            let extras = Extras { path_batches: true, ..Extras::default() };
-            conforms(&mut CudaExecutor::new(&device, None).unwrap().with(extras), 24, 40);
-        }
+        Ok(device) => conforms(&mut CudaExecutor::new(&device, None).unwrap(), 24, 40),
         Err(error) => println!("skipped: {error}"),
     }
 }

@@ -8,7 +8,7 @@ use warpweft::cuda::{Device, compiler};
 use warpweft::report::Report;
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::cuda::{CudaExecutor, compile_paths_check, compile_recording_check};
-use warpweft::wavefront::traceback::{Need, Partition, Traced, Walk, Way};
+use warpweft::wavefront::traceback::{End, Need, Partition, Traced, Walk, Way};
 use warpweft::wavefront::{
     CpuPolicy, CudaPolicy, Edges, Kept, Wavefront, WavefrontElement, WavefrontExecutor,
 };
@@ -342,7 +342,8 @@ fn kernels_that_record_choices_compile() {
     compiles(global_affine::with(WEIGHTS[3]), &[(None, ampere)]);
     compiles(time_warping::<f32>(), &[(None, ampere)]);
     compiles(time_warping::<f64>(), &[(None, hopper)]);
-    compile_paths_check(&letters::with(WEIGHTS[0]), 8, ampere).unwrap();
+    compile_paths_check(&letters::with(WEIGHTS[0]), End::Best, 5, ampere).unwrap();
+    compile_paths_check(&global_affine::with(WEIGHTS[3]), End::Corner, 5, hopper).unwrap();
 }
 
 #[test]

@@ -286,6 +286,6 @@ fn kernels_of_squared_costs_compile() {
     if let Err(error) = compiler() {
         return println!("skipped: {error}");
     }
-    compile_batch_check::<squared_warping<f32>>(Keep::LastRow, 8, "sm_80").unwrap();
-    compile_batch_check::<squared_warping<f64>>(Keep::LastRow, 4, "sm_90").unwrap();
+    compile_batch_check::<squared_warping<f32>>(None, 32, false, "sm_80").unwrap();
+    compile_batch_check::<squared_warping<f64>>(Some(Keep::LastRow), 4, true, "sm_90").unwrap();
 }

@@ -438,6 +438,16 @@ template<class T> WW_FN T abs(T x) {
   if constexpr (num<T>::real) return from_bits((typename num<T>::same)(to_bits(x) & ((typename num<T>::same)-1 >> 1)));
   else return negated_if(x, x < 0);
 }
+// a + |x|: of floats one instruction. ptxas assumes too much of an absolute value that is compared, not of one
+// that is added.
+template<class T> WW_FN T add_abs(T a, T x) {
+#if WW_DEVICE
+  if constexpr (same_type<T, f32>::value) return a + fabsf(x);
+  else if constexpr (same_type<T, f64>::value) return a + fabs(x);
+  else
+#endif
+  return add(a, abs(x));
+}
 template<class T> WW_FN T signum(T x) {
   if constexpr (num<T>::real) return x != x ? x : copysign((T)1, x);
   else return (T)((x > 0) - (x < 0));

@@ -5,6 +5,16 @@ use super::spill::{conditional, hoists};
 use super::{mark, member_name};
 use crate::ir::{BinOp, Block, Expr, Hole, How, Input, Member, UnOp};
 
+/// What `expr` is the absolute value of, if it is one.
+fn magnitude(expr: &Expr) -> Option<&Expr> {
+    match expr {
+        Expr::Method { name, arguments, sites } if name == "abs" && sites.is_empty() => {
+            arguments.first()
+        }
+        _ => None,
+    }
+}
+
 impl Cuda {
     /// Several operands, evaluated from left to right.
     pub(super) fn values(&mut self, exprs: &[&Expr]) -> Vec<String> {
@@ -40,6 +50,19 @@ impl Cuda {
             Expr::Unit => "ww::unit{}".into(),
             Expr::Unary(UnOp::Neg, value) => format!("ww::neg({})", self.value(value)),
             Expr::Unary(UnOp::Not, value) => format!("ww::bit_not({})", self.value(value)),
+            Expr::Binary { op: BinOp::Add, left, right, sites }
+                if sites.is_empty() && (magnitude(left).or(magnitude(right))).is_some() =>
+            {
+                let ends = [magnitude(left).unwrap_or(left), magnitude(right).unwrap_or(right)];
+                let values = self.values(&ends);
+                match (magnitude(left), magnitude(right)) {
+                    (Some(_), Some(_)) => {
+                        format!("ww::add_abs(ww::abs({}), {})", values[0], values[1])
+                    }
+                    (Some(_), _) => format!("ww::add_abs({}, {})", values[1], values[0]),
+                    _ => format!("ww::add_abs({}, {})", values[0], values[1]),
+                }
+            }
             Expr::Binary { op, left, right, sites } => {
                 let values = self.values(&[left, right]);
                 binary(*op, &values[0], &values[1], sites)

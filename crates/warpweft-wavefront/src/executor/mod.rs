@@ -3,15 +3,18 @@
 mod batch;
 mod choices;
 mod edges;
+mod ends;
 
 pub(crate) use batch::{by_size, in_turn};
 pub use choices::{Choices, Need, Walk};
 pub(crate) use choices::{check_kept, unrecorded};
 pub use edges::Edges;
 pub(crate) use edges::{edges_by_runs, other};
+pub use ends::Ends;
+pub(crate) use ends::{corner, ends_by_batches};
 
 use crate::recurrence::{Traced, WavefrontElement};
-use crate::spec::{Kept, Wavefront};
+use crate::spec::{Kept, Pairs, Wavefront};
 use crate::traceback::{End, Path, Score};
 use warpweft_core::error::Result;
 use warpweft_core::report::Report;
@@ -44,6 +47,15 @@ pub trait WavefrontExecutor<E: WavefrontElement> {
         wavefronts: &[Wavefront<'_, E>],
     ) -> Result<(Vec<Kept<E::Cell>>, Report)> {
         in_turn(wavefronts, |wavefront| self.run(wavefront))
+    }
+
+    /// Runs problems that share their inputs, of whatever sizes, and returns the score where each ends, and where that
+    /// is, in their order. The report is that of all together.
+    ///
+    /// # Errors
+    /// As [`Pairs::check`]; as [`WavefrontExecutor::run`] of any.
+    fn ends(&mut self, pairs: &Pairs<'_, E>, end: End) -> Result<Ends<E>> {
+        ends_by_batches(self, pairs, end)
     }
 
     /// Computes all cells and returns the last row, the last column and, if `wavefront` says to keep
@@ -115,6 +127,10 @@ impl<E: WavefrontElement, X: WavefrontExecutor<E> + ?Sized> WavefrontExecutor<E>
         wavefronts: &[Wavefront<'_, E>],
     ) -> Result<(Vec<Kept<E::Cell>>, Report)> {
         (**self).run_batch(wavefronts)
+    }
+
+    fn ends(&mut self, pairs: &Pairs<'_, E>, end: End) -> Result<Ends<E>> {
+        (**self).ends(pairs, end)
     }
 
     fn edges(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Edges<E::Cell>, Report)> {

@@ -11,7 +11,7 @@ pub(crate) const NEAR: [Dependence; 3] = [[-1, -1], [-1, 0], [0, -1]];
 pub trait Traced: WavefrontElement<Input = (), Cell: Stored + Ranked<Score: Stored>> {
     /// What must be known in addition to the cell to go on from it, such as which of three numbers the path
     /// goes through; the default at the path's end.
-    type State: Copy + Default;
+    type State: Copy + Default + PartialEq;
     /// What tells a cell's choice. Of equal ones it takes the same whatever the rest of the domain.
     type Choice: Choice<Cell = Self::Cell, Row = Self::Row, Column = Self::Column>;
     /// The recurrence that runs where choices are recorded: this one, or one that has the same cells
@@ -29,6 +29,9 @@ pub trait Traced: WavefrontElement<Input = (), Cell: Stored + Ranked<Score: Stor
 
     /// From a cell of this choice, of which the path reached what `state` says, to the cell that it
     /// was made from: one of `[-1, -1]`, `[-1, 0]` and `[0, -1]`. None where the path begins.
+    ///
+    /// For a GPU, which follows paths of many problems itself, this is called for every choice of
+    /// [`Traced::BITS`] bits: give none for those that there are not.
     fn back(choice: u8, state: Self::State) -> Option<(Dependence, Self::State)>;
 }
 

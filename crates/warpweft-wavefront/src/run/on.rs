@@ -9,10 +9,12 @@ use crate::cpu::CpuExecutor;
 use crate::cuda::CudaExecutor;
 use crate::cuda::scan::ScanExecutor;
 use crate::cuda::tiles::TileExecutor;
-use crate::executor::{Edges, Need, Walk, WavefrontExecutor, edges_by_runs, in_turn, unrecorded};
+use crate::executor::{
+    Edges, Ends, Need, Walk, WavefrontExecutor, edges_by_runs, ends_by_batches, in_turn, unrecorded,
+};
 use crate::policy::{CpuPolicy, Policy};
 use crate::recurrence::{Traced, WavefrontElement};
-use crate::spec::{Kept, Wavefront};
+use crate::spec::{Kept, Pairs, Wavefront};
 use crate::traceback::{End, Paths};
 use crate::tune::key;
 use warpweft_core::cpu::Pool;
@@ -282,6 +284,18 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for RunExecutor<'_> {
             }
         };
         Ok((kept, self.with_devices(report)))
+    }
+
+    fn ends(&mut self, pairs: &Pairs<'_, E>, end: End) -> Result<Ends<E>> {
+        pairs.check()?;
+        // Ends before it begins, if it is to.
+        self.watch(0, false)?;
+        let strips = self.by_strips(&pairs.problem(0));
+        let (found, report) = match &mut self.on {
+            On::Gpus { strips: executor, .. } if strips => executor.ends(pairs, end)?,
+            _ => return ends_by_batches(self, pairs, end),
+        };
+        Ok((found, self.with_devices(report)))
     }
 
     fn edges(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Edges<E::Cell>, Report)> {

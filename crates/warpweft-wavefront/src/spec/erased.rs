@@ -125,6 +125,8 @@ pub(crate) trait Outside {
     fn corner(&self) -> Option<[&[u8]; 2]>;
     /// Corner, top and left, cell by cell, unless they are all the same.
     fn lines(&self, extents: [usize; 2]) -> Option<[Cow<'_, [u8]>; 3]>;
+    /// Which function it is, if it is one: the same number, the same function.
+    fn function(&self) -> Option<usize>;
     /// How many cells there are on top and on the left, if they were given one by one.
     fn given(&self) -> Option<[usize; 2]>;
     /// Cell `[i, j]`, into `to`.
@@ -167,6 +169,13 @@ impl<C: Copy> Outside for Border<C> {
                 [cells(1, &|_| [-1, -1]), cells(columns, &|j| [-1, j]), cells(rows, &|i| [i, -1])]
             }
         })
+    }
+
+    fn function(&self) -> Option<usize> {
+        match self {
+            Self::Function(function) => Some(function.number()),
+            _ => None,
+        }
     }
 
     fn given(&self) -> Option<[usize; 2]> {

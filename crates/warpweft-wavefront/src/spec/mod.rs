@@ -7,9 +7,11 @@
 mod border;
 mod check;
 mod erased;
+mod pairs;
 mod wavefront;
 
 pub use border::{Band, Border, BorderFunction};
 pub(crate) use check::holds_all;
-pub(crate) use erased::{ElementType, Erased, Named, faults};
+pub(crate) use erased::{ElementType, Erased, Named, Outside, faults};
+pub use pairs::Pairs;
 pub use wavefront::{Keep, Kept, MAX_EXTENT, Wavefront, no_inputs};

@@ -42,7 +42,8 @@ const MEMORY: u64 = 512 << 20;
 ///         chosen()
 ///     }
 ///     fn back(choice: u8, (): ()) -> Option<(Dependence, ())> {
-///         Some(([[-1, -1], [-1, 0], [0, -1]][usize::from(choice)], ()))
+///         let moves: [Dependence; 3] = [[-1, -1], [-1, 0], [0, -1]];
+///         moves.get(usize::from(choice)).map(|&back| (back, ()))
 ///     }
 /// }
 ///

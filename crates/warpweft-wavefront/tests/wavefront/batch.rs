@@ -4,8 +4,10 @@ use warpweft::cpu::Pool;
 use warpweft::cuda::{Device, compiler};
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::cuda::{CudaExecutor, compile_batch_check};
+use warpweft::wavefront::traceback::End;
 use warpweft::wavefront::{
-    Border, CpuPolicy, Keep, Wavefront, WavefrontElement, WavefrontExecutor, reference,
+    Best, Border, CpuPolicy, Keep, Kept, Pairs, Ranked, Wavefront, WavefrontElement,
+    WavefrontExecutor, reference,
 };
 use warpweft_lab::conformance::wavefront::{AffineCell, Inputs, KEEPS, affine_local, local, warp};
 
@@ -90,6 +92,50 @@ where
     // The same without a call for each cell outside: so a launch holds all of them.
     let corner = Border::Corner { corner: 0.0, rest: f32::INFINITY };
     check(executor, warp(), &[Keep::LastRow, Keep::Best], sample, sample, &corner);
+    check_pairs(executor, warp(), sample, sample, &corner);
+    check_pairs(executor, local(2, -1, -1), letter, letter, &Border::Value(0));
+    let gaps = Border::function(|i, j| -(i as i32 + j as i32 + 2));
+    check(executor, local(2, -1, -1), &[Keep::LastRow, Keep::Score], letter, letter, &gaps);
+    check_pairs(executor, local(2, -1, -1), letter, letter, &gaps);
+    check_pairs(executor, affine, letter, letter, &Border::Value(nothing));
+}
+
+/// Problems of `element` over three sequences of rows and four of columns, each with each and some twice: their ends are
+/// those of the reference.
+fn check_pairs<E: WavefrontElement<Input = ()>>(
+    executor: &mut dyn WavefrontExecutor<E>,
+    element: E,
+    row: impl Fn(&mut Inputs) -> E::Row,
+    column: impl Fn(&mut Inputs) -> E::Column,
+    border: &Border<E::Cell>,
+) {
+    let rows = [1, 150, 1100].map(|m| inputs(m as u64, m, &row));
+    let columns = [77, 1, 33, 400].map(|n| inputs(7 + n as u64, n, &column));
+    let rows: Vec<_> = rows.iter().map(Vec::as_slice).collect();
+    let columns: Vec<_> = columns.iter().map(Vec::as_slice).collect();
+    let each: Vec<[u32; 2]> = (0..14).map(|k| [k * 5 % 3, k * 7 % 4]).collect();
+    let pairs = Pairs::of(element, &rows, &columns, &each).border(border.clone());
+    for end in [End::Best, End::Corner] {
+        let (found, report) = executor.ends(&pairs, end).unwrap();
+        assert_eq!(found.len(), each.len());
+        let mut cells = 0;
+        for (k, found) in found.iter().enumerate() {
+            let keep = if end == End::Best { Keep::Best } else { Keep::LastRow };
+            let problem = pairs.problem(k).keep(keep);
+            let [m, n] = problem.extents();
+            cells += problem.cells();
+            let expected = match reference(&problem).unwrap() {
+                Kept::Best(best) => best,
+                Kept::LastRow(row) => {
+                    let score = row[n - 1].score();
+                    Some(Best { score, row: m - 1, column: n - 1 })
+                }
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(found, &expected, "{} {k} {end:?}", E::NAME);
+        }
+        assert_eq!(report.done, cells);
+    }
 }
 
 #[test]
@@ -110,6 +156,16 @@ fn no_problem_and_an_ill_posed_one_are_refused() {
     let bad = good.clone().rows(b"");
     let error = executor.run_batch(&[good, bad]).unwrap_err().to_string();
     assert!(error.contains("0 rows for local"), "{error}");
+    let words: [&[u8]; 2] = [b"ACGT", b""];
+    for (pairs, what) in [
+        (&[][..], "no problems"),
+        (&[[0, 0], [1, 0]], "pair 1: 0 rows for local"),
+        (&[[0, 2]], "pair 0 of sequences [0, 2], of 2 and 2"),
+    ] {
+        let pairs = Pairs::of(local(2, -1, -1), &words, &words, pairs);
+        let error = executor.ends(&pairs, End::Best).unwrap_err().to_string();
+        assert!(error.contains(what), "{error}");
+    }
 }
 
 #[test]
@@ -118,10 +174,10 @@ fn kernels_of_batches_compile() {
         return println!("skipped: {error}");
     }
     for arch in ["sm_80", "sm_90"] {
-        compile_batch_check::<local>(Keep::Best, 5, arch).unwrap();
+        compile_batch_check::<local>(Some(Keep::Best), 5, false, arch).unwrap();
     }
-    compile_batch_check::<warp>(Keep::LastRow, 8, "sm_90").unwrap();
-    compile_batch_check::<affine_local>(Keep::Least, 2, "sm_90").unwrap();
+    compile_batch_check::<warp>(None, 32, true, "sm_90").unwrap();
+    compile_batch_check::<affine_local>(Some(Keep::Least), 2, false, "sm_90").unwrap();
 }
 
 #[test]

@@ -186,8 +186,7 @@ fn stress<E: WavefrontElement>(
                 let mut executor = CudaExecutor::over(devices, Some(shape)).unwrap();
                 for _ in 0..STRESSES.div_ceil(lists.len() * shapes.len() * wavefronts.len()) {
                     let blocks = (0..4).map(|_| 1 + (pick.bits() % 5) as usize).collect();
-                    let extras =
-                        Extras { delays: Some(pick.bits() as u32), blocks, ..Extras::default() };
+                    let extras = Extras { delays: Some(pick.bits() as u32), blocks };
                     executor = executor.with(extras.clone());
                     let found = executor.run(wavefront).unwrap().0;
                     schedules += 1;

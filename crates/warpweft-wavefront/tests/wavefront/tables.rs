@@ -104,6 +104,6 @@ fn kernels_with_tables_compile() {
     let problem = Wavefront::of(scored([[1; 32]; 32], -3)).rows(&letters).columns(&letters);
     for arch in ["sm_80", "sm_90"] {
         compile_check(&problem, &CudaPolicy::for_domain(900, 4, 132), arch).unwrap();
-        compile_batch_check::<scored>(Keep::Best, 4, arch).unwrap();
+        compile_batch_check::<scored>(Some(Keep::Best), 4, false, arch).unwrap();
     }
 }

@@ -2,8 +2,8 @@
 
 use warpweft::error::{Error, Result};
 use warpweft::report::Report;
-use warpweft::wavefront::traceback::{Traced, trace_batch};
-use warpweft::wavefront::{Border, Kept, Ranked, Wavefront, WavefrontExecutor};
+use warpweft::wavefront::traceback::{End, Traced, trace_batch};
+use warpweft::wavefront::{Best, Border, Kept, Pairs, Ranked, Wavefront, WavefrontExecutor};
 
 use super::problem::{aligned, end_of, found, wavefront};
 use super::recurrences::Unreached;
@@ -108,6 +108,14 @@ impl Many<'_> {
         E::Cell: Ranked<Score = i32> + Unreached,
         X: WavefrontExecutor<E> + ?Sized,
     {
+        let end = match self.scope {
+            Scope::Local => Some(End::Best),
+            Scope::Global => Some(End::Corner),
+            Scope::Free(_) => None,
+        };
+        if let (Want::Ends, None, Some(end)) = (want, self.scoring.band(), end) {
+            return self.shared(element, border, end, executor);
+        }
         let wavefronts: Vec<_> = (self.pairs.iter())
             .map(|&pair| wavefront(element, pair, border.clone(), self.scoring))
             .collect();
@@ -121,6 +129,48 @@ impl Many<'_> {
                 Ok((each.collect::<Result<_>>()?, report))
             }
         }
+    }
+
+    /// The ends of all that are told by one value each: a sequence of several pairs in a row is copied to a device once.
+    fn shared<E, X>(
+        &self,
+        element: E,
+        border: Border<E::Cell>,
+        end: End,
+        executor: &mut X,
+    ) -> Result<(Vec<Aligned>, Report)>
+    where
+        E: Traced<Row = u8, Column = u8>,
+        E::Cell: Ranked<Score = i32>,
+        X: WavefrontExecutor<E> + ?Sized,
+    {
+        if u32::try_from(self.pairs.len()).is_err() {
+            return Err(Error::spec(format!("{} pairs", self.pairs.len()), "align fewer at once"));
+        }
+        let (mut queries, mut targets): (Vec<&[u8]>, Vec<&[u8]>) = (Vec::new(), Vec::new());
+        fn place<'s>(all: &mut Vec<&'s [u8]>, letters: &'s [u8]) -> u32 {
+            // The letters of a sequence are none of another: where they lie tells.
+            if !all.last().is_some_and(|last| std::ptr::eq(*last, letters)) {
+                all.push(letters);
+            }
+            (all.len() - 1) as u32
+        }
+        let mut pairs = Vec::with_capacity(self.pairs.len());
+        for (query, target) in self.pairs {
+            let query = place(&mut queries, query.as_rows());
+            pairs.push([query, place(&mut targets, target.as_columns())]);
+        }
+        let pairs = Pairs::of(element, &queries, &targets, &pairs).border(border);
+        let (ends, report) = executor.ends(&pairs, end)?;
+        let aligned = ends.into_iter().map(|end| match end {
+            Some(best) if self.scope != Scope::Local || best.score > 0 => {
+                let Best { score, row, column } = best;
+                let alignment = Alignment { score, query_end: row + 1, target_end: column + 1 };
+                Aligned { alignment, ..nothing() }
+            }
+            _ => nothing(),
+        });
+        Ok((aligned.collect(), report))
     }
 
     /// The ends of all, by a run for each thing that tells them.

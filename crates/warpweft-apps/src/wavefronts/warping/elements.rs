@@ -8,13 +8,14 @@ use warpweft::wavefront::{Dependence, Earlier};
 /// costs of the three cells before it.
 #[wavefront]
 pub fn time_warping<T: Real>(h: Earlier<T>, #[row] a: T, #[column] b: T) -> T {
-    (a - b).abs() + h.n.min(h.w).min(h.nw)
+    // The cell above is there last.
+    (a - b).abs() + h.w.min(h.nw).min(h.n)
 }
 
 /// Like `time_warping`, with the squared difference.
 #[wavefront]
 pub fn squared_warping<T: Real>(h: Earlier<T>, #[row] a: T, #[column] b: T) -> T {
-    (a - b) * (a - b) + h.n.min(h.w).min(h.nw)
+    (a - b) * (a - b) + h.w.min(h.nw).min(h.n)
 }
 
 /// Which step to a cell is the best: 0 for a step in both series, 1 in B only, 2 in A only. Of

@@ -3,14 +3,17 @@
 use warpweft::error::{Error, Result};
 use warpweft::memory::room;
 use warpweft::report::Report;
-use warpweft::wavefront::{Wavefront, WavefrontElement, WavefrontExecutor};
+use warpweft::wavefront::traceback::End;
+use warpweft::wavefront::{Pairs, Wavefront, WavefrontElement, WavefrontExecutor};
 
 use super::pair::{last, wavefront};
-use super::{Cost, Executor, Measure, Sample, check_all};
+use super::{Cost, Executor, Measure, Sample, border, check_all};
 
-/// The number of last-row cells that are kept at once.
+/// Pairs that are computed at once: between two such batches progress is told.
+const TOGETHER: usize = 1 << 17;
+/// Cells of last rows that are kept at once, of series with a band.
 const KEPT: usize = 1 << 25;
-/// The least number of pairs in a batch.
+/// The least number of pairs in a batch of these.
 const FEWEST: usize = 64;
 
 /// The index in condensed form of the distance of series `i` and `j` of `count` series; `i < j`.
@@ -41,13 +44,17 @@ pub fn distances<T: Sample>(
     }
     let pairs = count.checked_mul(count - 1).map_or(usize::MAX, |twice| twice / 2);
     let mut all = room(pairs, "compare fewer series")?;
-    let longest = series.iter().map(|series| series.len()).max().unwrap_or(1);
-    let most = (KEPT / longest).max(FEWEST);
+    if u32::try_from(count).is_err() {
+        return Err(Error::spec(
+            format!("the distances of {count} series"),
+            "compare fewer series",
+        ));
+    }
     let mut total: Option<Report> = None;
-    let mut next = (0..count).flat_map(|i| (i + 1..count).map(move |j| [i, j]));
+    let mut next = (0..count as u32).flat_map(|i| (i + 1..count as u32).map(move |j| [i, j]));
     while all.len() < pairs {
-        let some: Vec<_> = next.by_ref().take(most).map(|pair| pair.map(|k| series[k])).collect();
-        let (found, report) = sums(&some, measure, executor)?;
+        let some: Vec<_> = next.by_ref().take(TOGETHER).collect();
+        let (found, report) = sums([series, series], &some, measure, executor)?;
         all.extend(found.into_iter().map(|sum| measure.cost.distance(sum)));
         total = Some(match total {
             Some(total) => total.followed_by(&report),
@@ -59,21 +66,23 @@ pub fn distances<T: Sample>(
     Ok((all, total.ok_or_else(nothing)?))
 }
 
-/// The costs of the best paths of `pairs`.
+/// The costs of the best paths of `pairs`: of one of the first series and one of the second, by their numbers.
 pub(super) fn sums<T: Sample>(
-    pairs: &[[&[T]; 2]],
+    series: [&[&[T]]; 2],
+    pairs: &[[u32; 2]],
     measure: Measure,
     executor: &mut dyn Executor<T>,
 ) -> Result<(Vec<T>, Report)> {
     match measure.cost {
-        Cost::Absolute => of_element(T::absolute(), pairs, measure, executor),
-        Cost::Squared => of_element(T::squared(), pairs, measure, executor),
+        Cost::Absolute => of_element(T::absolute(), series, pairs, measure, executor),
+        Cost::Squared => of_element(T::squared(), series, pairs, measure, executor),
     }
 }
 
 fn of_element<T: Sample, E, X>(
     element: E,
-    pairs: &[[&[T]; 2]],
+    [rows, columns]: [&[&[T]]; 2],
+    pairs: &[[u32; 2]],
     measure: Measure,
     executor: &mut X,
 ) -> Result<(Vec<T>, Report)>
@@ -81,11 +90,47 @@ where
     E: WavefrontElement<Cell = T, Row = T, Column = T>,
     X: WavefrontExecutor<E> + ?Sized,
 {
-    let mut wavefronts: Vec<Wavefront<'_, E>> = Vec::with_capacity(pairs.len());
-    for &[a, b] in pairs {
-        let diagonals = measure.within.diagonals([a.len(), b.len()])?;
-        wavefronts.push(wavefront(element, [a, b], diagonals));
+    if measure.within.diagonals([1, 1])?.is_some() {
+        return banded(element, [rows, columns], pairs, measure, executor);
     }
-    let (kept, report) = executor.run_batch(&wavefronts)?;
-    Ok((kept.iter().map(last).collect::<Result<_>>()?, report))
+    let pairs = Pairs::of(element, rows, columns, pairs).border(border());
+    let (ends, report) = executor.ends(&pairs, End::Corner)?;
+    let none = || Error::spec("no last cell came back", "report this as a bug");
+    let sums = ends.into_iter().map(|end| end.map(|end| end.score).ok_or_else(none));
+    Ok((sums.collect::<Result<_>>()?, report))
+}
+
+/// The same within a band.
+fn banded<T: Sample, E, X>(
+    element: E,
+    [rows, columns]: [&[&[T]]; 2],
+    pairs: &[[u32; 2]],
+    measure: Measure,
+    executor: &mut X,
+) -> Result<(Vec<T>, Report)>
+where
+    E: WavefrontElement<Cell = T, Row = T, Column = T>,
+    X: WavefrontExecutor<E> + ?Sized,
+{
+    let longest = columns.iter().map(|series| series.len()).max().unwrap_or(1);
+    let mut all = room(pairs.len(), "compare fewer series")?;
+    let mut total: Option<Report> = None;
+    for some in pairs.chunks((KEPT / longest.max(1)).max(FEWEST)) {
+        let mut wavefronts: Vec<Wavefront<'_, E>> = Vec::with_capacity(some.len());
+        for &[a, b] in some {
+            let [a, b] = [rows[a as usize], columns[b as usize]];
+            let diagonals = measure.within.diagonals([a.len(), b.len()])?;
+            wavefronts.push(wavefront(element, [a, b], diagonals));
+        }
+        let (kept, report) = executor.run_batch(&wavefronts)?;
+        for kept in &kept {
+            all.push(last(kept)?);
+        }
+        total = Some(match total {
+            Some(total) => total.followed_by(&report),
+            None => report,
+        });
+    }
+    let nothing = || Error::spec("no pair of series", "report this as a bug");
+    Ok((all, total.ok_or_else(nothing)?))
 }

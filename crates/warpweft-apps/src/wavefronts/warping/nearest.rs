@@ -139,8 +139,8 @@ pub fn nearest<T: Sample>(
         if batch.is_empty() {
             break;
         }
-        let pairs: Vec<_> = batch.iter().map(|&k| [query, set[k]]).collect();
-        let (found, report) = sums(&pairs, measure, executor)?;
+        let pairs: Vec<_> = batch.iter().map(|&k| [0, k as u32]).collect();
+        let (found, report) = sums([&[query], set], &pairs, measure, executor)?;
         best.extend(found.into_iter().zip(batch.iter().copied()));
         best.sort_by(|a, b| {
             Scalar::to_f64(a.0).total_cmp(&Scalar::to_f64(b.0)).then(a.1.cmp(&b.1))

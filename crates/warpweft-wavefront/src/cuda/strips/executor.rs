@@ -1,5 +1,6 @@
 //! The executor: inputs in, one cooperative launch a GPU, what was kept out.
 
+use std::collections::HashMap;
 use std::time::Instant;
 
 use super::assignment::assignments;
@@ -13,14 +14,14 @@ use super::subdomain::{Gpu, Subdomain};
 use super::text::{Variant, options, source};
 use crate::cuda::filled::{Found, filled, kept};
 use crate::cuda::winner::{total, winner};
-use crate::executor::{Edges, Need, Paths, Walk, WavefrontExecutor, check_kept};
+use crate::executor::{Edges, Ends, Need, Paths, Walk, WavefrontExecutor, check_kept};
 use crate::frame::allocate;
 use crate::policy::{CudaPolicy, Policy};
 use crate::recurrence::{Traced, WavefrontElement, bytes_of_mut};
 use crate::report::report;
-use crate::spec::{Erased, Keep, Kept, Wavefront};
+use crate::spec::{Erased, Keep, Kept, Pairs, Wavefront};
 use crate::traceback::End;
-use warpweft_core::cuda::{Device, Event, SharedMemory, Together, compile};
+use warpweft_core::cuda::{Device, Event, Kernel, SharedMemory, Together, compile};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::report::Report;
 
@@ -30,6 +31,8 @@ pub struct CudaExecutor {
     policy: Option<CudaPolicy>,
     packed_16x2: bool,
     extras: Extras,
+    /// Kernels of batches, by their texts.
+    pub(super) batches: HashMap<String, [Kernel; 2]>,
 }
 
 /// What is compiled in or limited for tests.
@@ -39,9 +42,6 @@ pub struct Extras {
     pub delays: Option<u32>,
     /// Blocks of each GPU's launch at most, if they are said.
     pub blocks: Vec<usize>,
-    /// Paths of small problems are recorded by one launch for all, a warp for each. Otherwise one problem follows
-    /// another.
-    pub path_batches: bool,
 }
 
 impl CudaExecutor {
@@ -71,7 +71,8 @@ impl CudaExecutor {
             devices.iter().try_for_each(|other| device.enable_peer(other))?;
         }
         let gpus = devices.iter().map(Gpu::new).collect::<Result<_>>()?;
-        Ok(Self { gpus, policy, packed_16x2: true, extras: Extras::default() })
+        let (extras, batches) = (Extras::default(), HashMap::new());
+        Ok(Self { gpus, policy, packed_16x2: true, extras, batches })
     }
 
     /// Without packed 16×2 cells, unless a policy says otherwise: a register holds one cell.
@@ -180,11 +181,15 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CudaExecutor {
         self.batch(wavefronts)
     }
 
+    fn ends(&mut self, pairs: &Pairs<'_, E>, end: End) -> Result<Ends<E>> {
+        self.pair_ends(pairs, end)
+    }
+
     fn paths(&mut self, wavefronts: &[Wavefront<'_, E>], end: End) -> Result<Option<Paths<E>>>
     where
         E: Traced,
     {
-        if self.extras.path_batches { self.batch_paths(wavefronts, end) } else { Ok(None) }
+        self.batch_paths(wavefronts, end)
     }
 
     fn run(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Kept<E::Cell>, Report)> {

@@ -11,7 +11,7 @@ use warpweft::machine::Machine;
 use warpweft::report::Report;
 use warpweft::tune::median;
 use warpweft::wavefront::cpu::CpuExecutor;
-use warpweft::wavefront::cuda::{CudaExecutor, Extras};
+use warpweft::wavefront::cuda::CudaExecutor;
 use warpweft::wavefront::{CpuPolicy, Wavefront};
 use warpweft_apps::align::{
     Executor, Matrix, Scope, Scoring, Sequence, Weights, align_all, scored, trace_all,
@@ -78,8 +78,7 @@ pub fn measure(
 ) -> Result<Vec<Row>> {
     match gpu {
         Some(device) => {
-            let extras = Extras { path_batches: true, ..Extras::default() };
-            let mut executor = CudaExecutor::new(device, None)?.with(extras);
+            let mut executor = CudaExecutor::new(device, None)?;
             all(&mut executor, shrink, repeats)
         }
         None => {

@@ -1,89 +1,135 @@
-//! Choices that warps record of many problems: where they lie, and on the host.
+//! Choices that warps record of many problems: where they lie, and what they mean to a path.
 
-use super::MOST_ROWS;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use super::text::Problem;
 use crate::cuda::strips::record::Recording;
+use crate::recurrence::{NEAR, Traced};
 use crate::spec::Erased;
-use warpweft_core::cuda::{Buffer, Device, Pinned, Stream};
-use warpweft_core::error::Result;
 
-/// The most rows that a lane owns, of cells of so many bytes: their choices fit a word.
-pub(super) fn most_rows(cell: usize, recording: Option<&Recording>) -> u32 {
-    let most = (MOST_ROWS as usize * 4 / cell.max(4)).max(1) as u32;
-    recording.map_or(most, |recording| most.min(32 / recording.bits))
-}
+/// States of a path at most: their numbers and a move fit 16 bits.
+const MOST_STATES: usize = 64;
+/// The move that is none.
+const BEGINS: u16 = 3;
 
 /// Bytes of a word of choices of a lane's rows.
 pub(super) fn word_bytes(rows: u32, recording: &Recording) -> usize {
     (rows * recording.bits).next_power_of_two().max(8) as usize / 8
 }
 
-/// Words of choices of a problem.
-pub(super) fn words_of(wavefront: &Erased<'_>, rows: u32) -> usize {
-    let [m, n] = wavefront.extents;
+/// Words of choices of a problem of so many rows and columns.
+fn words_of([m, n]: [usize; 2], rows: u32) -> usize {
     m.div_ceil(32 * rows as usize) * (n + 31) * 32
 }
 
-/// Bytes of choices of a problem at most, whatever rows a lane will own.
-pub(super) fn recorded_bytes(wavefront: &Erased<'_>, recording: &Recording) -> usize {
-    let most = most_rows(wavefront.element.cell, Some(recording));
-    let bytes = |rows| words_of(wavefront, rows) * word_bytes(rows, recording);
+/// Bytes of choices of a problem at most, if a lane owns up to `most` rows.
+pub(super) fn recorded_bytes(wavefront: &Erased<'_>, most: u32, recording: &Recording) -> usize {
+    let bytes = |rows| words_of(wavefront.extents, rows) * word_bytes(rows, recording);
     (1..=most).map(bytes).max().unwrap_or(0)
 }
 
 /// Says where each problem's words begin; how many there are.
-pub(super) fn place_words(
-    problems: &mut [Problem],
-    wavefronts: &[&Erased<'_>],
-    rows: u32,
-) -> usize {
+pub(super) fn place_words(problems: &mut [Problem], rows: u32) -> usize {
     let mut words = 0;
-    for (problem, wavefront) in problems.iter_mut().zip(wavefronts) {
+    for problem in problems {
         problem.directions = words as u64;
-        words += words_of(wavefront, rows);
+        words += words_of([problem.row_count as usize, problem.column_count as usize], rows);
     }
     words
 }
 
-/// The choices of all problems, on the host.
-pub(super) struct Recorded<'r> {
-    pub recording: &'r Recording,
-    /// Rows of a lane.
-    rows: usize,
-    /// Where each problem's words begin.
-    firsts: Vec<usize>,
-    words: Pinned<u8>,
+/// What `E` makes of each choice of `bits` bits in each state, as trails.cuh reads it: a path begins in the first. None
+/// if there are too many states.
+pub(super) fn meanings<E: Traced>(bits: u32) -> Option<Vec<u16>> {
+    let mut states = vec![E::State::default()];
+    let mut all = Vec::new();
+    while all.len() >> bits < states.len() {
+        let state = states[all.len() >> bits];
+        for choice in 0..1u16 << bits {
+            // What does not fit the bits that the choice is said to have means nothing.
+            let fits = u32::from(choice) >> E::BITS == 0;
+            // A choice that no cell makes may be one that the function was not written for.
+            let back = || catch_unwind(AssertUnwindSafe(|| E::back(choice as u8, state))).ok();
+            let meaning = match fits.then(back).flatten() {
+                None => BEGINS | 4,
+                Some(None) => BEGINS,
+                Some(Some((vector, next))) => {
+                    let known = states.iter().position(|known| *known == next);
+                    let number = known.unwrap_or_else(|| {
+                        states.push(next);
+                        states.len() - 1
+                    });
+                    let to = NEAR.iter().position(|near| *near == vector);
+                    to.map_or(BEGINS | 4, |to| to as u16 | (number as u16) << 2)
+                }
+            };
+            all.push(meaning);
+        }
+        if states.len() > MOST_STATES {
+            return None;
+        }
+    }
+    Some(all)
 }
 
-impl<'r> Recorded<'r> {
-    /// Nothing yet.
-    pub fn new(recording: &'r Recording, device: &Device) -> Result<Self> {
-        Ok(Self { recording, rows: 1, firsts: Vec::new(), words: Pinned::new(device, 0)? })
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recurrence::{Dependence, Earlier};
+    use crate::wavefront;
+
+    /// The longest common subsequence, two cells apart at least: one more after a pair, in a state of its own.
+    #[wavefront]
+    fn apart(h: Earlier<i32>, #[row] a: u8, #[column] b: u8) -> i32 {
+        h.n.max(h.w).max(h.nw + (a == b) as i32)
     }
 
-    /// Takes the words of `problems`, whose lanes own `rows` rows, from the device.
-    pub fn fetch(
-        &mut self,
-        rows: u32,
-        problems: &[Problem],
-        stream: &Stream,
-        words: &Buffer,
-    ) -> Result<()> {
-        self.rows = rows as usize;
-        self.firsts = problems.iter().map(|problem| problem.directions as usize).collect();
-        self.words = Pinned::new(stream.device(), words.bytes())?;
-        stream.download(words, 0, &mut self.words)
+    #[wavefront(choice)]
+    fn apart_choice(h: Earlier<i32>, #[row] a: u8, #[column] b: u8, #[cell] cell: i32) -> u8 {
+        ((cell != h.n) as i32 + ((cell != h.n) & (cell != h.nw + (a == b) as i32)) as i32) as u8
     }
 
-    /// The choice of cell `[i, j]` of problem `k`, which has `columns` columns.
-    pub fn at(&self, k: usize, columns: usize, i: usize, j: usize) -> u8 {
-        let (strip, r) = (i / self.rows, i % self.rows);
-        let (pass, lane) = (strip / 32, strip % 32);
-        let bytes = word_bytes(self.rows as u32, self.recording);
-        let at = self.firsts[k] + (pass * (columns + 31) + j + lane) * 32 + lane;
-        let mut word = [0; 4];
-        word[..bytes].copy_from_slice(&self.words[at * bytes..(at + 1) * bytes]);
-        let bits = self.recording.bits as usize;
-        ((u32::from_le_bytes(word) >> (r * bits)) & ((1 << bits) - 1)) as u8
+    impl Traced for apart {
+        type State = bool;
+        type Choice = apart_choice;
+        type Plain = Self;
+        const BITS: u32 = 2;
+        fn plain(&self) -> Self {
+            *self
+        }
+        fn choice(&self) -> apart_choice {
+            apart_choice()
+        }
+        fn back(choice: u8, after: bool) -> Option<(Dependence, bool)> {
+            match (choice, after) {
+                (0, _) => Some(([-1, 0], false)),
+                (1, false) => Some(([-1, -1], true)),
+                (2, _) => Some(([0, -1], false)),
+                (3, _) => Some(([-1, 1], false)),
+                _ => None,
+            }
+        }
+    }
+
+    #[test]
+    fn choices_mean_moves_and_states() {
+        let nothing = BEGINS | 4;
+        let all = meanings::<apart>(2).unwrap();
+        assert_eq!(all, [1, 4, 2, nothing, 1, BEGINS, 2, nothing]);
+        // Two bits where four are recorded: what does not fit means nothing.
+        let all = meanings::<apart>(4).unwrap();
+        assert_eq!(all.len(), 32);
+        assert!(all[4..16].iter().all(|&meaning| meaning == nothing));
+    }
+
+    #[test]
+    fn words_hold_the_choices_of_a_lanes_rows() {
+        let recording = Recording { bits: 2, define: |_| String::new(), choice: vec![], align: 1 };
+        assert_eq!(
+            [1, 4, 5, 8, 9, 16].map(|rows| word_bytes(rows, &recording)),
+            [1, 1, 2, 2, 4, 4]
+        );
+        assert_eq!(words_of([150, 200], 5), 231 * 32);
+        assert_eq!(words_of([161, 200], 5), 2 * 231 * 32);
     }
 }

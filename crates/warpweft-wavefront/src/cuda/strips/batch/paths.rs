@@ -1,21 +1,25 @@
-//! The paths of many problems: choices recorded by a warp a problem, and followed on the host.
+//! The paths of many problems: choices recorded by a warp a problem, and followed by a thread a problem.
 //!
-//! Not here: problems whose borders are no single value but for the corner, and large ones, which go one after another.
+//! Not here: problems whose borders are neither one value but for the corner nor one function of all, and large ones,
+//! which go one after another.
 
-use std::thread;
-
-use super::borders;
-use super::choices::{Recorded, recorded_bytes};
+use super::Total;
+use super::choices::{meanings, recorded_bytes};
+use super::launch::Recorded;
+use super::place::{Batch, around};
+use super::text::{Trail, Wanted};
 use crate::cuda::filled::kept;
 use crate::cuda::strips::executor::CudaExecutor;
 use crate::cuda::strips::record::Recording;
-use crate::cuda::strips::shape::missing;
-use crate::executor::Paths;
+use crate::executor::{Paths, corner};
 use crate::frame::allocate;
-use crate::recurrence::{Traced, WavefrontElement, bytes_of_mut};
-use crate::spec::{Erased, Wavefront};
-use crate::traceback::{End, path_from, trace_one};
-use warpweft_core::error::Result;
+use crate::recurrence::{Best, NEAR, Ranked, Traced, WavefrontElement, bytes_of_mut};
+use crate::report::unchecked;
+use crate::spec::{Erased, Kept, Wavefront};
+use crate::traceback::{End, Moves, Path, Score, trace_one};
+use warpweft_core::element::Scalar;
+use warpweft_core::error::{Error, Result};
+use warpweft_core::memory::room;
 use warpweft_core::report::Report;
 
 /// Cells of a problem that a warp is not kept busy with too long: those of larger ones are recorded by all.
@@ -50,105 +54,101 @@ impl CudaExecutor {
         let plain: Vec<_> = wavefronts.iter().map(|one| one.with(one.element.plain())).collect();
         let erased: Vec<_> = plain.iter().map(Wavefront::erased).collect();
         erased.iter().try_for_each(Erased::check)?;
-        let small = |&k: &usize| {
-            let same = first.element.alike(&wavefronts[k].element);
-            same && erased[k].cells() <= SMALL && borders(&erased[k..=k]).is_some()
+        let alike =
+            |k: &usize| first.element.alike(&wavefronts[*k].element) && erased[*k].cells() <= SMALL;
+        let (mut small, large): (Vec<_>, Vec<_>) = (0..wavefronts.len()).partition(alike);
+        let meanings = meanings::<E>(recording.bits);
+        let (Some(meanings), false) = (meanings, small.len() < 2 || recording.faults()) else {
+            return Ok(None);
         };
-        let (mut small, large): (Vec<_>, Vec<_>) = (0..wavefronts.len()).partition(small);
-        if small.len() < 2 || missing(&erased[0]).is_some() || recording.faults() {
+        small.sort_by_key(|&k| std::cmp::Reverse(erased[k].cells()));
+        let some: Vec<_> = small.iter().map(|&k| &erased[k]).collect();
+        if around(&some).is_none() {
             return Ok(None);
         }
-        small.sort_by_key(|&k| std::cmp::Reverse(erased[k].cells()));
         let mut paths: Vec<_> = wavefronts.iter().map(|_| None).collect();
-        let mut total: Option<Report> = None;
-        let mut add = |report: Report| {
-            total = Some(match total.take() {
-                Some(total) => total.followed_by(&report),
-                None => report,
-            });
-        };
+        let mut total = Total::default();
         for k in large {
             let (path, report) = trace_one(&wavefronts[k], end, self)?;
             paths[k] = path;
-            add(report);
+            total.add(report);
         }
-        for launch in launches(&small, |k| recorded_bytes(&erased[k], &recording)) {
+        let recorded = Recorded { recording: &recording, meanings: &meanings };
+        let most = Wanted::of(end).most_rows(some[0].element.cell, Some(&recording));
+        let places: Vec<_> = (0..some.len()).collect();
+        for launch in launches(&places, |at| recorded_bytes(some[at], most, &recording)) {
+            let problems = &some[launch[0]..launch[0] + launch.len()];
             let (found, report) =
-                self.recorded_paths::<E, E::Plain>(&plain, &erased, launch, end, &recording)?;
-            launch.iter().zip(found).for_each(|(&k, path)| paths[k] = path);
-            add(report);
+                self.recorded_paths::<Score<E>, E::Plain>(problems, end, recorded)?;
+            total.add(report);
+            for (&at, found) in launch.iter().zip(found) {
+                let k = small[at];
+                paths[k] = match found {
+                    Found::Path(path) => path,
+                    // What is wrong with it is told here.
+                    Found::Unclear => trace_one(&wavefronts[k], end, self)?.0,
+                };
+            }
         }
-        Ok(total.map(|mut report| {
-            let note = format!("{} paths were found by directions, a warp each", small.len());
-            report.notes.push(note);
-            (paths, report)
-        }))
+        let mut report = total.report()?;
+        let count = small.len();
+        report.notes.push(format!("{count} paths were found by directions, a warp each"));
+        Ok(Some((paths, report)))
     }
 
-    /// The paths of the problems numbered `launch`.
-    fn recorded_paths<E, P>(
+    /// The paths of `problems`, by one launch.
+    fn recorded_paths<S, P>(
         &mut self,
-        wavefronts: &[Wavefront<'_, P>],
-        erased: &[Erased<'_>],
-        launch: &[usize],
+        problems: &[&Erased<'_>],
         end: End,
-        recording: &Recording,
-    ) -> Result<Paths<E>>
+        recorded: Recorded<'_>,
+    ) -> Result<(Vec<Found<S>>, Report)>
     where
-        E: Traced<Plain = P>,
-        P: WavefrontElement<Cell = E::Cell>,
+        P: WavefrontElement<Cell: Ranked<Score = S>>,
+        S: Scalar,
     {
-        let problems: Vec<_> = launch.iter().map(|&k| &erased[k]).collect();
-        let outside = problems.iter().flat_map(|problem| problem.border.corner());
-        let outside: Vec<_> = outside.flatten().collect();
-        let mut recorded = Recorded::new(recording, &self.gpus[0].device)?;
-        let (bytes, found, report) =
-            self.small(&problems, &outside.concat(), Some(&mut recorded))?;
-        // What is kept of each, one behind the other.
-        let mut ends = Vec::with_capacity(launch.len());
-        let mut rest = &bytes[..];
-        for (at, &k) in launch.iter().enumerate() {
-            let mut cells: Vec<E::Cell> = allocate(erased[k].kept_cells())?;
-            let to = bytes_of_mut(&mut cells);
-            let (own, further) = rest.split_at(to.len());
-            to.copy_from_slice(own);
-            rest = further;
-            let kept = kept(erased[k].keep, &found[at..=at], cells);
-            ends.push(end.of(&kept, wavefronts[k].extents())?);
-        }
-        let columns: Vec<_> = problems.iter().map(|problem| problem.extents[1]).collect();
-        let follow = |at: usize| {
-            let columns = columns[at];
-            let path = ends[at].map(|(score, cell)| {
-                path_from::<E>(score, cell, |i, j| Ok(recorded.at(at, columns, i, j)))
+        let around = around(problems).ok_or_else(|| {
+            Error::spec("problems of several borders in a launch", "report this as a bug")
+        })?;
+        let batch = Batch::of(problems, Wanted::of(end), around);
+        let mut corners: Vec<P::Cell> = allocate(batch.kept)?;
+        let bytes = bytes_of_mut(&mut corners);
+        let done = self.launch(batch, Some(recorded), bytes, unchecked(problems[0]))?;
+        let mut all = room(problems.len(), "give fewer problems at once")?;
+        for (k, (problem, trail)) in problems.iter().zip(&done.trails).enumerate() {
+            let best = match end {
+                End::Corner => Some(corner(&corners[k], problem.extents)),
+                End::Best => match kept::<P::Cell>(problem.keep, &done.found[k..=k], vec![]) {
+                    Kept::Best(best) => best,
+                    _ => None,
+                },
+            };
+            all.push(match (best, trail.good) {
+                (_, 0) => Found::Unclear,
+                (None, _) => Found::Path(None),
+                (Some(best), _) => Found::Path(Some(path(best, trail, &done.runs))),
             });
-            path.transpose()
-        };
-        Ok((in_parallel(launch.len(), &follow)?, report))
+        }
+        Ok((all, done.report))
     }
 }
 
-/// `of` each number, on as many threads as there are cores for them.
-fn in_parallel<T: Send>(count: usize, of: &(dyn Fn(usize) -> Result<T> + Sync)) -> Result<Vec<T>> {
-    let threads = thread::available_parallelism().map_or(1, Into::into).min(count.div_ceil(256));
-    let each = count.div_ceil(threads.max(1));
-    thread::scope(|scope| {
-        let parts: Vec<_> = (0..count)
-            .step_by(each.max(1))
-            .map(|first| {
-                let numbers = first..(first + each).min(count);
-                scope.spawn(move || numbers.map(of).collect::<Result<Vec<_>>>())
-            })
-            .collect();
-        let mut all = Vec::with_capacity(count);
-        for part in parts {
-            match part.join() {
-                Ok(part) => all.extend(part?),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
-        }
-        Ok(all)
-    })
+/// A path, if there is one; or a choice on it that means nothing.
+enum Found<S> {
+    Path(Option<Path<S>>),
+    Unclear,
+}
+
+/// The path that ends at `best`, of which `runs` has the moves.
+fn path<S>(best: Best<S>, trail: &Trail, runs: &[u32]) -> Path<S> {
+    let Best { score, row, column } = best;
+    let first = trail.first as usize;
+    let moves = runs[first..first + trail.count as usize].iter().map(|run| Moves {
+        vector: NEAR[(run & 3) as usize % NEAR.len()],
+        count: (run >> 2) as usize,
+    });
+    let start = [trail.row as isize, trail.column as isize];
+    Path { score, end: [row, column], start, moves: moves.collect() }
 }
 
 #[cfg(test)]
@@ -160,12 +160,5 @@ mod tests {
         let sizes = [MOST_BYTES / 2, MOST_BYTES / 2, 1, 2 * MOST_BYTES, 1];
         let all = launches(&[0, 1, 2, 3, 4], |k| sizes[k]);
         assert_eq!(all, [&[0, 1][..], &[2], &[3], &[4]]);
-    }
-
-    #[test]
-    fn results_of_threads_stay_in_order() {
-        let squares = in_parallel(1_000, &|k| Ok(k * k)).unwrap();
-        assert!(squares.iter().enumerate().all(|(k, &square)| square == k * k));
-        assert!(in_parallel::<usize>(0, &|_| unreachable!()).unwrap().is_empty());
     }
 }

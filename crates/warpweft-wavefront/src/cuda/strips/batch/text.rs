@@ -1,10 +1,12 @@
 //! The translation unit of a batch of one element.
 
+use super::MOST_ROWS;
 use crate::cuda::names::names;
 use crate::cuda::signature::{ALONE, arguments, declaration};
 use crate::cuda::strips::record::Recording;
 use crate::recurrence::{Traced, WavefrontElement};
 use crate::spec::{ElementType, Keep};
+use crate::traceback::End;
 use warpweft_core::cuda::{Cubin, Options, compile};
 use warpweft_core::element::Unit;
 use warpweft_core::error::Result;
@@ -15,7 +17,7 @@ arguments! {
         /// Where its inputs begin.
         rows: u64 = "unsigned long long",
         columns: u64 = "unsigned long long",
-        /// Where its last row or column does.
+        /// Where its last row or column goes; its number among the results, where one thing is kept of each.
         kept: u64 = "unsigned long long",
         /// Where its words of choices do.
         directions: u64 = "unsigned long long",
@@ -25,17 +27,31 @@ arguments! {
 }
 
 arguments! {
-    /// The kernel's arguments.
+    /// A path: its runs of moves, and where it begins, see trails.cuh.
+    pub(super) struct Trail = "ww_trail" {
+        first: u64 = "unsigned long long",
+        count: u32 = "unsigned",
+        row: i32 = "int",
+        column: i32 = "int",
+        good: i32 = "int",
+    }
+}
+
+arguments! {
+    /// The kernels' arguments.
     pub(super) struct Arguments = "ww_arguments" {
         /// Of all problems.
         rows: u64 = "const ww_row_input*",
         columns: u64 = "const ww_column_input*",
         /// `[count]`, the largest first.
         problems: u64 = "const ww_problem*",
-        /// `[count]`.
+        /// `[count]` if each problem has its own, otherwise one.
         elements: u64 = "const ww_element*",
-        /// `[count]` pairs: what cell `[-1, -1]` holds, and what every other cell outside does.
+        /// As many pairs: what cell `[-1, -1]` holds, and what every other cell outside does.
         borders: u64 = "const ww_cell*",
+        /// Cells above the first row and to the west of the first column of all problems, if they differ.
+        top: u64 = "const ww_cell*",
+        left: u64 = "const ww_cell*",
         /// The first that no warp has taken, 0.
         next: u64 = "unsigned*",
         /// A warp: `[line]`.
@@ -43,41 +59,93 @@ arguments! {
         kept: u64 = "ww_cell*",
         /// A problem: rank, score's bits, row << 32 | column.
         candidates: u64 = "unsigned long long*",
-        /// Words of choices, and `[count]` functions that tell them, if any are recorded.
+        /// Words of choices, and as many functions that tell them as elements, if any are recorded.
         directions: u64 = "void*",
         choices: u64 = "const void*",
+        /// What choices mean, the first free run, 0, all runs, and a path each: see trails.cuh.
+        back: u64 = "const unsigned short*",
+        cursor: u64 = "unsigned long long*",
+        runs: u64 = "unsigned*",
+        trails: u64 = "ww_trail*",
         line: u64 = "unsigned long long",
         count: u32 = "unsigned",
-        reserved: i32 = "int",
+        /// Whether each problem has its own element and border.
+        each: i32 = "int",
     }
 }
 
-/// CUDA C++ of the kernel for `element`, whose lanes own `rows` rows; choices are told by the function that
-/// `recording` defines.
+/// What is kept of each problem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::cuda::strips) enum Wanted {
+    Keep(Keep),
+    /// The last cell.
+    Corner,
+}
+
+impl Wanted {
+    /// What tells where paths end.
+    pub fn of(end: End) -> Self {
+        match end {
+            End::Best => Self::Keep(Keep::Best),
+            End::Corner => Self::Corner,
+        }
+    }
+
+    /// What is kept, or what it is a part of.
+    pub fn keep(self) -> Keep {
+        match self {
+            Self::Keep(keep) => keep,
+            Self::Corner => Keep::LastRow,
+        }
+    }
+
+    /// Its number in the kernel.
+    fn number(self) -> u32 {
+        match self {
+            Self::Keep(Keep::LastRow) => 1,
+            Self::Keep(Keep::LastColumn) => 2,
+            Self::Corner => 3,
+            Self::Keep(Keep::Score) => 4,
+            Self::Keep(_) => 0,
+        }
+    }
+
+    /// The most rows that a lane owns, of cells of so many bytes: their choices fit a word. A best cell's place takes
+    /// registers of its own.
+    pub fn most_rows(self, cell: usize, recording: Option<&Recording>) -> u32 {
+        let most = if self.number() == 0 { MOST_ROWS / 2 } else { MOST_ROWS };
+        let most = (most as usize * 4 / cell.max(4)).max(1) as u32;
+        recording.map_or(most, |recording| most.min(32 / recording.bits))
+    }
+}
+
+/// CUDA C++ of the kernel for `element`, whose lanes own `rows` rows; cells outside differ if there are `lines`; choices
+/// are told by the function that `recording` defines.
 pub(super) fn source(
     element: &ElementType,
-    keep: Keep,
-    rows: u32,
-    warps: u32,
+    wanted: Wanted,
+    [rows, warps]: [u32; 2],
+    lines: bool,
     recording: Option<&Recording>,
 ) -> String {
     let mut unit = Unit::new();
-    let [element, types] = names(&mut unit, element, Some(keep));
-    let kept = match keep {
-        Keep::LastRow => 1,
-        Keep::LastColumn => 2,
-        _ => 0,
-    };
+    let south = element.south;
+    let [element, types] = names(&mut unit, element, Some(wanted.keep()));
+    let kept = wanted.number();
     let choice = recording.map(|recording| (recording.define)(&mut unit));
     let choice = choice.map_or(String::new(), |name| format!("using ww_choice = {name};\n"));
     let directions = recording.map_or(0, |recording| recording.bits);
-    let signature = Problem::declaration() + &Arguments::declaration() + &declaration(ALONE);
+    let signature = [Problem::declaration(), Trail::declaration(), Arguments::declaration()];
+    let signature = signature.concat() + &declaration(ALONE);
+    let lines = u32::from(lines);
     format!(
         "{}
 {element}{types}{choice}#define WW_DIRECTIONS {directions}
 #define WW_KEEP {kept}
 #define WW_ROWS {rows}
 #define WW_WARPS {warps}
+#define WW_LINES {lines}
+#define WW_SOUTH {south}u
 {signature}#include \"batch.cuh\"
 ",
         unit.source()
@@ -88,6 +156,7 @@ pub(super) fn source(
 pub(super) fn options() -> Options {
     Options::including(&[
         ("batch.cuh", include_str!("../kernel/batch.cuh")),
+        ("trails.cuh", include_str!("../kernel/trails.cuh")),
         ("tables.cuh", include_str!("../kernel/tables.cuh")),
         ("neighbours.cuh", include_str!("../../neighbours.cuh")),
         ("words.cuh", include_str!("../../words.cuh")),
@@ -95,22 +164,36 @@ pub(super) fn options() -> Options {
     ])
 }
 
-/// Compiles the kernel of a batch for `arch` without a device.
+/// Compiles the kernel of a batch for `arch` without a device: of the last cell of each problem alone if nothing
+/// is to be kept.
 ///
 /// # Errors
 /// The compiler's.
-pub fn compile_check<E: WavefrontElement>(keep: Keep, rows: u32, arch: &str) -> Result<Cubin> {
+pub fn compile_check<E: WavefrontElement>(
+    keep: Option<Keep>,
+    rows: u32,
+    lines: bool,
+    arch: &str,
+) -> Result<Cubin> {
     let element = ElementType::of::<E>();
-    compile(&source(&element, keep, rows, super::WARPS, None), E::NAME, arch, &options())
+    let wanted = keep.map_or(Wanted::Corner, Wanted::Keep);
+    let text = source(&element, wanted, [rows, super::WARPS], lines, None);
+    compile(&text, E::NAME, arch, &options())
 }
 
-/// The same of the kernel that records choices of `element`.
+/// The same of the kernels that record choices of `element` and read paths off them.
 ///
 /// # Errors
 /// The compiler's.
-pub fn compile_paths_check<E: Traced>(element: &E, rows: u32, arch: &str) -> Result<Cubin> {
+pub fn compile_paths_check<E: Traced>(
+    element: &E,
+    end: End,
+    rows: u32,
+    arch: &str,
+) -> Result<Cubin> {
     let recording = Recording::of(element);
     let plain = ElementType::of::<E::Plain>();
-    let text = source(&plain, Keep::Best, rows, super::WARPS, Some(&recording));
+    let (wanted, lines) = (Wanted::of(end), end == End::Corner);
+    let text = source(&plain, wanted, [rows, super::WARPS], lines, Some(&recording));
     compile(&text, E::NAME, arch, &options())
 }

@@ -1,0 +1,278 @@
+//! A launch of the kernel of a batch, and of the one that reads paths off its choices.
+
+use std::time::Instant;
+
+use super::choices::{place_words, word_bytes};
+use super::place::Batch;
+use super::text::{Arguments, Problem, Trail, options, source};
+use super::{LINES, WARPS};
+use crate::cuda::filled::Found;
+use crate::cuda::signature::{ALONE, Values};
+use crate::cuda::strips::executor::CudaExecutor;
+use crate::cuda::strips::record::Recording;
+use crate::cuda::strips::subdomain::Gpu;
+use crate::cuda::upload::inputs;
+use crate::policy::{CudaPolicy, Policy};
+use crate::recurrence::bytes_of;
+use crate::report::{Totals, report_of};
+use warpweft_core::cuda::{Args, Buffer, Event, Kernel, Launch, Module, Stream, compile};
+use warpweft_core::error::Result;
+use warpweft_core::report::Report;
+
+/// Threads of a block that reads paths.
+const READERS: u32 = 128;
+/// Kernels that are kept loaded at most.
+const KERNELS: usize = 16;
+/// Problems by which the rows of a lane are chosen: of more, some.
+const SOME: usize = 512;
+
+/// What to record: the choices, and what they mean.
+#[derive(Clone, Copy)]
+pub(super) struct Recorded<'r> {
+    pub recording: &'r Recording,
+    pub meanings: &'r [u16],
+}
+
+/// What a launch found.
+pub(super) struct Done {
+    /// Of each problem, by its number among the results, if a score was looked for.
+    pub found: Found,
+    /// The path of each, and the runs of all, if choices were recorded.
+    pub trails: Vec<Trail>,
+    pub runs: Vec<u32>,
+    pub report: Report,
+}
+
+/// Rows a lane owns, at most `most`: the fewest steps over all problems, each of which takes a row's time a
+/// row.
+fn rows_of(problems: &[Problem], most: u32) -> u32 {
+    // What a step costs in addition to its rows, in rows.
+    let step = 2;
+    let some = problems.len().div_ceil(SOME).max(1);
+    let cost = |rows: u32| -> u64 {
+        let passes = problems.iter().step_by(some).map(|problem| {
+            let [m, n] = [problem.row_count, problem.column_count].map(|count| count as u64);
+            m.div_ceil(32 * u64::from(rows)) * (n + 31)
+        });
+        passes.sum::<u64>() * u64::from(rows + step)
+    };
+    (1..=most).min_by_key(|&rows| cost(rows)).unwrap_or(1)
+}
+
+/// The memory that what is recorded takes, and what reads it.
+struct Choices {
+    directions: Buffer,
+    functions: Buffer,
+    back: Buffer,
+    cursor: Buffer,
+    runs: Buffer,
+    trails: Buffer,
+}
+
+impl Choices {
+    /// For the words of `batch`, whose lanes own `rows` rows.
+    fn new(
+        batch: &mut Batch<'_>,
+        rows: u32,
+        recorded: Option<Recorded<'_>>,
+        stream: &Stream,
+    ) -> Result<Self> {
+        let device = stream.device();
+        let count = batch.problems.len();
+        let (mut words, mut moves, mut functions, mut meanings) = (0, 0, vec![], &[][..]);
+        if let Some(Recorded { recording, meanings: known }) = recorded {
+            words = place_words(&mut batch.problems, rows) * word_bytes(rows, recording);
+            let most = |problem: &Problem| (problem.row_count + problem.column_count) as usize;
+            moves = batch.problems.iter().map(most).sum();
+            functions = recording.choice.repeat(if batch.each { count } else { 1 });
+            meanings = known;
+        }
+        let paths = if recorded.is_some() { batch.results } else { 0 };
+        Ok(Self {
+            directions: Buffer::new(device, words)?,
+            functions: inputs(stream, &functions, count)?,
+            back: Buffer::from_slice(stream, meanings)?,
+            cursor: Buffer::zeroed(stream, 8)?,
+            runs: Buffer::new(device, 4 * moves)?,
+            trails: Buffer::new(device, paths * size_of::<Trail>())?,
+        })
+    }
+
+    /// What was read off, on the host.
+    fn fetch(&self, stream: &Stream) -> Result<(Vec<Trail>, Vec<u32>)> {
+        let mut bytes = vec![0; self.trails.bytes()];
+        if bytes.is_empty() {
+            return Ok((Vec::new(), Vec::new()));
+        }
+        stream.download(&self.trails, 0, &mut bytes)?;
+        let number = |bytes: &[u8], at: usize| {
+            bytes[at..at + 4].iter().rev().fold(0u32, |number, &byte| number << 8 | u32::from(byte))
+        };
+        let trail = |bytes: &[u8]| Trail {
+            first: u64::from(number(bytes, 0)) | u64::from(number(bytes, 4)) << 32,
+            count: number(bytes, 8),
+            row: number(bytes, 12) as i32,
+            column: number(bytes, 16) as i32,
+            good: number(bytes, 20) as i32,
+        };
+        let trails: Vec<_> = bytes.chunks_exact(size_of::<Trail>()).map(trail).collect();
+        let end = trails.iter().map(|trail| trail.first as usize + trail.count as usize).max();
+        let mut runs = vec![0; end.unwrap_or(0)];
+        stream.download(&self.runs, 0, &mut runs)?;
+        Ok((trails, runs))
+    }
+}
+
+impl CudaExecutor {
+    /// The kernel of `text`, and the one that reads paths if it `records`: compiled and loaded once.
+    fn kernels(&mut self, text: String, name: &str, records: bool) -> Result<[Kernel; 2]> {
+        if let Some(kernels) = self.batches.get(&text) {
+            return Ok(kernels.clone());
+        }
+        let device = &self.gpus[0].device;
+        let cubin = compile(&text, name, &device.arch()?, &options())?;
+        let module = Module::load(device, &cubin)?;
+        let batch = module.kernel("wavefront_batch")?;
+        let trails = if records { module.kernel("wavefront_trails")? } else { batch.clone() };
+        if self.batches.len() >= KERNELS {
+            self.batches.clear();
+        }
+        Ok(self.batches.entry(text).or_insert([batch, trails]).clone())
+    }
+
+    /// Blocks for `count` problems that have lines of so many bytes between passes.
+    fn blocks_of(&self, kernel: &Kernel, count: usize, line: usize) -> Result<usize> {
+        let sms = self.gpus[0].device.sms()?;
+        let resident = (kernel.blocks_per_sm(32 * WARPS, 0)?.max(1) * sms) as usize;
+        let affordable = LINES / line.max(1) / WARPS as usize;
+        Ok(resident.min(affordable).min(count.div_ceil(WARPS as usize)).max(1))
+    }
+
+    /// One launch for all problems of `batch`, which fills `cells` with what is kept of their cells.
+    pub(super) fn launch(
+        &mut self,
+        mut batch: Batch<'_>,
+        recorded: Option<Recorded<'_>>,
+        cells: &mut [u8],
+        unchecked: Option<String>,
+    ) -> Result<Done> {
+        let begin = Instant::now();
+        let (element, wanted, count) = (batch.element, batch.wanted, batch.problems.len());
+        let results = batch.results;
+        let cell = element.cell;
+        let recording = recorded.map(|recorded| recorded.recording);
+        let rows = rows_of(&batch.problems, wanted.most_rows(cell, recording));
+        let ([corners, top, left], lines) = batch.outside();
+        let text = source(element, wanted, [rows, WARPS], lines, recording);
+        let [kernel, reader] = self.kernels(text, element.name, recorded.is_some())?;
+        let Gpu { device, stream, .. } = &self.gpus[0];
+        let top = inputs(stream, &top, 0)?;
+        let left = inputs(stream, &left, 0)?;
+        let borders = inputs(stream, &corners, 2 * count)?;
+
+        // A line is read by the next pass, if there is one.
+        let passes = |problem: &&Problem| problem.row_count as usize > 32 * rows as usize;
+        let line = batch.problems.iter().filter(passes).map(|p| p.column_count as usize).max();
+        let line = line.unwrap_or(0);
+        let blocks = self.blocks_of(&kernel, count, line * cell)?;
+        let choices = Choices::new(&mut batch, rows, recorded, stream)?;
+        let row_inputs = batch.rows.upload(stream)?;
+        let column_inputs = batch.columns.upload(stream)?;
+        let problems = Buffer::from_slice(stream, bytes_of(&batch.problems))?;
+        let elements = inputs(stream, &batch.elements, count)?;
+        let next = Buffer::zeroed(stream, 4)?;
+        let between = Buffer::new(device, blocks * WARPS as usize * line * cell)?;
+        let kept = Buffer::new(device, batch.kept * cell)?;
+        let candidates = Buffer::zeroed(stream, results * 24)?;
+        let arguments = Arguments {
+            rows: row_inputs.address(),
+            columns: column_inputs.address(),
+            problems: problems.address(),
+            elements: elements.address(),
+            borders: borders.address(),
+            top: top.address(),
+            left: left.address(),
+            next: next.address(),
+            lines: between.address(),
+            kept: kept.address(),
+            candidates: candidates.address(),
+            directions: choices.directions.address(),
+            choices: choices.functions.address(),
+            back: choices.back.address(),
+            cursor: choices.cursor.address(),
+            runs: choices.runs.address(),
+            trails: choices.trails.address(),
+            line: line as u64,
+            count: count as u32,
+            each: batch.each.into(),
+        };
+        let values = Values {
+            arguments: (bytes_of(std::slice::from_ref(&arguments)), align_of::<Arguments>()),
+            watchdog: None,
+            edges: &[],
+            element: &[],
+            choice: None,
+        };
+        let args = values.launch(ALONE, element)?;
+        let mut launches = vec![(&kernel, Launch::line(blocks as u32, 32 * WARPS))];
+        if recorded.is_some() {
+            launches.push((&reader, Launch::line((count as u32).div_ceil(READERS), READERS)));
+        }
+        stream.synchronize()?;
+        let mut setup_seconds = begin.elapsed().as_secs_f64();
+        // SAFETY: the arguments are those of both kernels in order and layout; every buffer
+        // holds what the kernels' comments say and lives past the wait.
+        let seconds = unsafe { timed(stream, &launches, &args)? };
+
+        let begin = Instant::now();
+        if !cells.is_empty() {
+            stream.download(&kept, 0, cells)?;
+        }
+        let mut found =
+            vec![[0u64; 3]; if wanted.keep().extreme().is_some() { results } else { 0 }];
+        if !found.is_empty() {
+            stream.download(&candidates, 0, &mut found)?;
+        }
+        let (trails, runs) = choices.fetch(stream)?;
+        setup_seconds += begin.elapsed().as_secs_f64();
+        let devices = vec![device.label().to_string()];
+        let blocks = blocks as u32;
+        let packed_16x2 = false;
+        let policy = CudaPolicy { rows, columns: 1, chunk: 32, warps: WARPS, blocks, packed_16x2 };
+        let [updates, bytes] = batch.updates();
+        let totals = Totals { updates, bytes, seconds, setup_seconds };
+        let report = report_of(totals, devices, Policy::Cuda(policy).to_json(), unchecked);
+        Ok(Done { found, trails, runs, report })
+    }
+}
+
+/// Launches the kernels one after another and waits for their end; the seconds that they took.
+///
+/// # Safety
+/// The arguments are those of the kernels in order and layout, and what they point to lives until this returns.
+unsafe fn timed(stream: &Stream, launches: &[(&Kernel, Launch)], args: &Args) -> Result<f64> {
+    let device = stream.device();
+    let (start, end) = (Event::new(device)?, Event::new(device)?);
+    stream.record(&start)?;
+    for (kernel, launch) in launches {
+        // SAFETY: as the caller promises.
+        unsafe { stream.launch(kernel, *launch, args)? };
+    }
+    stream.record(&end)?;
+    stream.synchronize()?;
+    start.seconds_until(&end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lanes_own_as_many_rows_as_make_the_fewest_steps() {
+        let of = |m, n| Problem { row_count: m, column_count: n, ..Problem::default() };
+        assert_eq!(rows_of(&[of(1024, 1024)], 32), 32);
+        assert_eq!(rows_of(&[of(150, 200)], 16), 5);
+        assert_eq!(rows_of(&[of(1, 5000)], 8), 1);
+        assert_eq!(rows_of(&vec![of(64, 300); 10_000], 32), 2);
+    }
+}

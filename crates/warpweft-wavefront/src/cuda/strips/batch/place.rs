@@ -1,0 +1,229 @@
+//! Where problems of one launch have their inputs, their borders and what is kept of them.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use super::text::{Problem, Wanted};
+use crate::cuda::strips::shape::missing;
+use crate::cuda::upload::inputs;
+use crate::spec::{ElementType, Erased, Keep, Outside};
+use warpweft_core::cuda::{Buffer, Stream};
+use warpweft_core::error::Result;
+
+/// Problems of one element that one launch computes, and what they are computed from, as bytes.
+pub(super) struct Batch<'b> {
+    pub element: &'b ElementType,
+    pub wanted: Wanted,
+    /// The largest first.
+    pub problems: Vec<Problem>,
+    pub rows: Pooled<'b>,
+    pub columns: Pooled<'b>,
+    /// The element of all, or one for each problem in order, and as many borders.
+    pub elements: Cow<'b, [u8]>,
+    pub border: Around<'b>,
+    pub each: bool,
+    /// Cells that are kept of all.
+    pub kept: usize,
+    /// Results in all, each by its number.
+    pub results: usize,
+}
+
+/// What the cells outside of all problems hold.
+pub(super) enum Around<'b> {
+    /// Cell `[-1, -1]` and what every other cell holds: once, or for each problem.
+    Corners(Cow<'b, [u8]>),
+    /// The same function of all.
+    Function(&'b dyn Outside),
+}
+
+impl<'b> Batch<'b> {
+    /// That of `wavefronts`, the largest first, which `around` is for; `wanted` of each.
+    pub fn of(wavefronts: &[&'b Erased<'b>], wanted: Wanted, around: Around<'b>) -> Self {
+        let first = wavefronts[0];
+        let (mut rows, mut columns) = (Pooled::new(), Pooled::new());
+        let mut kept = 0;
+        let place = |(k, wavefront): (usize, &&'b Erased<'b>)| {
+            let [m, n] = wavefront.extents;
+            let at = match wanted {
+                Wanted::Keep(Keep::LastRow | Keep::LastColumn) => kept,
+                _ => k,
+            };
+            kept += match wanted {
+                Wanted::Corner => 1,
+                Wanted::Keep(_) => wavefront.kept_cells(),
+            };
+            Problem {
+                rows: rows.place(wavefront.rows, m),
+                columns: columns.place(wavefront.columns, n),
+                kept: at as u64,
+                directions: 0,
+                row_count: m as i32,
+                column_count: n as i32,
+            }
+        };
+        let problems = wavefronts.iter().enumerate().map(place).collect();
+        let alike = wavefronts.iter().all(|wavefront| wavefront.parameters == first.parameters);
+        let one = match &around {
+            Around::Corners(cells) => {
+                let pair = 2 * first.element.cell;
+                cells.chunks(pair.max(1)).all(|cells_of| cells_of == &cells[..pair])
+            }
+            Around::Function(_) => true,
+        };
+        let (each, elements, border) = match (alike && one, around) {
+            (true, Around::Corners(cells)) => {
+                let first_cells = cells[..2 * first.element.cell].to_vec().into();
+                (false, first.parameters.into(), Around::Corners(first_cells))
+            }
+            (true, around) => (false, first.parameters.into(), around),
+            (false, around) => {
+                let all: Vec<_> = wavefronts.iter().map(|one| one.parameters).collect();
+                (true, all.concat().into(), around)
+            }
+        };
+        let element = &first.element;
+        let results = wavefronts.len();
+        Self { element, wanted, problems, rows, columns, elements, border, each, kept, results }
+    }
+
+    /// The greatest numbers of rows and columns.
+    pub fn extents(&self) -> [usize; 2] {
+        let most = |of: fn(&Problem) -> i32| self.problems.iter().map(of).max().unwrap_or(0);
+        [most(|problem| problem.row_count), most(|problem| problem.column_count)]
+            .map(|count| count as usize)
+    }
+
+    /// Corners, and cells above and to the west, as the kernel reads them.
+    pub fn outside(&self) -> ([Cow<'_, [u8]>; 3], bool) {
+        let nothing = || Cow::from(&[][..]);
+        match &self.border {
+            Around::Corners(cells) => ([Cow::from(&cells[..]), nothing(), nothing()], false),
+            Around::Function(border) => {
+                let [corner, top, left] = border
+                    .lines(self.extents())
+                    .unwrap_or_else(|| [nothing(), nothing(), nothing()]);
+                // What rows and columns beyond the domain are computed from is never looked at.
+                let pairs = corner.repeat(2 * if self.each { self.problems.len() } else { 1 });
+                ([pairs.into(), top, left], true)
+            }
+        }
+    }
+
+    /// Cells that are computed, and bytes of inputs that are read.
+    pub fn updates(&self) -> [u64; 2] {
+        let mut sums = [0; 2];
+        for problem in &self.problems {
+            let [m, n] = [problem.row_count, problem.column_count].map(|count| count as u64);
+            sums[0] += m * n;
+            sums[1] += m * self.rows.bytes as u64 + n * self.columns.bytes as u64;
+        }
+        sums
+    }
+}
+
+/// What is outside of `wavefronts`, if one kernel can run them: they are to keep the same, and each has one value for a
+/// border, but for the corner, or all have the same function.
+pub(super) fn around<'w>(wavefronts: &[&'w Erased<'w>]) -> Option<Around<'w>> {
+    let first = *wavefronts.first()?;
+    let keep = first.keep;
+    let able =
+        |one: &&Erased<'_>| one.keep == keep && missing(one).is_none() && one.element.input == 0;
+    if matches!(keep, Keep::Matrix | Keep::Sum) || !wavefronts.iter().all(able) {
+        return None;
+    }
+    let function = first.border.function();
+    if function.is_some() && wavefronts.iter().all(|one| one.border.function() == function) {
+        return Some(Around::Function(first.border));
+    }
+    let corners = wavefronts.iter().map(|one| one.border.corner());
+    let corners = corners.collect::<Option<Vec<_>>>()?;
+    Some(Around::Corners(corners.concat().concat().into()))
+}
+
+/// Inputs of all problems behind one another; those that several share are there once.
+pub(super) struct Pooled<'w> {
+    known: HashMap<(*const u8, usize), u64>,
+    count: usize,
+    pieces: Vec<&'w [u8]>,
+    /// Of one input.
+    bytes: usize,
+}
+
+impl<'w> Pooled<'w> {
+    fn new() -> Self {
+        Self { known: HashMap::new(), count: 0, pieces: Vec::new(), bytes: 0 }
+    }
+
+    /// Where `count` inputs begin, in inputs.
+    fn place(&mut self, bytes: &'w [u8], count: usize) -> u64 {
+        *self.known.entry((bytes.as_ptr(), count)).or_insert_with(|| {
+            let at = self.count as u64;
+            self.pieces.push(bytes);
+            self.count += count;
+            self.bytes = bytes.len() / count.max(1);
+            at
+        })
+    }
+
+    /// Those of `sequences`, and where each begins.
+    pub fn all(sequences: impl Iterator<Item = (&'w [u8], usize)>) -> (Self, Vec<u64>) {
+        let mut pooled = Self::new();
+        let place = |(bytes, count): (&'w [u8], usize)| {
+            let at = pooled.count as u64;
+            pooled.pieces.push(bytes);
+            pooled.count += count;
+            pooled.bytes = bytes.len() / count.max(1);
+            at
+        };
+        let firsts = sequences.map(place).collect();
+        (pooled, firsts)
+    }
+
+    pub fn upload(&self, stream: &Stream) -> Result<Buffer> {
+        inputs(stream, &self.pieces.concat(), self.count)
+    }
+}
+
+/// The numbers of problems of so many cells, the largest first, as far as matters: alike ones may stand in any order.
+pub(super) fn largest_first(cells: &[u64]) -> Vec<u32> {
+    const BUCKETS: usize = 4096;
+    let all = 0..cells.len() as u32;
+    if cells.is_sorted_by(|a, b| a >= b) {
+        return all.collect();
+    }
+    let most = cells.iter().max().map_or(1, |&most| u128::from(most) + 1);
+    let bucket = |k: u32| {
+        let size = u128::from(cells[k as usize]) * BUCKETS as u128 / most;
+        BUCKETS - 1 - size as usize
+    };
+    let mut ends = vec![0u32; BUCKETS + 1];
+    all.clone().for_each(|k| ends[bucket(k) + 1] += 1);
+    (0..BUCKETS).for_each(|b| ends[b + 1] += ends[b]);
+    let mut order = vec![0; cells.len()];
+    for k in all {
+        let at = &mut ends[bucket(k)];
+        order[*at as usize] = k;
+        *at += 1;
+    }
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_come_first() {
+        let cells: Vec<u64> = (0..5000).map(|k| k * 7919 % 5003 * 1000).collect();
+        let order = largest_first(&cells);
+        let mut seen = order.clone();
+        seen.sort_unstable();
+        assert!(seen.iter().enumerate().all(|(at, &k)| at == k as usize));
+        // In order but for those of one bucket.
+        let wide = 5_003_000 / 4096 + 1;
+        let pairs = order.windows(2).map(|two| [cells[two[0] as usize], cells[two[1] as usize]]);
+        pairs.for_each(|[a, b]| assert!(b <= a + wide, "{a} {b}"));
+        assert_eq!(largest_first(&[5, 5, 5]), [0, 1, 2]);
+        assert!(largest_first(&[]).is_empty());
+    }
+}

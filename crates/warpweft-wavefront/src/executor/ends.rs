@@ -1,0 +1,53 @@
+//! Where many problems end, from any executor that runs batches.
+
+use super::WavefrontExecutor;
+use crate::recurrence::{Best, Ranked, WavefrontElement};
+use crate::spec::Pairs;
+use crate::traceback::{End, Score};
+use warpweft_core::error::{Error, Result};
+use warpweft_core::memory::room;
+use warpweft_core::report::Report;
+
+/// The score of each of many problems and where it is; none of one no cell of which has a number for a score.
+pub type Ends<E> = (Vec<Option<Best<Score<E>>>>, Report);
+
+/// Cells of last rows that are kept at once.
+const KEPT: usize = 1 << 24;
+/// Problems of a batch at most.
+const MOST: usize = 1 << 14;
+
+/// The ends of `pairs` by batches.
+pub(crate) fn ends_by_batches<E: WavefrontElement, X: WavefrontExecutor<E> + ?Sized>(
+    executor: &mut X,
+    pairs: &Pairs<'_, E>,
+    end: End,
+) -> Result<Ends<E>> {
+    pairs.check()?;
+    let mut all = room(pairs.len(), "give fewer pairs at once")?;
+    let mut total: Option<Report> = None;
+    while all.len() < pairs.len() {
+        let (first, mut cells) = (all.len(), 0);
+        let fits = |k: &usize| {
+            cells += pairs.extents(*k)[1];
+            *k == first || cells <= KEPT
+        };
+        let some = (first..pairs.len()).take(MOST).take_while(fits);
+        let some: Vec<_> = some.map(|k| pairs.problem(k).keep(end.keep())).collect();
+        let (kept, report) = executor.run_batch(&some)?;
+        for (kept, problem) in kept.iter().zip(&some) {
+            let found = end.of(kept, problem.extents())?;
+            all.push(found.map(|(score, [row, column])| Best { score, row, column }));
+        }
+        total = Some(match total {
+            Some(total) => total.followed_by(&report),
+            None => report,
+        });
+    }
+    let nothing = || Error::spec("a batch of no problems", "give at least one");
+    Ok((all, total.ok_or_else(nothing)?))
+}
+
+/// The last cell of a problem as the end that it is.
+pub(crate) fn corner<C: Ranked>(cell: &C, [rows, columns]: [usize; 2]) -> Best<C::Score> {
+    Best { score: cell.score(), row: rows - 1, column: columns - 1 }
+}

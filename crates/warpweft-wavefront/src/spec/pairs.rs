@@ -1,0 +1,136 @@
+//! Many problems of one recurrence that share their inputs: all pairs of a set of series, a query and a database.
+
+use super::{Border, Wavefront};
+use crate::recurrence::WavefrontElement;
+use warpweft_core::error::{Error, Result};
+
+/// Problems of one recurrence, each over one of several sequences of rows and one of several of columns.
+///
+/// A device gets each sequence once, whatever number of pairs it is in. A single value is found of each problem:
+/// [`WavefrontExecutor::ends`](crate::WavefrontExecutor::ends). For other results give an executor the problems one by
+/// one ([`WavefrontExecutor::run_batch`](crate::WavefrontExecutor::run_batch)).
+///
+/// ```
+/// use warpweft::prelude::*;
+/// use warpweft::wavefront::traceback::End;
+/// use warpweft::wavefront::{Pairs, Run, RunExecutor, WavefrontExecutor};
+///
+/// #[wavefront]
+/// fn common(h: Earlier<i32>, #[row] a: u8, #[column] b: u8) -> i32 {
+///     if a == b { h.nw + 1 } else { h.n.max(h.w) }
+/// }
+///
+/// # fn main() -> warpweft::Result<()> {
+/// let run = Run { threads: Some(1), ..Run::default() };
+/// let mut executor = RunExecutor::new(&Machine::detect()?, &run)?;
+/// let words: [&[u8]; 3] = [b"GATTACA", b"ATTACK", b"CAT"];
+/// let pairs = Pairs::of(common(), &words, &words, &[[0, 1], [0, 2], [1, 2]]);
+/// let (found, _) = executor.ends(&pairs, End::Corner)?;
+/// let lengths: Vec<_> = found.iter().flatten().map(|end| end.score).collect();
+/// assert_eq!(lengths, [5, 2, 2]);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Pairs<'a, E: WavefrontElement> {
+    pub(crate) element: E,
+    pub(crate) rows: &'a [&'a [E::Row]],
+    pub(crate) columns: &'a [&'a [E::Column]],
+    pub(crate) pairs: &'a [[u32; 2]],
+    pub(crate) border: Border<E::Cell>,
+}
+
+impl<'a, E: WavefrontElement> Pairs<'a, E> {
+    /// Problem k has the rows `rows[pairs[k][0]]` and the columns `columns[pairs[k][1]]`; the border is the cell's
+    /// default unless [`Pairs::border`] says otherwise.
+    pub fn of(
+        element: E,
+        rows: &'a [&'a [E::Row]],
+        columns: &'a [&'a [E::Column]],
+        pairs: &'a [[u32; 2]],
+    ) -> Self {
+        Self { element, rows, columns, pairs, border: Border::Value(E::Cell::default()) }
+    }
+
+    /// What cells outside of each problem's domain hold.
+    pub fn border(mut self, border: Border<E::Cell>) -> Self {
+        self.border = border;
+        self
+    }
+
+    /// How many problems there are.
+    pub fn len(&self) -> usize {
+        self.pairs.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.pairs.is_empty()
+    }
+
+    /// Rows and columns of problem `k`.
+    ///
+    /// # Panics
+    /// `k` is not less than [`Pairs::len`], or it names a sequence that there is not.
+    pub fn extents(&self, k: usize) -> [usize; 2] {
+        let [a, b] = self.pairs[k];
+        [self.rows[a as usize].len(), self.columns[b as usize].len()]
+    }
+
+    /// Problem `k` alone.
+    ///
+    /// # Panics
+    /// As [`Pairs::extents`].
+    pub fn problem(&self, k: usize) -> Wavefront<'a, E> {
+        let [a, b] = self.pairs[k];
+        let [a, b] = [a as usize, b as usize];
+        Wavefront::of(self.element)
+            .rows(self.rows[a])
+            .columns(self.columns[b])
+            .border(self.border.clone())
+    }
+
+    /// Checks that there are problems and that each is well posed.
+    ///
+    /// # Errors
+    /// No pair; a pair of a sequence that there is not; as [`Wavefront::check`] of any, with the number of the pair
+    /// from 0.
+    pub fn check(&self) -> Result<()> {
+        let [rows, columns] = [self.rows.len(), self.columns.len()];
+        if self.pairs.is_empty() {
+            return Err(Error::spec("a batch of no problems", "give at least one"));
+        }
+        let out = |[a, b]: &[u32; 2]| *a as usize >= rows || *b as usize >= columns;
+        if let Some(k) = self.pairs.iter().position(out) {
+            return Err(Error::spec(
+                format!("pair {k} of sequences {:?}, of {rows} and {columns}", self.pairs[k]),
+                "count sequences from 0",
+            ));
+        }
+        let mut longest = [0; 2];
+        let mut empty = false;
+        for k in 0..self.pairs.len() {
+            let extents = self.extents(k);
+            empty |= extents.contains(&0);
+            longest = [longest[0].max(extents[0]), longest[1].max(extents[1])];
+        }
+        let with = |[m, n]: [usize; 2]| {
+            let a = self.rows.iter().find(|row| row.len() == m)?;
+            let b = self.columns.iter().find(|column| column.len() == n)?;
+            Some(Wavefront::of(self.element).rows(a).columns(b).border(self.border.clone()))
+        };
+        // What the longest ones may be, shorter ones may.
+        let given = matches!(self.border, Border::Lines { .. });
+        if !empty && !given && with(longest).is_some_and(|most| most.check().is_ok()) {
+            return Ok(());
+        }
+        (0..self.pairs.len()).try_for_each(|k| {
+            self.problem(k).check().map_err(|error| match error {
+                Error::Spec { what, hint } => {
+                    Error::Spec { what: format!("pair {k}: {what}"), hint }
+                }
+                error => error,
+            })
+        })
+    }
+}
