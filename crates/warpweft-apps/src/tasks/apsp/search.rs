@@ -5,7 +5,7 @@ use warpweft::memory::filled;
 use warpweft::prelude::*;
 
 use super::dial::Dial;
-use super::graph::{Graph, ROOM};
+use super::graph::{Graph, ROOM, fetch};
 use super::radix::Radix;
 
 /// What a vertex holds that no path leads to.
@@ -51,6 +51,12 @@ impl<'a> Tentative<'a> {
         distances.fill(UNREACHED);
         distances[source as usize] = 0;
         Self { distances, reach: Reach::default(), beyond: false }
+    }
+
+    /// Fetches what is known of `vertex` into the cache.
+    #[inline]
+    pub fn fetch(&self, vertex: u32) {
+        fetch(self.distances, vertex as usize);
     }
 
     /// `vertex` was queued at `distance`, the least of all: that is final, unless it came nearer since. `queue` is told
