@@ -5,6 +5,7 @@
 //! of one process or of many ranks. Not for tasks that depend on one another (see
 //! [`wavefront`](crate::wavefront)) or make further tasks.
 
+mod accept;
 mod cuda;
 mod drive;
 mod each;
@@ -24,6 +25,7 @@ mod spec;
 mod stragglers;
 mod tune;
 
+pub use accept::Accepted;
 #[doc(hidden)]
 pub use cuda::define_threads;
 pub use cuda::{
@@ -43,6 +45,7 @@ pub use open::{Handle, Open};
 pub use policy::{ChunkSize, Policy, Schedule};
 pub use reference::reference;
 pub use report::{Failed, LISTED, Outcome, Share, WORDS, overhead};
+pub use run::PackedSink;
 pub use schedule::ranges::Ranges;
 pub use spec::inputs::Inputs;
 pub use spec::lane::GpuLane;

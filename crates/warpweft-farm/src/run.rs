@@ -29,6 +29,9 @@ use warpweft_core::machine::Machine;
 use warpweft_core::memory::room;
 use warpweft_core::report::Report;
 
+/// Takes the packed outputs of tasks next to one another.
+pub type PackedSink<'a> = dyn FnMut(Range<u64>, &[u8]) -> Result<()> + 'a;
+
 impl<T: Task> Farm<T> {
     /// Does all tasks, on all GPUs that it has a form for and all cores; output `k` belongs to input `k`.
     ///
@@ -97,7 +100,8 @@ impl<T: Task> Farm<T> {
     /// once, in no order, those of a journal that is resumed first. `sink` runs on this thread; while it
     /// does, workers go on for [`AHEAD`] chunks each, and one that they run. Chunks end early where their outputs are
     /// more than 8 MiB; those of a [`ChunkExecutor`](super::ChunkExecutor) by what its last outputs had. So of each worker
-    /// memory holds six times 8 MiB and one output at most, where outputs are alike.
+    /// memory holds six times 8 MiB and one output at most, where outputs are alike, unless its executor hands over memory
+    /// of its own ([`ChunkOutputs::hand_over`](super::ChunkOutputs::hand_over)).
     ///
     /// Over ranks ([`Run::net`]) all of them call this alike, with the same tasks, inputs and policy. Rank 0 alone has
     /// the sink and the journal; the other ranks' are not looked at. Their outputs wait there as they do here, twice
@@ -118,6 +122,45 @@ impl<T: Task> Farm<T> {
     ) -> Result<Outcome> {
         let mut taken = |range: Range<u64>, settled: Settled<'_>| match settled {
             Settled::Outputs(outputs) => unpacked::<T::Output>(range, outputs, sink),
+            Settled::Failed(_) => Ok(()),
+        };
+        let inputs = inputs.into();
+        self.drive((&inputs, inputs.count()), machine, run, &mut taken, None)
+    }
+
+    /// Does all tasks as [`Farm::run_into`] does, and gives `sink` their outputs packed ([`Packed`]), as they came: those of
+    /// tasks next to one another at once, in order and without gaps. Nothing is copied on the way, so this is for outputs
+    /// of many megabytes a task; `sink` still runs on one thread, and can divide the bytes among others.
+    ///
+    /// ```
+    /// use warpweft::farm::{Packed, Run, on_cores};
+    /// use warpweft::prelude::*;
+    ///
+    /// # fn main() -> warpweft::Result<()> {
+    /// let rows = Farm::of(on_cores(|k: u64| Ok([k, k * k])));
+    /// let mut sum = 0;
+    /// rows.run_packed(0..4u64, &Machine::detect()?, &Run::default(), &mut |tasks, mut bytes| {
+    ///     for _ in tasks {
+    ///         sum += <[u64; 2]>::unpack(&mut bytes).map_or(0, |[_, square]| square);
+    ///     }
+    ///     Ok(())
+    /// })?;
+    /// assert_eq!(sum, 14);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Farm::run_into`].
+    pub fn run_packed<'i>(
+        &self,
+        inputs: impl Into<Inputs<'i, T::Input>>,
+        machine: &Machine,
+        run: &Run<'_>,
+        sink: &mut PackedSink<'_>,
+    ) -> Result<Outcome> {
+        let mut taken = |range: Range<u64>, settled: Settled<'_>| match settled {
+            Settled::Outputs(outputs) => sink(range, outputs),
             Settled::Failed(_) => Ok(()),
         };
         let inputs = inputs.into();

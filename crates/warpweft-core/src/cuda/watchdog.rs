@@ -122,6 +122,19 @@ impl Watchdog {
     ) -> Result<()> {
         let done = Event::new(stream.device())?;
         stream.record(&done)?;
+        self.wait_for(done, limit, look)
+    }
+
+    /// Like [`Watchdog::wait_while`], for the work before `done` in its stream.
+    ///
+    /// # Errors
+    /// See [`Watchdog::wait_while`].
+    pub fn wait_for(
+        &self,
+        done: Event,
+        limit: Duration,
+        look: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<()> {
         let start = Instant::now();
         let mut reported = None;
         loop {
@@ -151,12 +164,13 @@ impl Watchdog {
             None if ended => return Ok(()),
             None => format!("not done after {:.1} s", start.elapsed().as_secs_f64()),
         };
+        let device = done.device().label().into();
         if !ended {
             done.give_up();
         }
         Err(Error::Device {
             stage: "waiting".into(),
-            device: stream.device().label().into(),
+            device,
             what,
             hint: "this is a defect of the kernel or its plan: please report it with the \
                      command and its policy"

@@ -348,6 +348,7 @@ mod tests {
                     }
                     let bytes = vec![7 + range.start as u8];
                     let pieces = vec![Piece { tasks: 0..1, bytes: 0..1 }];
+                    let bytes = bytes.into();
                     let collected = Collected { tasks: 1, bytes, pieces, failed: Vec::new() };
                     if send
                         .send(Message::Done { worker: 0, range, collected, seconds: 0.0 })

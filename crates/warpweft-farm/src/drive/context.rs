@@ -14,6 +14,7 @@ use crate::spec::lane::Site;
 use crate::spec::task::{ChunkExecutor, ChunkOutputs, Task};
 use crate::spec::worker::{Grain, Worker};
 use warpweft_core::cpu::panic_text;
+use warpweft_core::element::Packed;
 use warpweft_core::error::{Error, Result};
 use warpweft_core::trace::Trace;
 
@@ -78,38 +79,47 @@ impl WorkerContext<'_> {
             // Outputs of many bytes are handed over before their chunk ends.
             while !left.is_empty() {
                 let from = Instant::now();
+                let mut parts =
+                    Parts { context: self, at: left.start, from, on_time: 0.0, over: false };
                 let outcome = match &mut executor {
                     None => self.one_by_one(task, inputs, &left, &mut results),
                     Some(executor) => {
                         left.end = chunk.end.min(left.start.saturating_add(part(grain, output)));
-                        together(self.worker, &mut **executor, inputs, &left, &mut results)
+                        together(&mut parts, &mut **executor, inputs, &left, &mut results)
                     }
                 };
-                let seconds = from.elapsed().as_secs_f64();
-                busy += seconds;
-                let through = outcome.as_ref().map_or(left.end, |c| left.start + c.tasks);
-                let range = left.start..through;
+                let seconds = parts.from.elapsed().as_secs_f64();
+                busy += seconds + parts.on_time;
+                let through = outcome.as_ref().map_or(left.end, |c| parts.at + c.tasks);
+                let range = parts.at..through;
                 if self.trace.is_some() {
-                    self.record(format!("tasks {}..{}", range.start, range.end), from);
+                    self.record(format!("tasks {}..{}", range.start, range.end), parts.from);
                 }
-                left = range.end..chunk.end;
-                let lost = outcome.is_err();
-                let message = match outcome {
-                    Ok(collected) => {
-                        output = collected.bytes.len() as u64 / collected.tasks.max(1);
-                        Message::Done { worker: self.number, range, collected, seconds }
-                    }
-                    Err(why) => Message::Lost { worker: self.number, why },
-                };
-                if !self.sent(message) || lost {
+                if parts.over {
                     return;
                 }
-                if self.endpoint.is_over() {
-                    break;
+                left = range.end..chunk.end;
+                if range.is_empty() && outcome.is_ok() {
+                    // All of it was handed over by the executor.
+                    continue;
+                }
+                output = outcome.as_ref().map_or(0, |c| c.bytes.len() as u64 / c.tasks.max(1));
+                if !self.settled(range, outcome, seconds) {
+                    return;
                 }
             }
             took = Some((chunk.end - chunk.start, busy));
         }
+    }
+
+    /// Hands over what the tasks of `range` came to; whether the farm goes on, and this worker.
+    fn settled(&self, range: Range<u64>, outcome: Result<Collected>, seconds: f64) -> bool {
+        let lost = outcome.is_err();
+        let message = match outcome {
+            Ok(collected) => Message::Done { worker: self.number, range, collected, seconds },
+            Err(why) => Message::Lost { worker: self.number, why },
+        };
+        self.sent(message) && !lost && !self.endpoint.is_over()
     }
 
     /// The next chunk. The time until it is there is idle time of the timeline, unless it is short.
@@ -154,7 +164,7 @@ impl WorkerContext<'_> {
         let mut through = 0;
         for (k, number) in range.clone().enumerate() {
             let before = results.mark();
-            let chunk = |output| ChunkOutputs::<T>::new(results).done(k, &output);
+            let chunk = |output| results.done(k, |bytes| Packed::pack(&output, bytes));
             self.clocks.begins(self.number, number);
             let outcome = attempt(task, inputs, number, chunk);
             self.clocks.ends(self.number);
@@ -177,17 +187,49 @@ fn part(grain: Grain, output: u64) -> u64 {
     (PIECE as u64 / output.max(1) / of).max(1).saturating_mul(of)
 }
 
+/// The parts of a chunk that its executor hands over before it ends.
+struct Parts<'c, 'a> {
+    context: &'c WorkerContext<'a>,
+    /// The first task that was not handed over, and when it was begun.
+    at: u64,
+    from: Instant,
+    /// Seconds that those before took.
+    on_time: f64,
+    /// The rest need not be run.
+    over: bool,
+}
+
+impl Parts<'_, '_> {
+    /// Hands over the next tasks; returns whether the farm goes on.
+    fn send(&mut self, collected: Collected) -> bool {
+        let Self { context, at, from, .. } = self;
+        let (range, seconds) = (*at..*at + collected.tasks, from.elapsed().as_secs_f64());
+        if context.trace.is_some() {
+            context.record(format!("tasks {}..{}", range.start, range.end), *from);
+        }
+        self.at = range.end;
+        self.on_time += seconds;
+        let message = Message::Done { worker: context.number, range, collected, seconds };
+        self.over |= !context.sent(message) || context.endpoint.is_over();
+        self.from = Instant::now();
+        !self.over
+    }
+}
+
 fn together<T: Task>(
-    worker: Worker,
+    parts: &mut Parts<'_, '_>,
     executor: &mut (dyn ChunkExecutor<T> + '_),
     inputs: &Inputs<'_, T::Input>,
     range: &Range<u64>,
     results: &mut Results,
 ) -> Result<Collected> {
+    let worker = parts.context.worker;
     let run = || {
         let inputs: Vec<_> = range.clone().map(|k| inputs.at(k)).collect();
-        executor.run(&inputs, &mut ChunkOutputs::new(results))?;
-        results.take(inputs.len())
+        let mut send = |collected| parts.send(collected);
+        let mut outputs = ChunkOutputs::new(results, &mut send);
+        executor.run(&inputs, &mut outputs)?;
+        outputs.rest(inputs.len())
     };
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
         let stage = format!("running tasks {}..{}", range.start, range.end);

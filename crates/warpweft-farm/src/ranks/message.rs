@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::DOWN;
 use crate::report::Ended;
+use crate::spec::bytes::Bytes;
 use crate::spec::chunk::{Collected, Piece};
 use crate::spec::worker::Grain;
 use warpweft_core::cluster::Transport;
@@ -101,7 +102,7 @@ impl Up {
                     .into_iter()
                     .map(|(first, last, from, to)| Piece { tasks: first..last, bytes: from..to });
                 let pieces: Vec<_> = pieces.collect();
-                let bytes = std::mem::take(from).to_vec();
+                let bytes = Bytes::from(std::mem::take(from).to_vec());
                 let whole =
                     |range: &Range<usize>, of: usize| range.start <= range.end && range.end <= of;
                 let fits =
@@ -236,7 +237,7 @@ mod tests {
         let piece = |k: usize| Piece { tasks: k..k + 1, bytes: k..k + 1 };
         let collected = Collected {
             tasks: 3,
-            bytes: vec![7, 9],
+            bytes: vec![7, 9].into(),
             pieces: vec![piece(0), Piece { tasks: 2..3, bytes: 1..2 }],
             failed: vec![(1, "no luck".into())],
         };
@@ -255,7 +256,7 @@ mod tests {
         let done = |collected| Up::Done { worker: 2, range: 40..43, collected, seconds: 0.25 };
         let copy = Collected {
             pieces: collected.pieces.clone(),
-            bytes: vec![7, 9],
+            bytes: vec![7, 9].into(),
             failed: collected.failed.clone(),
             tasks: 3,
         };

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::bytes::Bytes;
 use warpweft_core::error::{Error, Result};
 
 /// Takes what these tasks came to, once for each.
@@ -35,9 +36,9 @@ pub struct Collected {
     /// How many those are.
     pub tasks: u64,
     /// The outputs in the order of the tasks, without those that failed.
-    pub bytes: Vec<u8>,
+    pub bytes: Bytes,
     /// Where in `bytes` tasks next to one another have theirs: everything in one piece, unless tasks between
-    /// failed or a piece grew beyond [`PIECE`].
+    /// failed or a piece grew beyond [`PIECE`]. What an executor lends is one piece.
     pub pieces: Vec<Piece>,
     /// Those that failed, by their place in the chunk, in order.
     pub failed: Vec<(usize, String)>,
@@ -115,7 +116,16 @@ impl Results {
         // The next chunk's are likely as many.
         begins.clear();
         self.begins = begins;
-        Ok(Collected { tasks: tasks as u64, bytes, pieces, failed })
+        Ok(Collected { tasks: tasks as u64, bytes: bytes.into(), pieces, failed })
+    }
+}
+
+impl Collected {
+    /// The outputs of so many tasks in memory of an executor.
+    pub fn lent(tasks: usize, bytes: impl AsRef<[u8]> + Send + 'static) -> Self {
+        let bytes = Bytes::Lent(Box::new(bytes));
+        let pieces = vec![Piece { tasks: 0..tasks, bytes: 0..bytes.len() }];
+        Self { tasks: tasks as u64, bytes, pieces, failed: Vec::new() }
     }
 }
 
@@ -164,7 +174,8 @@ mod tests {
             order: &[usize],
             failed: &[usize],
         ) {
-            let mut chunk = ChunkOutputs::<T>::new(results);
+            let mut send = |_| true;
+            let mut chunk = ChunkOutputs::<T>::new(results, &mut send);
             order.iter().for_each(|&k| chunk.done(k, &(10 + k as u8)));
             failed.iter().for_each(|&k| chunk.failed(k, &format!("no {k}").into()));
         }
@@ -177,14 +188,46 @@ mod tests {
     fn outputs_come_out_in_the_order_of_their_tasks() {
         for order in [[0, 1, 2], [2, 0, 1], [2, 1, 0]] {
             let all = collected(3, &order, &[]).unwrap();
-            assert_eq!(all.bytes, [10, 11, 12]);
+            assert_eq!(all.bytes[..], [10, 11, 12]);
             assert_eq!(all.pieces, [Piece { tasks: 0..3, bytes: 0..3 }]);
         }
         let some = collected(5, &[4, 0, 2], &[3, 1]).unwrap();
-        assert_eq!(some.bytes, [10, 12, 14]);
+        assert_eq!(some.bytes[..], [10, 12, 14]);
         let piece = |k: usize, at: usize| Piece { tasks: k..k + 1, bytes: at..at + 1 };
         assert_eq!(some.pieces, [piece(0, 0), piece(2, 1), piece(4, 2)]);
         assert_eq!(some.failed, [(1, "no 1".into()), (3, "no 3".into())]);
+    }
+
+    /// A chunk whose middle is lent: what comes before is handed over first, and places count on.
+    #[test]
+    fn what_is_lent_is_handed_over_in_its_place() {
+        fn of<T: Task<Output = u8>>(_: &T, wrong: bool) -> Result<(Vec<Collected>, Collected)> {
+            let (mut results, mut sent) = (Results::default(), Vec::new());
+            let mut send = |collected| {
+                sent.push(collected);
+                sent.len() < 4
+            };
+            let mut chunk = ChunkOutputs::<T>::new(&mut results, &mut send);
+            chunk.failed(0, &"no 0".into());
+            if !wrong {
+                chunk.done(1, &11);
+            }
+            assert!(chunk.hand_over(2..4, [12u8, 13])?);
+            assert!(chunk.hand_over(4..5, vec![14u8])?);
+            assert!(!chunk.hand_over(5..6, vec![15u8])?, "the farm is over");
+            chunk.done(6, &16);
+            let rest = chunk.rest(7)?;
+            Ok((sent, rest))
+        }
+        let task = on_cores(|n: u8| Ok(n));
+        let (sent, rest) = of(&task, false).unwrap();
+        let all: Vec<_> = sent.iter().map(|part| (part.tasks, part.bytes.to_vec())).collect();
+        assert_eq!(all, [(2, vec![11]), (2, vec![12, 13]), (1, vec![14]), (1, vec![15])]);
+        assert_eq!(sent[0].failed, [(0, "no 0".into())]);
+        assert_eq!(sent[1].pieces, [Piece { tasks: 0..2, bytes: 0..2 }]);
+        assert_eq!((rest.tasks, &rest.bytes[..]), (1, &[16][..]));
+        let refusal = of(&task, true).unwrap_err().to_string();
+        assert!(refusal.contains("0 outputs and 1 failures for a chunk of 2 tasks"), "{refusal}");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::kernels::{
     BlockSearch, Characterisation, Family, KernelTable, Needs, Searches, Setting, occupancy,
 };
 use crate::spec::worker::{Place, Worker};
-use warpweft_core::cuda::{Device, Kernel, Stream, Watchdog};
+use warpweft_core::cuda::{Device, Event, Kernel, Stream, Watchdog};
 use warpweft_core::error::Result;
 use warpweft_core::machine::Gpu;
 
@@ -185,6 +185,24 @@ impl GpuLane {
     /// As [`Watchdog::wait`].
     pub fn wait(&self, limit: Duration) -> Result<()> {
         self.watchdog.wait(&self.stream, limit)
+    }
+
+    /// The end of what is queued now, for [`GpuLane::wait_for`] after more is queued.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn mark(&self) -> Result<Event> {
+        let mark = Event::new(self.device())?;
+        self.stream.record(&mark)?;
+        Ok(mark)
+    }
+
+    /// Waits for all that was queued before `mark`, for at most `limit`.
+    ///
+    /// # Errors
+    /// As [`GpuLane::wait`].
+    pub fn wait_for(&self, mark: Event, limit: Duration) -> Result<()> {
+        self.watchdog.wait_for(mark, limit, &mut || Ok(()))
     }
 }
 

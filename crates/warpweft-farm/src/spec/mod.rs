@@ -1,6 +1,7 @@
 //! What is to be done: a task, and what becomes of those that fail.
 
 pub(crate) mod attempt;
+pub(crate) mod bytes;
 pub(crate) mod chunk;
 pub(crate) mod inputs;
 pub(crate) mod lane;

@@ -2,8 +2,9 @@
 
 use std::error;
 use std::marker::PhantomData;
+use std::ops::Range;
 
-use crate::spec::chunk::Results;
+use crate::spec::chunk::{Collected, Results};
 use crate::spec::lane::GpuLane;
 use crate::spec::worker::Grain;
 use warpweft_core::element::Packed;
@@ -71,25 +72,93 @@ pub trait ChunkExecutor<T: Task + ?Sized> {
 
 /// Where a [`ChunkExecutor`](super::ChunkExecutor) puts the result of each task of its chunk.
 pub struct ChunkOutputs<'a, T: Task + ?Sized> {
+    /// Of the tasks from `sent` on.
     results: &'a mut Results,
+    /// How many tasks, from the first on, were handed over before the chunk ends.
+    sent: usize,
+    /// Hands them over; returns whether the farm goes on.
+    send: &'a mut dyn FnMut(Collected) -> bool,
+    /// Whether an output counts.
+    accept: Option<Accept<'a, T::Output>>,
     task: PhantomData<fn(&T)>,
 }
 
+/// Why an output does not count, if it does not.
+type Accept<'a, O> = &'a dyn Fn(&O) -> Result<(), Failure>;
+
 impl<'a, T: Task + ?Sized> ChunkOutputs<'a, T> {
     /// For the tasks of `results`.
-    pub(crate) fn new(results: &'a mut Results) -> Self {
-        Self { results, task: PhantomData }
+    pub(crate) fn new(
+        results: &'a mut Results,
+        send: &'a mut dyn FnMut(Collected) -> bool,
+    ) -> Self {
+        Self { results, sent: 0, send, accept: None, task: PhantomData }
+    }
+
+    /// Has `run` fill in outputs of a task with the same outputs, of which those count that `accept` accepts.
+    pub(crate) fn checked<U: Task<Output = T::Output> + ?Sized>(
+        &mut self,
+        accept: Accept<'_, T::Output>,
+        run: impl FnOnce(&mut ChunkOutputs<'_, U>) -> Result<()>,
+    ) -> Result<()> {
+        let outer = self.accept;
+        let both = |output: &T::Output| {
+            accept(output)?;
+            outer.map_or(Ok(()), |outer| outer(output))
+        };
+        let (sent, send) = (self.sent, &mut *self.send);
+        let accept = Some(&both as Accept<'_, T::Output>);
+        let mut outputs =
+            ChunkOutputs { results: self.results, sent, send, accept, task: PhantomData };
+        let outcome = run(&mut outputs);
+        self.sent = outputs.sent;
+        outcome
     }
 
     /// Task `k`, by its place in the chunk, has this output.
     #[inline]
     pub fn done(&mut self, k: usize, output: &T::Output) {
-        self.results.done(k, |bytes| output.pack(bytes));
+        match self.accept.map_or(Ok(()), |accept| accept(output)) {
+            Ok(()) => self.results.done(self.place(k), |bytes| output.pack(bytes)),
+            Err(why) => self.failed(k, &why),
+        }
     }
 
     /// Task `k`, by its place in the chunk, has none, for this reason.
     pub fn failed(&mut self, k: usize, why: &Failure) {
-        self.results.fail(k, why.to_string());
+        self.results.fail(self.place(k), why.to_string());
+    }
+
+    /// Hands over the outputs of `tasks`, by their places in the chunk, before the chunk ends: `bytes` holds them packed,
+    /// one after another, and goes to the sink as it is. It is dropped when the sink is done with it. So an executor that
+    /// writes large outputs into page-locked memory pays for no copy, and a `Drop` gives it the memory back. All tasks
+    /// before must have their results. Returns whether the farm goes on; if not, the executor may leave the other tasks.
+    ///
+    /// # Errors
+    /// A task before has no result, or two.
+    pub fn hand_over(
+        &mut self,
+        tasks: Range<usize>,
+        bytes: impl AsRef<[u8]> + Send + 'static,
+    ) -> Result<bool> {
+        let before = self.results.take(tasks.start.wrapping_sub(self.sent))?;
+        let goes_on = before.tasks == 0 || (self.send)(before);
+        self.sent = tasks.end;
+        Ok(goes_on && (self.send)(Collected::lent(tasks.len(), bytes)))
+    }
+
+    /// What is there of a chunk of `tasks` tasks and was not handed over.
+    ///
+    /// # Errors
+    /// As [`Results::take`].
+    pub(crate) fn rest(self, tasks: usize) -> Result<Collected> {
+        self.results.take(tasks.wrapping_sub(self.sent))
+    }
+
+    /// The place of task `k` among those that were not handed over; that of no task, if it was.
+    #[inline]
+    fn place(&self, k: usize) -> usize {
+        k.checked_sub(self.sent).unwrap_or(usize::MAX)
     }
 }
 

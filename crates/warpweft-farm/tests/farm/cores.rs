@@ -1,5 +1,6 @@
 //! Farms on the cores: the suite, tasks that fail, workers that are lost, ends that come early.
 
+use std::collections::HashSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -267,7 +268,13 @@ fn a_sink_that_fails_or_panics_ends_the_farm() {
 fn a_backup_copy_of_a_late_task_ends_the_farm() {
     let folder = tempfile::tempdir().unwrap();
     let (first, came) = (AtomicBool::new(true), AtomicBool::new(false));
+    let (begin, workers) = (Instant::now(), Mutex::new(HashSet::new()));
     let farm = Farm::of(on_cores(|k: u64| {
+        // On a busy machine one might do all before the other begins, whose speed is not known then.
+        workers.lock().unwrap().insert(std::thread::current().id());
+        while workers.lock().unwrap().len() < 2 && begin.elapsed() < Duration::from_secs(4) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         if k == 40 && first.swap(false, Ordering::Relaxed) {
             // Until the copy's output is there.
             let begin = Instant::now();
@@ -281,7 +288,6 @@ fn a_backup_copy_of_a_late_task_ends_the_farm() {
     let directory = folder.path().join("kept");
     let journal = Journal { directory, of: "late".into(), resume: false, flush: Flush::default() };
     let run = Run { threads: Some(2), checkpoint: Some(&journal), ..Run::default() };
-    let begin = Instant::now();
     let mut found = vec![0u32; 100];
     let mut sink = |k: u64, output: u64| {
         assert_eq!(output, k + 7);

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use warpweft::cluster::in_process_all;
 use warpweft::farm::{
-    Flush, Journal, LISTED, OnFailure, Policy, Run, Settings, is_cancelled, on_cores,
+    ChunkExecutor, ChunkOutputs, Flush, Inputs, Journal, LISTED, OnFailure, Policy, Run, Settings,
+    is_cancelled, on_cores,
 };
 use warpweft::prelude::*;
 
@@ -71,6 +72,74 @@ fn a_poison_input_is_in_the_journals_quarantine_and_the_rest_is_done() {
     let run = Run { checkpoint: Some(&journal), ..run };
     let outcome = farm.run_with(texts, &machine(), &run).unwrap().1;
     assert_eq!((outcome.report.first, outcome.failures), (3, 1));
+}
+
+/// An executor of chunks that returns NaN for one input and hands over the others, one by one or packed.
+struct Roots {
+    packed: bool,
+}
+
+impl Task for Roots {
+    type Input = f64;
+    type Output = f64;
+
+    fn on_core(&self, x: f64) -> Result<f64, Failure> {
+        Ok(x.sqrt())
+    }
+
+    fn on_core_chunks(&self) -> Option<Box<dyn ChunkExecutor<Self> + '_>> {
+        Some(Box::new(Self { packed: self.packed }))
+    }
+}
+
+impl ChunkExecutor<Roots> for Roots {
+    fn run(
+        &mut self,
+        inputs: &[f64],
+        outputs: &mut ChunkOutputs<'_, Roots>,
+    ) -> warpweft::Result<()> {
+        for (k, x) in inputs.iter().enumerate() {
+            if !self.packed || *x < 0.0 {
+                outputs.done(k, &x.sqrt());
+            } else if !outputs.hand_over(k..k + 1, x.sqrt().to_le_bytes())? {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An output that is no number is a failure of its task alone, whether tasks run one by one or in chunks, here and on ranks.
+#[test]
+fn outputs_that_are_not_accepted_are_failures_of_their_tasks() {
+    let finite = |root: &f64| match root.is_nan() {
+        true => Err("the root is NaN".into()),
+        false => Ok(()),
+    };
+    fn check<T: Task<Input = f64, Output = f64>>(farm: &Farm<T>, ranks: usize) {
+        let all = in_process_all(ranks, Duration::from_secs(60), |net| {
+            let run = Run { threads: Some(2), net: (ranks > 1).then_some(net), ..Run::default() };
+            let mut sum = 0.0;
+            let mut sink = |_, root: f64| {
+                sum += root;
+                Ok(())
+            };
+            let inputs = Inputs::by(100, |k| if k == 70 { -1.0 } else { (k * k) as f64 });
+            let outcome = farm.run_into(inputs, &machine(), &run, &mut sink).unwrap();
+            assert_eq!((outcome.failures, outcome.failed[0].task), (1, 70));
+            assert_eq!(outcome.failed[0].what, "the root is NaN");
+            Ok(sum)
+        });
+        assert_eq!(*all[0].as_ref().unwrap(), f64::from(99 * 100 / 2 - 70));
+    }
+    for ranks in [1, 2] {
+        let one_by_one = Farm::of(on_cores(|x: f64| Ok(x.sqrt()))).accept(finite);
+        check(&one_by_one.on_failure(OnFailure::Skip), ranks);
+        for packed in [false, true] {
+            let chunks = Farm::of(Roots { packed }).accept(|_: &f64| Ok(())).accept(finite);
+            check(&chunks.on_failure(OnFailure::Skip), ranks);
+        }
+    }
 }
 
 /// Only the first failures by number are listed, however many there are.

@@ -157,6 +157,11 @@ impl Event {
         Ok(Self { device: *device, raw })
     }
 
+    /// The device of the streams that it can be recorded in.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
     /// Gives up waiting for the work before it: see [`Device::give_up`].
     pub(in crate::cuda) fn give_up(self) {
         let event = std::mem::ManuallyDrop::new(self);
