@@ -80,8 +80,7 @@ Weights are whole numbers, 0 or more. Edges are directed, except in symmetric ma
 
 For each source the result is the number of vertices that a path leads to, including the source, and the largest \
 and the sum of their distances. A core uses Dial's buckets, or a radix heap if weights exceed 4096. A GPU computes \
-2048 sources at once if weights are 1 to 255 and --distances is not given, otherwise up to 128. In --distances, \
-4294967295 means that no path leads to the vertex.
+2048 sources at once if weights are 1 to 255, otherwise up to 128. In --distances, 4294967295 means that no path leads to the vertex.
 
 Examples:
   warpweft apsp random:20000 --sources 0..1000
@@ -167,10 +166,12 @@ impl Apsp {
         if self.plan {
             return self.planned().unwrap_or_else(|error| fail(&error));
         }
-        match world::join().and_then(|()| self.run()) {
-            Ok(status) => world::leave(status),
-            Err(error) => world::fail(&error),
-        }
+        let outcome = world::join().and_then(|()| self.run());
+        let failed = outcome.is_err();
+        let status = outcome.map_or_else(|error| world::fail(&error), world::leave);
+        // A rank may be lost before the farm begins, and rank 0 after it, while it checks and saves.
+        resume::note_after_loss(self.journal.is_some(), failed);
+        status
     }
 
     fn policy(&self) -> Result<Policy> {
@@ -236,7 +237,7 @@ impl Apsp {
         self.check()?;
         let at = At::of(self.device, self.form, self.threads)?;
         let (graph, mut sources) = self.read()?;
-        at.form.check(&graph, self.files.wants_distances())?;
+        at.form.check(&graph)?;
         let mut kept = 0;
         if let Some(journal) = self.journal(&graph, &sources) {
             let count = sources.len() as u64;
@@ -266,7 +267,7 @@ impl Apsp {
             agree(net, "as task", &description(&graph, &sources))?;
         }
         let wants_distances = self.files.wants_distances();
-        at.form.check(&graph, wants_distances)?;
+        at.form.check(&graph)?;
         let policy = self.tuned(policy, &graph, &at);
         let speaks = place::speaks();
         let trace = self.files.trace.as_ref().filter(|_| speaks).map(|_| Arc::new(Trace::new()));
@@ -318,10 +319,6 @@ impl Apsp {
         progress.clear();
         if speaks && farmed.as_ref().map_or(true, |farmed| farmed.report.interrupted) {
             resume::note_how(self.journal.is_some());
-        }
-        let lost = |rank| world::net().is_some_and(|net| net.lost_ranks().contains(&rank));
-        if farmed.is_err() && lost(0) {
-            orphaned();
         }
         match farmed {
             // All processes get the error; the one with the results saves them before it leaves the others.

@@ -17,9 +17,21 @@ pub fn note_how(journal: bool) {
 pub fn note_for_rank_0(journal: bool) {
     let Some((place, net)) = place::place().zip(world::net()) else { return };
     let lost = net.lost_ranks();
-    if journal && place.rank > 0 && (1..place.rank).all(|rank| lost.contains(&rank)) {
+    let speaks = place.rank > 0 && (1..place.rank).all(|rank| lost.contains(&rank));
+    if journal && speaks {
         let how = command(std::env::args_os(), Some(place.ranks));
         note_here(&format!("rank 0 does not answer; once it has ended, continue with: {how}"));
+    }
+}
+
+/// The same at the end of a process whose run another rank's loss has ended: rank 0 notes it, unless it is lost itself. A run
+/// that went on without the rank needs no note.
+pub fn note_after_loss(journal: bool, ended: bool) {
+    let lost = world::net().map(|net| net.lost_ranks()).unwrap_or_default();
+    if lost.contains(&0) {
+        note_for_rank_0(journal);
+    } else if ended && !lost.is_empty() {
+        note_how(journal);
     }
 }
 
