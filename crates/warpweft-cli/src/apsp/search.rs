@@ -1,5 +1,6 @@
 //! The farm of searches, with a sink for what is asked for.
 
+use std::ops::Range;
 use std::path::Path;
 
 use warpweft::farm::{self, OnFailure, Run};
@@ -45,30 +46,38 @@ impl Apsp {
                 .run_into(sources, machine, run, &mut sink);
         }
         let width = graph.vertices() as usize;
-        let mut sink = |k: u64, (reach, row): (Reach, Vec<u32>)| {
-            let k = k as usize;
-            // Rows of the journal may come from any worker.
-            if row.len() != width {
+        let mut take = |k: usize, bytes: &mut &[u8]| {
+            let wrong = |what: String| {
                 let journal = run.checkpoint.map(|journal| journal.directory.as_path());
-                return Err(Error::file(
-                    journal.unwrap_or(Path::new("the journal")),
-                    format!("holds {} distances of source number {k}, of {width}", row.len()),
-                    "start again in an empty folder",
-                ));
+                let journal = journal.unwrap_or(Path::new("the journal"));
+                Error::file(journal, what, "start again in an empty folder")
+            };
+            let cut = || wrong(format!("holds no distances of source number {k}"));
+            let (reach, length): (Reach, u64) = Packed::unpack(bytes).ok_or_else(cut)?;
+            // Rows of the journal may come from any worker.
+            if length != width as u64 {
+                let what = format!("holds {length} distances of source number {k}, of {width}");
+                return Err(wrong(what));
             }
+            let (row, rest) = bytes.split_at_checked(4 * width).ok_or_else(cut)?;
+            *bytes = rest;
             reaches[k] = Some(reach);
+            let Some(rows) = distances.as_mut() else { return Ok(()) };
+            let to = &mut rows.as_mut_slice()[k * width..(k + 1) * width];
+            let from = row.as_chunks().0.iter().map(|bytes| u32::from_le_bytes(*bytes));
+            to.iter_mut().zip(from).for_each(|(to, from)| *to = from);
             if let Some(statistics) = statistics.as_mut() {
-                let counts = spread(reach, &row)
+                let counts = spread(reach, to)
                     .map_err(|what| Error::spec(what.to_string(), "scale the weights down"))?;
                 statistics.add(k, reach, &counts);
             }
-            if let Some(rows) = distances.as_mut() {
-                rows.as_mut_slice()[k * width..(k + 1) * width].copy_from_slice(&row);
-            }
             Ok(())
         };
+        let mut sink = |tasks: Range<u64>, mut bytes: &[u8]| {
+            tasks.into_iter().try_for_each(|k| take(k as usize, &mut bytes))
+        };
         let paths = ShortestPaths::distances(graph).by(at.form);
-        Farm::of(paths).on_failure(on_failure).run_into(sources, machine, run, &mut sink)
+        Farm::of(paths).on_failure(on_failure).run_packed(sources, machine, run, &mut sink)
     }
 }
 

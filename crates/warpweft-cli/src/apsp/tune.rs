@@ -68,7 +68,7 @@ impl Tune {
             return Err(Error::spec(format!("tuning on --device {}", self.device), hint));
         }
         let graph = self.graph.graph()?;
-        at.form.check(&graph, false)?;
+        at.form.check(&graph)?;
         let all = SourceChoice::Random(SAMPLE.min(graph.vertices().into()));
         let sources = self.sources.as_ref().unwrap_or(&all).of(&graph)?;
         let of = of(&graph, at.form, false);

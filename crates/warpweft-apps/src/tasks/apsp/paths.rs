@@ -21,35 +21,32 @@ pub enum Form {
     Dial,
     /// On a GPU by sweeps over all vertices, 128 sources at once, or 32 whose distances are asked for: any weights.
     Batched,
-    /// On a GPU by planes of bits, 2048 sources at once: weights from 1 to 255, no distances. A plane is passed for
-    /// every length up to the longest.
+    /// On a GPU by planes of bits, 2048 sources at once: weights from 1 to 255. A plane is passed for every length up to
+    /// the longest. Of rows of distances, those with one of 65,536 or more are left to a core.
     Planes,
     /// One source at a time on GPUs: the algorithm of Crauser as kernels, which the paper measured. For comparison.
     Crauser,
 }
 
 impl Form {
-    /// Whether there are shortest paths in `graph` by it, with all `distances` or without.
+    /// Whether there are shortest paths in `graph` by it.
     ///
     /// # Errors
-    /// Planes for weights that are not 1 to 255, or for distances.
-    pub fn check(self, graph: &Graph, distances: bool) -> Result<()> {
+    /// Planes for weights that are not 1 to 255.
+    pub fn check(self, graph: &Graph) -> Result<()> {
         if self != Self::Planes {
             return Ok(());
         }
-        let (hint, heaviest) = ("take the form batched, or auto", graph.heaviest());
+        let heaviest = graph.heaviest();
         let weights = (0..graph.vertices()).flat_map(|vertex| graph.edges(vertex));
         let lightest = weights.map(|edge| edge.weight).min().unwrap_or(1);
         if lightest == 0 || heaviest > WEIGHTS {
             let what = format!(
                 "planes for weights from {lightest} to {heaviest}, which can be 1 to {WEIGHTS}"
             );
-            return Err(Error::spec(what, hint));
+            return Err(Error::spec(what, "take the form batched, or auto"));
         }
-        match distances {
-            true => Err(Error::spec("all distances from planes, which keep none", hint)),
-            false => Ok(()),
-        }
+        Ok(())
     }
 }
 
@@ -108,6 +105,8 @@ pub struct ShortestPaths<'a, O> {
     pub(super) wants: Wants,
     /// The largest distance that an output holds.
     pub(super) most: u32,
+    /// Bytes of a distance in a row.
+    pub(super) bytes: u32,
     /// Makes the output, of distances or counts if they are.
     pub(super) make: fn(Reach, Vec<u32>) -> O,
 }
@@ -121,6 +120,7 @@ impl<'a> ShortestPaths<'a, Reach> {
             shape: None,
             wants: Wants::Reach,
             most: u32::MAX,
+            bytes: 4,
             make: |reach, _| reach,
         }
     }
@@ -144,6 +144,7 @@ impl<'a> ShortestPaths<'a, (Reach, Vec<u32>)> {
             shape: None,
             wants,
             most: u32::MAX,
+            bytes: 4,
             make: |reach, list| (reach, list),
         }
     }
@@ -158,7 +159,7 @@ impl<'a> ShortestPaths<'a, (Reach, Vec<u16>)> {
             (reach, row.into_iter().map(|distance| distance.min(u16::MAX.into()) as u16).collect())
         };
         let most = u32::from(u16::MAX) - 1;
-        Self { graph, form: Form::Auto, shape: None, wants: Wants::Distances, most, make }
+        Self { graph, form: Form::Auto, shape: None, wants: Wants::Distances, most, bytes: 2, make }
     }
 }
 

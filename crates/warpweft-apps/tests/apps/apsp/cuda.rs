@@ -165,8 +165,14 @@ fn weights_of_every_size_are_searched_by_sweeps() {
 #[test]
 fn every_distance_has_a_certificate_and_is_dijkstras() {
     let Some(machine) = with_a_gpu() else { return };
-    for (name, graph) in graphs() {
-        let sources = sources(&graph, 40, 7);
+    let forms = [(Form::Planes, 40), (Form::Planes, 2100), (Form::Batched, 40)];
+    for ((name, graph), (form, count)) in
+        graphs().into_iter().flat_map(|graph| forms.map(|form| (graph.clone(), form)))
+    {
+        if count > 100 && graph.vertices() > 1000 {
+            continue;
+        }
+        let sources = sources(&graph, count, 7);
         let mut had = 0;
         let mut sink = |k: u64, (reach, row): (Reach, Vec<u32>)| {
             let source = sources[k as usize];
@@ -179,9 +185,63 @@ fn every_distance_has_a_certificate_and_is_dijkstras() {
             had += 1;
             Ok(())
         };
-        let farm = Farm::of(ShortestPaths::distances(&graph));
+        let farm = Farm::of(ShortestPaths::distances(&graph).by(form));
         farm.run_into(&sources, &machine, &gpus(), &mut sink).unwrap();
-        assert_eq!(had, 40);
+        assert_eq!(had, count, "{name}, {form:?}");
+    }
+}
+
+/// Rows of both widths as they are packed, among them those of sources that 16 bits do not hold, which a core computes or
+/// refuses, and of a farm that is asked to end.
+#[test]
+fn rows_are_handed_over_as_cores_pack_them() {
+    type Row = Option<Vec<u8>>;
+    fn rows<O: Packed>(
+        paths: ShortestPaths<'_, O>,
+        machine: &Machine,
+        sources: &[u32],
+        stop: Option<&AtomicBool>,
+    ) -> (Vec<Row>, Vec<u64>) {
+        let mut found = vec![None; sources.len()];
+        let farm = Farm::of(paths).on_failure(OnFailure::Skip);
+        let run = Run { interrupt: stop, ..gpus() };
+        let mut sink = |tasks: std::ops::Range<u64>, bytes: &[u8]| {
+            stop.inspect(|stop| stop.store(true, Ordering::Relaxed));
+            let row = bytes.len() / (tasks.end - tasks.start) as usize;
+            tasks.zip(bytes.chunks(row)).for_each(|(k, row)| found[k as usize] = Some(row.into()));
+            Ok(())
+        };
+        let outcome = farm.run_packed(sources, machine, &run, &mut sink).unwrap();
+        assert!(outcome.shares.iter().all(|share| share.lost.is_none()));
+        let mut failed: Vec<_> = outcome.failed.iter().map(|failed| failed.task).collect();
+        failed.sort_unstable();
+        (found, failed)
+    }
+    fn packed<O: Packed>(paths: &ShortestPaths<'_, O>, source: u32) -> Row {
+        let mut bytes = Vec::new();
+        paths.on_core(source).ok()?.pack(&mut bytes);
+        Some(bytes)
+    }
+    let Some(machine) = with_a_gpu() else { return };
+    // Of the first vertices of the path some distances have 17 bits.
+    let far = graph(300, (0..299).map(|v| (v, v + 1, 255)));
+    for (name, graph, failed) in
+        [("odd", of(1055, 7, 10, 2), 0), ("even", of(1000, 3, 200, 2), 0), ("far", far, 43)]
+    {
+        let sources: Vec<_> = (0..graph.vertices()).collect();
+        let long = ShortestPaths::distances(&graph).by(Form::Planes);
+        let expect: Vec<_> = sources.iter().map(|source| packed(&long, *source)).collect();
+        assert!(rows(long, &machine, &sources, None) == (expect, vec![]), "{name}");
+        let short = ShortestPaths::short_distances(&graph).by(Form::Planes);
+        let expect: Vec<_> = sources.iter().map(|source| packed(&short, *source)).collect();
+        let (found, refused) = rows(short, &machine, &sources, None);
+        assert!(
+            found == expect && refused == (0..failed).collect::<Vec<_>>(),
+            "{name} {refused:?}"
+        );
+        let long = ShortestPaths::distances(&graph).by(Form::Planes);
+        let (some, _) = rows(long, &machine, &sources, Some(&AtomicBool::new(false)));
+        assert!(some.iter().any(Option::is_some), "{name}");
     }
 }
 
@@ -194,7 +254,7 @@ fn counts_by_distance_are_those_of_every_form() {
     for (name, graph) in graphs().into_iter().chain([("far", far), ("farther", farther)]) {
         let sources = sources(&graph, 70, 9);
         for form in [Form::Auto, Form::Planes, Form::Batched, Form::Crauser] {
-            if form.check(&graph, false).is_err() {
+            if form.check(&graph).is_err() {
                 continue;
             }
             let mut had = 0;

@@ -102,6 +102,7 @@ fn a_gpu_finds_what_the_cores_do() {
         "--device gpu --form planes --chunk 100 --lanes 1",
         "--schedule eq2",
         "--device gpu --distances rows.npy",
+        "--device gpu --distances rows.npy --form batched",
     ] {
         let (found, object) = saved(options);
         assert!(found == expect, "{options}");
@@ -113,8 +114,6 @@ fn a_gpu_finds_what_the_cores_do() {
     warpweft("apsp random:9,3,300 --device gpu --form planes")
         .fails(2, &["planes for weights from"]);
     warpweft("apsp random:9 --device gpu --form dial").fails(2, &["dial runs on cores"]);
-    let line = "apsp random:9 --device gpu --form planes --distances rows.npy";
-    warpweft_in(folder.path(), line).fails(2, &["planes, which keep none"]);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 // Searches as the executors do, from what is read: vertices, edges, heaviest, sources; begins, edges, sources.
-// Prints what each source reaches, and how many vertices are at each distance up to COUNTED. Memory that kernels must not rely on holds rubbish.
+// Prints what each source reaches, and how many vertices are at each distance up to COUNTED; with WW_BITS also its rows in
+// 4 and 2 bytes. Memory that kernels must not rely on holds rubbish.
 static constexpr unsigned COUNTED = 512;
 
 static void print(const reach& to, unsigned beyond, const std::vector<unsigned>& spread, unsigned s) {
@@ -7,6 +8,23 @@ static void print(const reach& to, unsigned beyond, const std::vector<unsigned>&
     for (unsigned d = 0; d <= to.farthest && d < COUNTED; d++) printf(" %u", spread[size_t(d) * SOURCES + s]);
     printf("\n");
 }
+
+#ifdef WW_WARPS
+#if WW_BITS
+// Rows of all sources in groups that are no whole words, in hexadecimal digits, a line a group.
+static void print_rows(const arguments& A, unsigned bits, unsigned bytes) {
+    const size_t row = 24 + size_t(A.vertices) * bytes;
+    for (unsigned first = 0; first < A.count; first += 24) {
+        const unsigned count = min(24u, A.count - first);
+        std::vector<unsigned char> to(24 * row, 0xcd);
+        const unsigned words = (first + count - 1) / 32 - first / 32 + 1;
+        launch((A.vertices + 127) / 128 * words, 64, [&] { rows(A, to.data(), first, count, bits, bytes); });
+        for (size_t i = 0; i < count * row; i++) printf("%02x", to[i]);
+        printf("\n");
+    }
+}
+#endif
+#endif
 
 template <class T> static std::vector<T> read(size_t count) {
     std::vector<T> values(count);
@@ -64,15 +82,29 @@ int main() {
     A.counts = counts.data();
     A.chunks = chunks;
     A.heaviest = heaviest;
+#if WW_BITS
+    const size_t plane = size_t(n) * ROW;
+    std::vector<unsigned> distance(WW_BITS * plane, 0xcdcdcdcd);
+    A.distance = distance.data();
+#endif
     launch(count, ROW, [&] { clear(A); });
     launch(slots, 64, [&] { place_sources(A); });
     launch(slots, 64, [&] { settle(A, 0); });
     for (unsigned d = 0; d < last + heaviest;) {
         d++;
+#if WW_BITS
+        for (unsigned p = 0; p < WW_BITS; p++)
+            if (d == 1u << p) std::fill_n(distance.begin() + p * plane, plane, 0u);
+#endif
         launch(2, 32 * WARPS, [&] { level(A, d); });
         launch(slots, 64, [&] { settle(A, d); });
     }
     for (unsigned s = 0; s < count; s++) print(reaches[s], 0, spreads, s);
+#if WW_BITS
+    unsigned bits = 0;
+    while (last >> bits != 0) bits++;
+    for (unsigned bytes : {4u, 2u}) print_rows(A, min(bits, unsigned(WW_BITS)), bytes);
+#endif
 #else
     std::vector<unsigned> distances(size_t(n) * SOURCES, ALL), stamps(n), beyond(SOURCES),
         spreads(size_t(COUNTED) * SOURCES);

@@ -6,9 +6,11 @@ mod batched;
 mod crauser;
 mod edges;
 mod planes;
+mod rows;
 #[cfg(test)]
 mod tests;
 
+use std::ops::Range;
 use std::time::Duration;
 
 use warpweft::cuda::{Buffer, Cubin, Kernel, Stream};
@@ -20,6 +22,7 @@ use self::batched::Batched;
 use self::crauser::Crauser;
 use self::edges::Edges;
 use self::planes::Planes;
+use self::rows::Lent;
 use super::paths::{Form, Shape, ShortestPaths, Wants};
 use super::search::Reach;
 
@@ -43,10 +46,20 @@ trait Batches {
     /// All distances from source `k` of the last search.
     fn distances(&mut self, k: usize) -> Result<Vec<u32>>;
 
+    /// Rows of distances from sources of the last search, those at places of `tasks`, as the task's packed outputs: `take`
+    /// gets them in order and returns whether it wants more. `None` for a form that has no rows.
+    fn rows(&mut self, tasks: Range<usize>, take: &mut Take<'_>) -> Option<Result<bool>> {
+        let _ = (tasks, take);
+        None
+    }
+
     /// How many vertices are at each distance from source `k` of the last search, whose farthest is given, if they are
     /// counted: `None` where that is too far for this form.
     fn spread(&mut self, k: usize, farthest: u32) -> Result<Option<Vec<u32>>>;
 }
+
+/// Takes rows of sources, and says whether more are wanted.
+type Take<'a> = dyn FnMut(Range<usize>, Lent) -> Result<bool> + 'a;
 
 /// What the lanes of a device share.
 struct Shared {
@@ -57,7 +70,7 @@ struct Shared {
 
 impl<'a, O: Packed> OnGpu<Self> for ShortestPaths<'a, O> {
     fn open(&self, lane: GpuLane) -> Result<Box<dyn ChunkExecutor<Self> + '_>> {
-        self.form.check(self.graph, self.wants == Wants::Distances)?;
+        self.form.check(self.graph)?;
         if self.form == Form::Crauser {
             let batches = Box::new(Crauser::on(lane, self.graph, self.wants)?);
             return Ok(Box::new(OnLane { paths: self, batches }));
@@ -70,13 +83,13 @@ impl<'a, O: Packed> OnGpu<Self> for ShortestPaths<'a, O> {
         })?;
         let (edges, room) = (shared.edges.clone(), shared.room);
         self.shape.map_or(Ok(()), Shape::check)?;
-        let shape = planes::shape(edges.size, self.shape, room);
+        let rows = (self.wants == Wants::Distances).then_some(self.bytes);
+        let shape = planes::shape(edges.size, self.shape, rows, room);
         let batches: Box<dyn Batches> = match (self.form, shape) {
-            (Form::Auto, Some(shape)) if self.wants != Wants::Distances => {
-                Box::new(Planes::on(lane, edges, shape, self.wants)?)
+            (Form::Auto | Form::Planes, Some(shape)) => {
+                Box::new(Planes::on(lane, edges, shape, self.wants, rows)?)
             }
-            (Form::Planes, Some(shape)) => Box::new(Planes::on(lane, edges, shape, self.wants)?),
-            (Form::Planes, None) => return Err(no_planes(&edges, room, &lane)),
+            (Form::Planes, None) => return Err(no_planes(&edges, rows, room, &lane)),
             (Form::Auto | Form::Batched, _) => {
                 Box::new(Batched::on(lane, edges, self.wants, room)?)
             }
@@ -88,10 +101,10 @@ impl<'a, O: Packed> OnGpu<Self> for ShortestPaths<'a, O> {
     }
 }
 
-fn no_planes(edges: &Edges, room: u64, lane: &GpuLane) -> Error {
+fn no_planes(edges: &Edges, rows: Option<u32>, room: u64, lane: &GpuLane) -> Error {
     Error::Memory {
         whose: lane.device().label().into(),
-        needed: planes::needed(edges.size, 1),
+        needed: planes::needed(edges.size, planes::SHAPES[1], rows),
         available: room,
         hint: "take the form batched, or fewer lanes".into(),
     }
@@ -116,25 +129,76 @@ impl<'a, O: Packed> ChunkExecutor<ShortestPaths<'a, O>> for OnLane<'_, 'a, O> {
     ) -> Result<()> {
         for (batch, sources) in sources.chunks(self.batches.sources()).enumerate() {
             let first = batch * self.batches.sources();
-            for (k, found) in self.batches.search(sources)?.into_iter().enumerate() {
+            let found = self.batches.search(sources)?;
+            let handed = match self.paths.wants == Wants::Distances {
+                true => self.hand_over_rows(sources, &found, first, outputs),
+                false => None,
+            };
+            match handed.transpose()? {
+                Some(true) => continue,
+                Some(false) => return Ok(()),
+                None => {}
+            }
+            for (k, found) in found.into_iter().enumerate() {
                 let list = match (found, self.paths.wants) {
                     (None, _) => None,
                     (Some(_), Wants::Reach) => Some(Vec::new()),
                     (Some(_), Wants::Distances) => Some(self.batches.distances(k)?),
                     (Some(reach), Wants::Spread) => self.batches.spread(k, reach.farthest)?,
                 };
-                let output = match found.zip(list) {
-                    Some((reach, list)) => self.paths.made(reach, list),
+                match found.zip(list) {
+                    Some((reach, list)) => {
+                        tell(outputs, first + k, self.paths.made(reach, list));
+                    }
                     // Rare, and a core says what is wrong.
-                    None => self.paths.on_core(sources[k]),
-                };
-                match output {
-                    Ok(output) => outputs.done(first + k, &output),
-                    Err(why) => outputs.failed(first + k, &why),
+                    None => tell(outputs, first + k, self.paths.on_core(sources[k])),
                 }
             }
         }
         Ok(())
+    }
+}
+
+impl<'a, O: Packed> OnLane<'_, 'a, O> {
+    /// Hands over the rows of a batch as they are copied, those of sources with distances that a row does not hold left to a
+    /// core. Returns whether the farm goes on, `None` for a form that has no rows.
+    fn hand_over_rows(
+        &mut self,
+        sources: &[u32],
+        found: &[Option<Reach>],
+        first: usize,
+        outputs: &mut ChunkOutputs<'_, ShortestPaths<'a, O>>,
+    ) -> Option<Result<bool>> {
+        let fits = |k: usize| found[k].is_some_and(|reach| reach.farthest <= self.paths.most);
+        let mut k = 0;
+        while k < sources.len() {
+            let end = (k..sources.len()).find(|&k| !fits(k)).unwrap_or(sources.len());
+            let mut take = |tasks: Range<usize>, rows: Lent| {
+                outputs.hand_over(first + tasks.start..first + tasks.end, rows)
+            };
+            match self.batches.rows(k..end, &mut take)? {
+                Ok(true) => {}
+                ended => return Some(ended),
+            }
+            k = end;
+            if k < sources.len() {
+                tell(outputs, first + k, self.paths.on_core(sources[k]));
+                k += 1;
+            }
+        }
+        Some(Ok(true))
+    }
+}
+
+/// Task `k` of a chunk has this output, or none.
+fn tell<O: Packed>(
+    outputs: &mut ChunkOutputs<'_, ShortestPaths<'_, O>>,
+    k: usize,
+    output: Result<O, Failure>,
+) {
+    match output {
+        Ok(output) => outputs.done(k, &output),
+        Err(why) => outputs.failed(k, &why),
     }
 }
 
@@ -175,6 +239,10 @@ pub fn compile_check(arch: &str) -> Result<Vec<Cubin>> {
     kernels
         .chain(edges)
         .chain(batched)
-        .chain(planes.map(|shape| planes::compiled(shape, arch)))
+        .chain(
+            planes.flat_map(|shape| {
+                [0, planes::BITS].map(|bits| planes::compiled(shape, bits, arch))
+            }),
+        )
         .collect()
 }

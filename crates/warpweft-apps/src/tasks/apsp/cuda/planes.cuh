@@ -4,14 +4,17 @@
 // weight w has the bit in row u of the plane of level d - w, and no plane before had it in row v. W + 1 planes in a
 // ring are all that a level reads and writes.
 //
-// A row has 32 * K words, K side by side a lane. Source s = (b * K + k) * 32 + lane is bit b of word k of a lane:
-// counters of a warp's 32 lanes lie side by side.
+// A row has 32 * K words, K side by side a lane. Source s is bit s % 32 of word s / 32. Its counter is that of
+// bit b of word k of a lane, (b * K + k) * 32 + lane: counters of a warp's 32 lanes lie side by side.
 //
 // Invariants before level d. seen: the OR of all planes before. any: a bit a row and plane, whether the row holds
 // a bit; rows that hold none are not read, and may hold anything. dead: sources of which W levels in a row were
 // empty, and slots without a source: they have no bit in any plane, nor ever will. done: a bit a row, set only if
 // every source has seen it or is dead. reaches: what the levels before add up to; last: the last level that was
 // not empty. Levels beyond last + W are empty, and return at once.
+//
+// With WW_BITS, distances are kept as well, bit by bit: bit s of row v of plane p of `distance` is bit p of the
+// distance from s to v. A plane p is 0 before level 2^p, and a source with a distance of WW_BITS bits or more has none.
 //
 // Edges, rows of all planes and vertices are numbered in 32 bits, with room for a window more.
 // Grid: a line of any number of blocks; block: WW_WARPS warps. A warp takes 32 vertices at a time and the edges into
@@ -35,13 +38,15 @@ struct arguments {
     unsigned* last;                // 0 at first
     const unsigned* sources;       // [count]
     unsigned* spread;              // [counted][SOURCES]: the counts of each level
+    unsigned* distance;            // [WW_BITS][vertices][ROW]
     unsigned vertices, chunks, heaviest, count, counted, none;
 };
 static_assert(sizeof(arguments) == WW_ARGUMENTS_BYTES, "the host has the same layout");
 
 // The word and the bit of source s in a row.
-__device__ __forceinline__ unsigned word_of(unsigned s) { return s % 32 * K + s / 32 % K; }
-__device__ __forceinline__ unsigned bit_of(unsigned s) { return 1u << (s / (32 * K)); }
+__device__ __forceinline__ unsigned word_of(unsigned s) { return s / 32; }
+__device__ __forceinline__ unsigned bit_of(unsigned s) { return 1u << s % 32; }
+__device__ __forceinline__ unsigned counter_of(unsigned s) { return (s % 32 * K + s / 32 % K) * 32 + s / 32 / K; }
 
 // Counts bits of rows, source by source: the b-th bit of x[p][k] has weight 2^p. Two rows add as half adders do.
 template <int BITS> struct tally {
@@ -97,17 +102,17 @@ extern "C" __global__ void place_sources(const arguments A) {
     atomicOr(A.planes + (size_t)v * ROW + word_of(s), bit_of(s));
     atomicOr(A.seen + (size_t)v * ROW + word_of(s), bit_of(s));
     atomicOr(A.any + v / 32, 1u << v % 32);
-    A.counts[s] = 1;
+    A.counts[counter_of(s)] = 1;
 }
 
 // Adds the counts of level d to what each source reaches. One thread a slot.
 extern "C" __global__ void settle(const arguments A, unsigned d) {
     const unsigned s = blockIdx.x * blockDim.x + threadIdx.x;
-    const unsigned count = s < A.count ? A.counts[s] : 0;
+    const unsigned count = s < A.count ? A.counts[counter_of(s)] : 0;
     if (d < A.counted && s < SOURCES) A.spread[(size_t)d * SOURCES + s] = count;
     if (count != 0) {
         reach& to = A.reaches[s];
-        A.counts[s] = 0;
+        A.counts[counter_of(s)] = 0;
         to.reached += count;
         to.farthest = d;
         to.total += (unsigned long long)count * d;
@@ -124,6 +129,20 @@ __device__ __forceinline__ unsigned row_of(const arguments& A, unsigned edge, un
     const unsigned u = A.from[edge], plane = here >= w ? here - w : here + A.heaviest + 1 - w;
     const bool any = A.any[(size_t)plane * A.chunks + u / 32] >> u % 32 & 1u;
     return any ? plane * A.vertices + u : NONE;
+}
+
+// Keeps that vertices of a lane's words at `at` are at distance d from the sources of `fresh`.
+__device__ __forceinline__ void keep(const arguments& A, const words<K>& fresh, unsigned d, size_t at) {
+#if WW_BITS
+    const size_t plane = (size_t)A.vertices * ROW;
+    for (unsigned left = d & ((1u << WW_BITS) - 1); left != 0; left &= left - 1) {
+        unsigned* to = A.distance + (__ffs(left) - 1) * plane + at;
+        words<K> row = load<K>(to);
+#pragma unroll
+        for (int k = 0; k < K; k++) row.x[k] |= fresh.x[k];
+        store<K>(to, row);
+    }
+#endif
 }
 
 // Where a lane's words are of the first of the vertices `todo` of a chunk.
@@ -201,6 +220,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, WW_BLOCKS) level(const 
                     }
                     if (!__any_sync(ALL, bits)) continue;
                     counter.add(fresh, counts, lane);
+                    keep(A, fresh, d, at);
                     store<K>(A.seen + at, seen);
                     if (some >> i & 1u) {
                         // A window before this one had edges into the same vertex.
@@ -223,3 +243,80 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, WW_BLOCKS) level(const 
     for (unsigned s = threadIdx.x; s < SOURCES; s += 32 * WARPS)
         if (counts[s] != 0) atomicAdd(A.counts + s, counts[s]);
 }
+
+#if WW_BITS
+// Distances of two vertices side by side, from one source, and whether there are any.
+template <int BITS> struct pair {
+    unsigned x[2][BITS], seen[2];
+
+    // Of the sources of a word, by the first `bits` planes.
+    __device__ __forceinline__ void load(const arguments& A, unsigned v, unsigned word, unsigned bits) {
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            const bool there = v + i < A.vertices;
+            const size_t at = (size_t)(there ? v + i : v) * ROW + word;
+            seen[i] = __ldg(A.seen + at);
+#pragma unroll
+            for (int p = 0; p < BITS; p++)
+                x[i][p] = unsigned(p) < bits ? __ldg(A.distance + p * (size_t)A.vertices * ROW + at) : 0;
+        }
+    }
+
+    // From source `bit` of the word to vertex i of the two; ALL where no path leads.
+    __device__ __forceinline__ unsigned of(int i, unsigned bit) const {
+        unsigned distance = 0;
+#pragma unroll
+        for (int p = 0; p < BITS; p++) distance |= (x[i][p] >> bit & 1u) << p;
+        return seen[i] >> bit & 1u ? distance : ALL;
+    }
+};
+
+template <int BITS>
+__device__ __forceinline__ void write_rows(const arguments& A, unsigned char* to, unsigned first, unsigned count,
+                                           unsigned bits, unsigned bytes) {
+    // The words of a vertex one after another, since they lie side by side.
+    const unsigned words = (first + count - 1) / 32 - first / 32 + 1, word = first / 32 + blockIdx.x % words;
+    const unsigned v = 2 * (blockIdx.x / words * blockDim.x + threadIdx.x);
+    if (v >= A.vertices) return;
+    pair<BITS> from;
+    from.load(A, v, word, bits);
+    const unsigned end = min(word * 32 + 32, first + count);
+    const bool two = v + 1 < A.vertices;
+    for (unsigned s = max(word * 32, first); s < end; s++) {
+        unsigned char* row = to + (size_t)(s - first) * (24 + (size_t)A.vertices * bytes);
+        if (v == 0) {
+            // How far it reaches, and the length of the list, as `Packed` has them.
+            const unsigned* reaches = reinterpret_cast<const unsigned*>(A.reaches + s);
+            unsigned short* head = reinterpret_cast<unsigned short*>(row);
+            for (int i = 0; i < 4; i++) head[2 * i] = reaches[i] & 0xffff, head[2 * i + 1] = reaches[i] >> 16;
+            head[8] = A.vertices & 0xffff, head[9] = A.vertices >> 16, head[10] = 0, head[11] = 0;
+        }
+        row += 24 + (size_t)v * bytes;
+        const unsigned a = from.of(0, s % 32), b = from.of(1, s % 32);
+        if (two && (size_t)row % (2 * bytes) == 0) {
+            // One access for both.
+            if (bytes == 4)
+                *reinterpret_cast<uint2*>(row) = uint2{a, b};
+            else
+                *reinterpret_cast<unsigned*>(row) = (a & 0xffff) | b << 16;
+        } else if (bytes == 4) {
+            reinterpret_cast<unsigned*>(row)[0] = a;
+            if (two) reinterpret_cast<unsigned*>(row)[1] = b;
+        } else {
+            reinterpret_cast<unsigned short*>(row)[0] = a;
+            if (two) reinterpret_cast<unsigned short*>(row)[1] = b;
+        }
+    }
+}
+
+// Rows of `count` sources from the first on, as the host packs them: how far the source reaches, the number of vertices
+// in 8 bytes, and the distance of each in 4 bytes or in 2, all of it 1 where no path leads. A thread two vertices and
+// the sources of a word; grid: a line, vertices times words.
+extern "C" __global__ void rows(const arguments A, unsigned char* to, unsigned first, unsigned count, unsigned bits,
+                                unsigned bytes) {
+    if (bits <= 8)
+        write_rows<8>(A, to, first, count, bits, bytes);
+    else
+        write_rows<WW_BITS>(A, to, first, count, bits, bytes);
+}
+#endif

@@ -4,8 +4,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use warpweft::prelude::{Packed, Task};
+
 use super::super::graph::{Arc, Graph};
-use super::super::paths::Shape;
+use super::super::paths::{Shape, ShortestPaths};
 use super::super::random::{Random, random};
 use super::super::search::{Reach, Search};
 use super::{batched, edges, planes};
@@ -33,8 +35,12 @@ fn program(text: &str, bytes: bool, folder: &Path, name: &str) -> Option<PathBuf
     Some(program)
 }
 
-/// What each of `sources` reaches by `program` and its counts up to [`COUNTED`], `None` where it may be beyond 32 bits.
-fn ran(program: &Path, graph: &Graph, sources: &[u32]) -> Vec<Option<(Reach, Vec<u32>)>> {
+/// What a source reaches and its counts.
+type Found = Option<(Reach, Vec<u32>)>;
+
+/// What each of `sources` reaches by `program` and its counts up to [`COUNTED`], `None` where it may be beyond 32 bits;
+/// and what else it prints.
+fn ran(program: &Path, graph: &Graph, sources: &[u32]) -> (Vec<Found>, String) {
     let (begins, edges) = graph.lists();
     let sizes = [graph.vertices(), edges.len() as u32, graph.heaviest(), sources.len() as u32];
     let pairs: Vec<u32> = edges.iter().flat_map(|edge| [edge.to, edge.weight]).collect();
@@ -53,7 +59,8 @@ fn ran(program: &Path, graph: &Graph, sources: &[u32]) -> Vec<Option<(Reach, Vec
         let counts = numbers[4..].iter().map(|count| *count as u32).collect();
         (numbers[3] == 0).then_some((reach, counts))
     };
-    text.lines().map(line).collect()
+    let found = text.lines().take(sources.len()).map(line).collect();
+    (found, text.lines().skip(sources.len()).collect())
 }
 
 /// Compares `program` with searches on a core.
@@ -67,7 +74,20 @@ fn check(program: &Path, name: &str, graph: &Graph, sources: &[u32]) {
         Some((reach, counts))
     });
     let expect: Vec<_> = expect.collect();
-    assert_eq!(ran(program, graph, sources), expect, "{name}, {} sources", sources.len());
+    let (found, rest) = ran(program, graph, sources);
+    assert_eq!(found, expect, "{name}, {} sources", sources.len());
+    if !rest.is_empty() {
+        let rows = packed(&ShortestPaths::distances(graph), sources)
+            + &packed(&ShortestPaths::short_distances(graph), sources);
+        assert!(rest == rows, "rows of {name}, {} sources", sources.len());
+    }
+}
+
+/// The outputs of cores as they travel, in hexadecimal digits.
+fn packed<O: Packed>(paths: &ShortestPaths<'_, O>, sources: &[u32]) -> String {
+    let mut bytes = Vec::new();
+    sources.iter().for_each(|source| paths.on_core(*source).unwrap().pack(&mut bytes));
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn graph(vertices: u32, list: impl IntoIterator<Item = (u32, u32, u32)>) -> Graph {
@@ -108,13 +128,16 @@ fn sources(graph: &Graph, count: usize) -> Vec<u32> {
 #[test]
 fn planes_compute_what_a_core_does() {
     let folder = tempfile::tempdir().unwrap();
-    for words in [1, 2, 4] {
-        let text =
-            planes::text(Shape { words, blocks: 1, reads: [8, 3, 4][words as usize / 2] }, 2);
-        let Some(program) = program(&text, true, folder.path(), &format!("planes{words}")) else {
+    for (words, bits) in [(1, planes::BITS), (2, planes::BITS), (2, 0), (4, 0)] {
+        let shape = Shape { words, blocks: 1, reads: [8, 3, 4][words as usize / 2] };
+        let text = planes::text(shape, bits, 2);
+        let Some(program) = program(&text, true, folder.path(), &format!("planes{words}{bits}"))
+        else {
             return println!("skipped: no C++ compiler");
         };
-        for (name, graph, count) in graphs().into_iter().filter(|_| words < 4) {
+        for (name, graph, count) in
+            graphs().into_iter().filter(|_| words < 4 && (words, bits) != (2, 0))
+        {
             check(&program, name, &graph, &sources(&graph, count));
         }
         // More than a bit of each word, and where that doesn't take long every slot, has a source.

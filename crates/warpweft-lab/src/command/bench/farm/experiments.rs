@@ -17,6 +17,8 @@ const SCHEDULES: [(&str, Schedule); 3] =
 /// Sources of Figures 14 and 15, and of Figure 16.
 const SOURCES: u64 = 1024;
 const SEVERAL: [u64; 3] = [1024, 2048, 4096];
+/// Sources of the cores and a GPU whose idle time at the end counts: some seconds.
+const LONG: u64 = 16_384;
 /// The paper's graph is divided by this: a core and a GPU are then about as far apart as in the paper.
 const SMALLER: u32 = 8;
 /// What the CUDA guide recommends, as the paper's runs without a tuning layer have it.
@@ -78,6 +80,9 @@ pub fn measured(place: &Place<'_>) -> Result<Vec<Case>> {
             cases.push(case(&graph, &one, run, "MS", is_tuned, tasks)?);
         }
     }
+    note("cores and one GPU for some seconds");
+    let run = ("cores and one GPU", Target::Auto, tuned);
+    cases.push(case(&graph, &one, run, "MS", true, LONG)?);
     Ok(cases)
 }
 

@@ -1,4 +1,4 @@
-//! Shortest paths in the graph of TuCCompi's section 6.3: sources a second of every form, rows of distances, statistics.
+//! Shortest paths in the graph of TuCCompi's section 6.3: sources a second of every form.
 
 use std::num::NonZero;
 
@@ -12,19 +12,14 @@ use warpweft_apps::apsp::{
 };
 use warpweft_apps::soup::SplitMix;
 
-use super::{Line, Place};
+use super::Place;
 use warpweft_terminal::output::{note, scaled};
 
 /// Sources a GPU by planes, by sweeps, and a core.
-const SOURCES: [u32; 3] = [128 * 2048, 128 * 128, 16];
+pub const SOURCES: [u32; 3] = [128 * 2048, 128 * 128, 16];
 /// Sources at once of the roofline for planes.
 const BATCH: f64 = 2048.0;
 const LANDMARKS: u32 = 12;
-/// Sources of rows of distances, and of the comparison of the cores and a GPU with the GPU alone.
-const ROWS: u32 = 2048;
-const BOTH: u32 = 200_000;
-/// Sources of all that are compared with Dijkstra's algorithm.
-const CHECKED: usize = 100;
 
 /// One form on some workers.
 #[derive(Clone, Debug, Serialize)]
@@ -42,26 +37,25 @@ pub struct Figure {
     roofline: Option<f64>,
 }
 
-struct Case<'g> {
-    graph: &'g Graph,
-    form: Form,
-    target: Target,
-    policy: Policy,
-    sources: Vec<u32>,
+/// Sources in a graph, a form and its workers.
+pub struct Case<'g> {
+    pub graph: &'g Graph,
+    pub form: Form,
+    pub target: Target,
+    pub policy: Policy,
+    pub sources: Vec<u32>,
 }
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Wants {
+pub enum Wants {
     Reach,
     Statistics,
-    Rows,
-    ShortRows,
 }
 
 impl Case<'_> {
     /// Of some of the sources: which, and what their distances add up to by Dijkstra's algorithm.
-    fn expected(&self, count: usize) -> Vec<(usize, u64)> {
+    pub fn expected(&self, count: usize) -> Vec<(usize, u64)> {
         let (sources, count) = (&self.sources, count.min(self.sources.len()));
         let which: Vec<_> = (0..count).map(|k| k * (sources.len() - 1) / count.max(2)).collect();
         let total = |k: usize| dijkstra(self.graph, sources[k]).into_iter().flatten().sum();
@@ -81,7 +75,12 @@ impl Case<'_> {
     }
 
     /// Rates of the farm and of its workers while they work; its answers are those `expected`.
-    fn run(&self, machine: &Machine, wants: Wants, expected: &[(usize, u64)]) -> Result<[f64; 2]> {
+    pub fn run(
+        &self,
+        machine: &Machine,
+        wants: Wants,
+        expected: &[(usize, u64)],
+    ) -> Result<[f64; 2]> {
         let by_count =
             |counts: &[u32]| (0u64..).zip(counts).map(|(d, &count)| d * u64::from(count)).sum();
         let (graph, form) = (self.graph, self.form);
@@ -93,18 +92,6 @@ impl Case<'_> {
             Wants::Statistics => {
                 let total = |(_, counts): &(Reach, Vec<u32>)| by_count(counts);
                 self.of(ShortestPaths::spread(graph).by(form), &total, machine, expected)
-            }
-            Wants::Rows => {
-                let total = |(_, row): &(Reach, Vec<u32>)| {
-                    row.iter().filter(|d| **d < u32::MAX).map(|&d| u64::from(d)).sum()
-                };
-                self.of(ShortestPaths::distances(graph).by(form), &total, machine, expected)
-            }
-            Wants::ShortRows => {
-                let total = |(_, row): &(Reach, Vec<u16>)| {
-                    row.iter().filter(|d| **d < u16::MAX).map(|&d| u64::from(d)).sum()
-                };
-                self.of(ShortestPaths::short_distances(graph).by(form), &total, machine, expected)
             }
         }
     }
@@ -146,7 +133,7 @@ impl Case<'_> {
     }
 
     /// Rates of the farm and of its workers, `repeats` times after one that pays for compiled kernels on GPUs.
-    fn repeated(&self, machine: &Machine, wants: Wants, repeats: u32) -> Result<Vec<[f64; 2]>> {
+    pub fn repeated(&self, machine: &Machine, wants: Wants, repeats: u32) -> Result<Vec<[f64; 2]>> {
         let expected = self.expected(3);
         let run = || self.run(machine, wants, &expected);
         if self.target != Target::Cpu {
@@ -157,7 +144,7 @@ impl Case<'_> {
 }
 
 /// Sources by number, drawn by chance.
-fn any(graph: &Graph, seed: u64, count: u32) -> Vec<u32> {
+pub fn any(graph: &Graph, seed: u64, count: u32) -> Vec<u32> {
     let mut stream = SplitMix::new(seed);
     (0..count).map(|_| (stream.next_u64() % u64::from(graph.vertices())) as u32).collect()
 }
@@ -224,54 +211,6 @@ fn figure(
     let range = [rates[0][0], rates[rates.len() - 1][0]];
     let sources = case.sources.len() as u64;
     Ok(Figure { form, order, gpus, sources, rate, range, working, roofline })
-}
-
-/// Statistics and rows of distances on one GPU, and the cores next to it against the GPU alone.
-pub fn rows(place: &Place<'_>) -> Result<Vec<Line>> {
-    let graph = place.graph;
-    let Some(machine) = place.with_one_gpu() else {
-        note("no GPU: no rows of distances");
-        return Ok(Vec::new());
-    };
-    let mut lines = Vec::new();
-    let [planes, ..] = SOURCES.map(|sources| sources / place.shrink);
-    let rows = ROWS / place.shrink;
-    let policy = Policy::default();
-    let many = Policy { lanes: 6, ..policy };
-    for (what, wants, count, policy) in [
-        ("planes with statistics, random sources", Wants::Statistics, planes, policy),
-        ("rows of distances of 32 bits", Wants::Rows, rows, many),
-        ("rows of distances of 16 bits", Wants::ShortRows, rows, many),
-    ] {
-        note(what);
-        let (form, target) = (Form::Auto, Target::AllGpus);
-        let case = Case { graph, form, target, policy, sources: any(graph, 10, count) };
-        let rates = case.repeated(&machine, wants, place.repeats)?;
-        let rates = rates.into_iter().map(|[rate, _]| rate).collect();
-        lines.push(Line::median(format!("{what}, one GPU"), rates, "sources/s"));
-    }
-    note("statistics of all vertices");
-    let sources: Vec<u32> = (0..graph.vertices()).collect();
-    let (form, target) = (Form::Auto, Target::AllGpus);
-    let case = Case { graph, form, target, policy, sources };
-    let expected = case.expected(CHECKED);
-    let [rate, _] = case.run(&machine, Wants::Statistics, &expected)?;
-    let what =
-        format!("statistics of all {} vertices, {CHECKED} checked, one GPU", graph.vertices());
-    lines.push(Line::new(what, f64::from(graph.vertices()) / rate, "s"));
-    note("the cores next to the GPU, and the GPU alone");
-    let sources = any(graph, 11, BOTH / place.shrink);
-    let mut alone = Case { graph, form, target, policy, sources };
-    let gpu = alone.repeated(&machine, Wants::Reach, place.repeats)?;
-    alone.target = Target::Auto;
-    let auto = alone.repeated(&machine, Wants::Reach, place.repeats)?;
-    let [gpu, auto] = [gpu, auto].map(|rates| rates.into_iter().map(|[rate, _]| rate).collect());
-    let count = alone.sources.len();
-    let gpu = Line::median(format!("{count} sources, the GPU alone"), gpu, "sources/s");
-    let auto = Line::median(format!("{count} sources, cores and GPU (auto)"), auto, "sources/s");
-    let slower = 100.0 * (gpu.value / auto.value - 1.0);
-    lines.extend([gpu, auto, Line::new("auto takes longer by", slower, "%")]);
-    Ok(lines)
 }
 
 /// Vertices at each distance from a source, on average over a few sources.

@@ -5,6 +5,7 @@ mod ends;
 mod experiments;
 mod graph;
 mod kernels;
+mod rows;
 
 use std::num::NonZero;
 use std::process::ExitCode;
@@ -163,7 +164,7 @@ impl Farms {
             found.graph = graph::forms(&place, self.gpus.map(NonZero::get))?;
         }
         if self.wants(Part::Rows) {
-            found.lines.extend(graph::rows(&place)?);
+            found.lines.extend(rows::measured(&place)?);
         }
         if self.wants(Part::Kernels) {
             found.sweeps = kernels::sweeps(&place)?;
