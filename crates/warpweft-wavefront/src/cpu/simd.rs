@@ -23,6 +23,7 @@ pub(super) struct Loops<E: WavefrontElement, F: Form<E>> {
 type Row<E> = <E as WavefrontElement>::Row;
 type Column<E> = <E as WavefrontElement>::Column;
 type Input<E> = <E as WavefrontElement>::Input;
+type Cell<E> = <E as WavefrontElement>::Cell;
 type Held<E, F> = <F as Form<E>>::Held;
 type Part<E, F> = <Held<E, F> as Parts>::Part;
 type Score<E, F> = <F as Form<E>>::Score;
@@ -79,8 +80,9 @@ type Quads<E, F> = unsafe fn(
     &mut [[Score<E, F>; GROUP]],
     &[[Row<E>; GROUP]],
     &[[Column<E>; GROUP]],
-    &[Held<E, F>],
-    &mut [Held<E, F>],
+    Held<E, F>,
+    &[Cell<E>],
+    &mut [Cell<E>],
 );
 
 impl<E: WavefrontElement, F: Form<E>> Clone for Loops<E, F> {
@@ -91,7 +93,7 @@ impl<E: WavefrontElement, F: Form<E>> Clone for Loops<E, F> {
 impl<E: WavefrontElement, F: Form<E>> Copy for Loops<E, F> {}
 
 macro_rules! copies {
-    ($($(#[$attribute:meta])* $name:ident;)*) => {$(
+    ($($(#[$attribute:meta])* $name:ident $wide:literal;)*) => {$(
         mod $name {
             use super::*;
 
@@ -163,13 +165,14 @@ macro_rules! copies {
                 winning: &mut [[F::Score; GROUP]],
                 rows: &[[E::Row; GROUP]],
                 columns: &[[E::Column; GROUP]],
-                above: &[F::Held],
-                bottom: &mut [F::Held],
+                first: F::Held,
+                above: &[E::Cell],
+                bottom: &mut [E::Cell],
             ) {
                 let last = [last_0, last_1, last_2, last_3];
                 let before = [before_0, before_1, before_2, before_3];
                 let of = Striped { form, last, before, winning, rows, columns };
-                striped::quads::<E, F, T>(of, Lines { above, bottom });
+                striped::quads::<E, F, T, $wide>(of, Lines { first, above, bottom });
             }
             $(#[$attribute])*
             fn sum_of<E: WavefrontElement, F: Form<E>>(form: &F, cells: View<'_, F::Held>) -> i128 {
@@ -193,11 +196,11 @@ macro_rules! copies {
 copies! {
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")]
-    avx512;
+    avx512 true;
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma")]
-    avx2;
-    portable;
+    avx2 false;
+    portable false;
 }
 
 impl<E: WavefrontElement, F: Form<E>> Loops<E, F> {
@@ -260,13 +263,17 @@ impl<E: WavefrontElement, F: Form<E>> Loops<E, F> {
     }
 
     /// [`striped::quads`], where the form has it.
-    pub fn quads(&self, of: Striped<'_, E, F>, Lines { above, bottom }: Lines<'_, F::Held>) {
+    pub fn quads(&self, of: Striped<'_, E, F>, lines: Lines<'_, E::Cell, F::Held>) {
+        let Lines { first, above, bottom } = lines;
         let Striped { form, last: [l0, l1, l2, l3], before, winning, rows, columns } = of;
         let [b0, b1, b2, b3] = before;
         if let Some(quads) = self.quads {
             // SAFETY: as above.
             unsafe {
-                quads(form, l0, l1, l2, l3, b0, b1, b2, b3, winning, rows, columns, above, bottom);
+                quads(
+                    form, l0, l1, l2, l3, b0, b1, b2, b3, winning, rows, columns, first, above,
+                    bottom,
+                );
             }
         }
     }

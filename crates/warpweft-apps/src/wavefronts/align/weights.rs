@@ -138,18 +138,20 @@ impl Weights {
     /// The same with affine gaps.
     pub(super) fn gapped_border(self, scope: Scope, band: Option<usize>) -> Border<Gapped> {
         if same_everywhere(scope, band) {
-            return Border::Value(Gapped { h: 0, e: NONE, f: NONE });
+            return Border::Value(Gapped { h: 0, e: self.open, f: self.open });
         }
         Border::function(move |i, j| {
             let h = self.before(scope, i, j);
             // A gap that costs nothing is none that goes on.
             let Ends { query: [query, _], target: [target, _] } = scope.ends();
-            match (i, j) {
-                _ if outside(band, i, j) => Gapped::UNREACHED,
-                (-1, -1) => Gapped { h, e: NONE, f: NONE },
-                (-1, _) => Gapped { h, e: if target { NONE } else { h }, f: NONE },
-                _ => Gapped { h, e: NONE, f: if query { NONE } else { h } },
+            if outside(band, i, j) {
+                return Gapped::UNREACHED;
             }
+            let further = |goes_on: bool| match goes_on {
+                true => h.wrapping_add(self.open.max(self.extend)),
+                false => h.wrapping_add(self.open),
+            };
+            Gapped { h, e: further(i < 0 && j >= 0 && !target), f: further(i >= 0 && !query) }
         })
     }
 }

@@ -19,10 +19,11 @@ pub(in crate::cpu) struct Striped<'l, E: WavefrontElement, F: Form<E>> {
     pub columns: &'l [[E::Column; GROUP]],
 }
 
-/// The cells above lane 0, from the column before the first front on, and room for those of the last lane.
-pub(in crate::cpu) struct Lines<'l, H> {
-    pub above: &'l [H],
-    pub bottom: &'l mut [H],
+/// The cells above lane 0, of which `first` is in the column before the first front, and room for those of the last lane.
+pub(in crate::cpu) struct Lines<'l, C, H> {
+    pub first: H,
+    pub above: &'l [C],
+    pub bottom: &'l mut [C],
 }
 
 /// A vector of cells, part by part.
@@ -173,30 +174,38 @@ fn cut<H: Parts>([a, b, c, d]: Vectors<'_, H>, count: usize) -> Vectors<'_, H> {
     [&mut a[..of(0)], &mut b[..of(1)], &mut c[..of(2)], &mut d[..of(3)]]
 }
 
-/// The cells of as many fronts as there are cells of the last lane wanted, a multiple of four, in all lanes.
+/// The cells of as many fronts as there are cells of the last lane wanted, a multiple of four, in all lanes. With `WIDE` a
+/// vector is one register and there are 32: then the last vector stays in registers from quad to quad, and is not
+/// waited for in memory.
 #[inline(always)]
-pub(in crate::cpu) fn quads<E: WavefrontElement, F: Form<E>, T: Track>(
+pub(in crate::cpu) fn quads<E: WavefrontElement, F: Form<E>, T: Track, const WIDE: bool>(
     Striped { form, last, before, winning, rows, columns }: Striped<'_, E, F>,
-    Lines { above, bottom }: Lines<'_, F::Held>,
+    Lines { mut first, above, bottom }: Lines<'_, E::Cell, F::Held>,
 ) {
     let count = last[0].len();
     let fronts = bottom.len();
-    assert!(count >= super::LEAST && above.len() > fronts && columns.len() >= count + fronts - 1);
+    assert!(count >= super::LEAST && above.len() == fronts && columns.len() >= count + fronts - 1);
     let (mut last, mut before) = (cut::<F::Held>(last, count), cut::<F::Held>(before, count));
     let (winning, rows) = (&mut winning[..count], &rows[..count]);
+    let (mut older, mut old) = (Group::of(&before, count - 1), Group::of(&last, count - 1));
+    let (above, _) = above.as_chunks::<FRONTS>();
     for (quad, bottom) in bottom.as_chunks_mut::<FRONTS>().0.iter_mut().enumerate() {
         // A front later, each lane reads the column after.
         let at = fronts - FRONTS * (quad + 1);
         let (b0, b1) = (&columns[at + 3..][..count], &columns[at + 2..][..count]);
         let (b2, b3) = (&columns[at + 1..][..count], &columns[at..][..count]);
-        let above = &above[FRONTS * quad..][..FRONTS + 1];
-        let (of_0, of_1, of_2) = ahead::<E, F>(form, &last, &before, rows, [b0, b1, b2]);
-        let z = count - 1;
-        let mut n0 = Group::of(&before, z).moved(above[0]);
-        let mut n1 = Group::of(&last, z).moved(above[1]);
-        let mut n2 = of_0.moved(above[2]);
-        let mut n3 = of_1.moved(above[3]);
-        let mut n4 = of_2.moved(above[4]);
+        let [second, third, fourth, fifth] = above[quad].map(|cell| form.hold(cell));
+        let (was_older, was_old, of_0, of_1, of_2) =
+            ahead::<E, F>(form, &last, &before, rows, [b0, b1, b2]);
+        if !WIDE {
+            (older, old) = (was_older, was_old);
+        }
+        let mut n0 = older.moved(first);
+        let mut n1 = old.moved(second);
+        let mut n2 = of_0.moved(third);
+        let mut n3 = of_1.moved(fourth);
+        let mut n4 = of_2.moved(fifth);
+        let mut n5 = Group::new();
         let none = [<F::Held as Parts>::Part::default(); GROUP];
         let (mut beyond, mut beyond_too) = ([none; MOST_PARTS - 1], [none; MOST_PARTS - 1]);
         for v in 0..count {
@@ -217,6 +226,9 @@ pub(in crate::cpu) fn quads<E: WavefrontElement, F: Form<E>, T: Track>(
                 n2.set(k, x0);
                 n3.set(k, x1);
                 n4.set(k, x2);
+                if WIDE {
+                    n5.set(k, x3);
+                }
                 put(&mut before, k, x2);
                 put(&mut last, k, x3);
                 if let Some(extreme) = T::EXTREME {
@@ -226,16 +238,18 @@ pub(in crate::cpu) fn quads<E: WavefrontElement, F: Form<E>, T: Track>(
                 }
             }
         }
-        let end = GROUP - 1;
-        *bottom = [n2.at(end), n3.at(end), n4.at(end), F::Held::of(|part| last[part][z][end])];
+        let (z, end) = (count - 1, GROUP - 1);
+        let latest = if WIDE { n5.at(end) } else { F::Held::of(|part| last[part][z][end]) };
+        *bottom = [n2.at(end), n3.at(end), n4.at(end), latest].map(|held| form.cell(held));
+        (older, old, first) = (n4, n5, fifth);
     }
 }
 
 /// A tuple: of an array of vectors the compiler makes none.
-type Three<T> = (T, T, T);
+type Five<T> = (T, T, T, T, T);
 
-/// The last vector's cells of the first three fronts, which the first vector's lanes are next to: they depend on the
-/// three vectors before it.
+/// The last vector's cells of the two fronts before and of the first three, which the first vector's lanes are next to:
+/// they depend on the three vectors before it.
 #[inline(always)]
 fn ahead<E: WavefrontElement, F: Form<E>>(
     form: F,
@@ -243,14 +257,15 @@ fn ahead<E: WavefrontElement, F: Form<E>>(
     before: &Vectors<'_, F::Held>,
     rows: &[[E::Row; GROUP]],
     [b0, b1, b2]: [&[[E::Column; GROUP]]; 3],
-) -> Three<Group<F::Held>> {
+) -> Five<Group<F::Held>> {
+    let (mut older, mut old) = (Group::new(), Group::new());
     let (mut of_0, mut of_1, mut of_2) = (Group::new(), Group::new(), Group::new());
     let z = rows.len() - 1;
     let (y, x, u) = (z - 1, z - 2, z - 3);
     let (lu, lx) = (read::<F::Held>(last, u), read::<F::Held>(last, x));
     let (ly, lz) = (read::<F::Held>(last, y), read::<F::Held>(last, z));
     let (bu, bx) = (read::<F::Held>(before, u), read::<F::Held>(before, x));
-    let by = read::<F::Held>(before, y);
+    let (by, bz) = (read::<F::Held>(before, y), read::<F::Held>(before, z));
     let (ax, ay, az) = (&rows[x], &rows[y], &rows[z]);
     let (b0x, b0y, b0z, b1y, b1z, b2z) = (&b0[x], &b0[y], &b0[z], &b1[y], &b1[z], &b2[z]);
     for k in 0..GROUP {
@@ -263,9 +278,11 @@ fn ahead<E: WavefrontElement, F: Form<E>>(
         let z0 = form.next([vy, wy, wz], az[k], b0z[k], E::Input::default());
         let y1 = form.next([wx, x0, y0], ay[k], b1y[k], E::Input::default());
         let z1 = form.next([wy, y0, z0], az[k], b1z[k], E::Input::default());
+        older.set(k, seen::<F::Held>(&bz, k));
+        old.set(k, wz);
         of_0.set(k, z0);
         of_1.set(k, z1);
         of_2.set(k, form.next([y0, y1, z1], az[k], b2z[k], E::Input::default()));
     }
-    (of_0, of_1, of_2)
+    (older, old, of_0, of_1, of_2)
 }

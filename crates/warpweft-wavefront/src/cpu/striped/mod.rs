@@ -13,7 +13,7 @@ use super::form::{Cells16, Form};
 use super::strip::HINT;
 use crate::recurrence::{MOST_PARTS, Parts, WavefrontElement};
 use crate::spec::{Keep, Wavefront};
-use warpweft_core::memory::room;
+use warpweft_core::memory::filled;
 
 pub(super) use fronts::{Lines, Striped, quads};
 pub(super) use strip::Stripes;
@@ -29,6 +29,9 @@ const LEAST: usize = FRONTS;
 
 /// Bytes that columns in striped order take at most: a copy for each element of a vector.
 const ROOM: usize = 64 << 20;
+
+/// Vectors that are put together at once.
+const BLOCK: usize = 256;
 
 /// Whether fronts of so many lanes can be in striped order.
 pub(super) fn can<E: WavefrontElement, F: Form<E>>(lanes: usize) -> bool {
@@ -77,8 +80,14 @@ impl<C: Copy> Columns<C> {
         if count.saturating_mul(size_of::<[C; GROUP]>()) > ROOM {
             return None;
         }
-        let mut all = room(count, HINT).ok()?;
-        all.extend((0..count).map(|i| std::array::from_fn(|k| reversed[i + k * vectors])));
+        let mut all = filled(std::iter::repeat_n([*reversed.first()?; GROUP], count), HINT).ok()?;
+        // A few pages at a time, which stay in cache while their elements are set.
+        for (block, some) in all.chunks_mut(BLOCK).enumerate() {
+            for k in 0..GROUP {
+                let from = &reversed[block * BLOCK + k * vectors..];
+                some.iter_mut().zip(from).for_each(|(vector, &column)| vector[k] = column);
+            }
+        }
         Some(Self { lanes, vectors: all })
     }
 

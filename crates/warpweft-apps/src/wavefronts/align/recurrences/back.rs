@@ -153,8 +153,9 @@ pub fn affine_choice(
     open: i32,
 ) -> u8 {
     let pair = if a == b { matching } else { mismatch };
-    let best = (cell.h != 0) as i32 * first_of(cell.h, before.nw.h + pair, cell.e);
-    (best + opened(cell.e == before.w.h + open, cell.f == before.n.h + open)) as u8
+    let (e, f) = (before.w.e, before.n.f);
+    let best = (cell.h != 0) as i32 * first_of(cell.h, before.nw.h + pair, e);
+    (best + opened(e == before.w.h + open, f == before.n.h + open)) as u8
 }
 
 /// The choices of [`global_affine`].
@@ -169,8 +170,9 @@ pub fn global_affine_choice(
     open: i32,
 ) -> u8 {
     let pair = if a == b { matching } else { mismatch };
-    let best = first_of(cell.h, before.nw.h + pair, cell.e);
-    (best + opened(cell.e == before.w.h + open, cell.f == before.n.h + open)) as u8
+    let (e, f) = (before.w.e, before.n.f);
+    let best = first_of(cell.h, before.nw.h + pair, e);
+    (best + opened(e == before.w.h + open, f == before.n.h + open)) as u8
 }
 
 /// From a cell of an affine recurrence, of which the path goes through one score.

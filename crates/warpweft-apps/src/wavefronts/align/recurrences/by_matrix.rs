@@ -20,9 +20,10 @@ pub fn scored(
     floor: i32,
 ) -> Gapped {
     let pair = scores[(a & 31) as usize][(b & 31) as usize] as i32;
-    let e = (before.w.h + open).max(before.w.e + extend);
-    let f = (before.n.h + open).max(before.n.f + extend);
-    Gapped { h: f.max((before.nw.h + pair).max(e).max(floor)), e, f }
+    let (e, f) = (before.w.e, before.n.f);
+    let h = f.max((before.nw.h + pair).max(e).max(floor));
+    let opened = h + open;
+    Gapped { h, e: opened.max(e + extend), f: opened.max(f + extend) }
 }
 
 fn scored_bounds(of: &scored, rows: u64, columns: u64) -> [f64; 2] {
@@ -56,8 +57,9 @@ pub fn scored_choice(
     floor: i32,
 ) -> u8 {
     let pair = scores[(a & 31) as usize][(b & 31) as usize] as i32;
-    let best = (cell.h != floor) as i32 * first_of(cell.h, before.nw.h + pair, cell.e);
-    (best + opened(cell.e == before.w.h + open, cell.f == before.n.h + open)) as u8
+    let (e, f) = (before.w.e, before.n.f);
+    let best = (cell.h != floor) as i32 * first_of(cell.h, before.nw.h + pair, e);
+    (best + opened(e == before.w.h + open, f == before.n.h + open)) as u8
 }
 
 impl Traced for scored {

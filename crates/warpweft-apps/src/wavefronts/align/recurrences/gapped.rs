@@ -8,16 +8,17 @@ use crate::align::Weights;
 /// Below every score that can arise, with room for one more gap.
 pub const NONE: i32 = -(1 << 30);
 
-/// A cell of Gotoh's recurrence (1982).
+/// A cell of Gotoh's recurrence (1982). Gaps are held as the next cell takes them: the sum of score and `open` then
+/// serves both of them, and is computed once a cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Device, Ranked)]
 #[repr(C)]
 pub struct Gapped {
     /// Best score of alignments that end here.
     #[score]
     pub h: i32,
-    /// Of those that end with a letter of the target against nothing.
+    /// Of those that end one letter of the target further on, with it against nothing.
     pub e: i32,
-    /// Of those that end with a letter of the query against nothing.
+    /// Of those that end one letter of the query further on, with it against nothing.
     pub f: i32,
 }
 
@@ -48,9 +49,10 @@ pub fn affine(
     extend: i32,
 ) -> Gapped {
     let pair = if a == b { matching } else { mismatch };
-    let e = (before.w.h + open).max(before.w.e + extend);
-    let f = (before.n.h + open).max(before.n.f + extend);
-    Gapped { h: f.max((before.nw.h + pair).max(e).max(0)), e, f }
+    let (e, f) = (before.w.e, before.n.f);
+    let h = f.max((before.nw.h + pair).max(e).max(0));
+    let opened = h + open;
+    Gapped { h, e: opened.max(e + extend), f: opened.max(f + extend) }
 }
 
 fn affine_bounds(of: &affine, rows: u64, columns: u64) -> [f64; 2] {
@@ -59,12 +61,12 @@ fn affine_bounds(of: &affine, rows: u64, columns: u64) -> [f64; 2] {
 }
 
 /// Two neighbours' scores differ by a match and the first letter of a gap at most. Every score of a gap lies between
-/// the cell's own and that of the cell before with the first letter, once the border is passed: there it is [`NONE`].
+/// the cell's own and that with the gap's first letter.
 fn affine_step(of: &affine, border: Gapped) -> Option<u32> {
     let affine { matching, mismatch, open, extend } = *of;
     let least = mismatch.min(open).min(extend).min(0);
     let step = i64::from(matching.max(0)) - i64::from(least);
-    let known = border == Gapped { h: 0, e: NONE, f: NONE } && open.max(extend) <= 0;
+    let known = border == Gapped { h: 0, e: open, f: open } && open.max(extend) <= 0;
     u32::try_from(step).ok().filter(|_| known && mismatch <= matching)
 }
 
@@ -88,9 +90,10 @@ pub fn global_affine(
     extend: i32,
 ) -> Gapped {
     let pair = if a == b { matching } else { mismatch };
-    let e = (before.w.h + open).max(before.w.e + extend);
-    let f = (before.n.h + open).max(before.n.f + extend);
-    Gapped { h: f.max((before.nw.h + pair).max(e)), e, f }
+    let (e, f) = (before.w.e, before.n.f);
+    let h = f.max((before.nw.h + pair).max(e));
+    let opened = h + open;
+    Gapped { h, e: opened.max(e + extend), f: opened.max(f + extend) }
 }
 
 fn global_affine_bounds(of: &global_affine, rows: u64, columns: u64) -> [f64; 2] {
