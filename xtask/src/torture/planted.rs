@@ -13,10 +13,12 @@ pub fn all(campaign: &mut Campaign<'_>) -> Count {
     if let Err(error) = set(&folder, campaign) {
         return Count::skipped(&error);
     }
+    let gpu = Path::new("/dev/nvidiactl").exists();
     let mut next = 0;
     campaign.until_end(|campaign| {
         next += 1;
-        let (kind, outcome) = match next % 3 {
+        let (kind, outcome) = match next % if gpu { 4 } else { 3 } {
+            3 => ("compiled kernels that others may write", kernels(campaign)),
             0 => ("caches that others may write", cache(campaign)),
             1 => ("compilers that others may write", compiler(campaign)),
             _ => ("libraries of MPI in the current folder", mpi(campaign)),
@@ -104,26 +106,67 @@ fn mpi(campaign: &mut Campaign<'_>) -> Result<(), String> {
     )
 }
 
-/// Tuning results in a folder that others may write.
+/// Tuning results in a folder, or in a file, that others may write.
 fn cache(campaign: &mut Campaign<'_>) -> Result<(), String> {
-    let why = *campaign.random.of(&[
-        "chmod 777 c",
-        "chmod 1777 c",
-        "chmod 775 c",
-        "chmod 757 c",
-        "[ \"$(id -u)\" = 0 ] || exit 77; chown 12345 c",
+    let (why, file) = *campaign.random.of(&[
+        ("chmod 777 c", false),
+        ("chmod 1777 c", false),
+        ("chmod 775 c", false),
+        ("chmod 757 c", false),
+        ("[ \"$(id -u)\" = 0 ] || exit 77; chown 12345 c", false),
+        ("chmod 666 c/tuning.json", true),
+        ("chmod 664 c/tuning.json", true),
+        ("[ \"$(id -u)\" = 0 ] || exit 77; chown 12345 c/tuning.json", true),
     ]);
+    // A folder is left alone; a file is replaced, and then used again.
+    let (said, later) = match file {
+        false => ("nothing is kept in", "cmp -s before c/tuning.json || exit 5"),
+        true => (
+            "are not used: ",
+            "cmp -s before c/tuning.json && exit 5; [ \"$(stat -c %a%u c/tuning.json)\" = 644$(id -u) ] || exit 4",
+        ),
+    };
     let script = format!(
         "umask 022; cp -r ../trap/cache c; chmod 755 c; export WARPWEFT_CACHE=$PWD/c; \
          sed -i 's/\"tile_rows\": *[0-9]*/\"tile_rows\": 7/' c/tuning.json; \
          run() {{ \"$W\" run {TUNED} --steps 2 --json > out 2> err || exit 9; }}; \
          run; grep -q '\"tile_rows\":7[,}}]' out || exit 8; {why}; cp c/tuning.json before; \
-         run; grep -q '\"tile_rows\":7[,}}]' out && exit 7; [ \"$(grep -c 'nothing is kept in' err)\" = 1 ] || exit 6; \
-         \"$W\" tune {TUNED} --budget 0.1 > /dev/null 2>&1; cmp -s before c/tuning.json || exit 5; exit 0"
+         run; grep -q '\"tile_rows\":7[,}}]' out && exit 7; [ \"$(grep -c '{said}' err)\" = 1 ] || exit 6; \
+         \"$W\" tune {TUNED} --budget 0.1 > /dev/null 2>&1; {later}; exit 0"
     );
     check_run(
         "an untrusted cache was used",
         &Program::script(campaign.command, campaign.folder, &script).run(60),
+    )
+}
+
+/// Compiled kernels of a cache that are no machine code: handed to the driver, which refuses them, while the place is this
+/// user's own, and not once others may write there.
+fn kernels(campaign: &mut Campaign<'_>) -> Result<(), String> {
+    let why = *campaign.random.of(&[
+        "chmod 777 c",
+        "chmod 775 c/cubin",
+        "chmod 757 c/cubin",
+        "chmod 666 c/cubin/*.cubin",
+        "chmod 664 c/cubin/*.cubin",
+        "[ \"$(id -u)\" = 0 ] || exit 77; chown 12345 c/cubin",
+        "[ \"$(id -u)\" = 0 ] || exit 77; chown 12345 c/cubin/*.cubin",
+    ]);
+    // As the command writes an entry: its first bytes, the SHA-256 of what follows, and that.
+    let plant = "import glob, hashlib\nfor path in glob.glob('c/cubin/*.cubin'):\n  \
+                 body = b'planted' * 99\n  \
+                 open(path, 'wb').write(b'WWCUBIN1' + hashlib.sha256(body).digest() + body)";
+    let script = format!(
+        "umask 022; mkdir c; cp ../trap/cache/probe.json c/ 2> /dev/null; export WARPWEFT_CACHE=$PWD/c; \
+         run() {{ \"$W\" run heat --device gpu --size 32 --steps 2 --dtype f32 > out 2> err; }}; \
+         plant() {{ printf \"{plant}\" | python3 -; }}; \
+         run || exit 9; ls c/cubin/*.cubin > /dev/null || exit 8; plant || exit 77; \
+         run && exit 8; plant; {why}; run || exit 7; grep -q passed out || exit 6; \
+         grep -q 'written by other users\\|belongs to another user' err out || exit 5; exit 0"
+    );
+    check_run(
+        "a planted kernel",
+        &Program::script(campaign.command, campaign.folder, &script).run(120),
     )
 }
 

@@ -4,6 +4,7 @@
 //! half of one. If several processes write at once, an entry may be lost, which costs a search.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::Measured;
 use crate::cuda;
 use crate::error::{Error, Result};
-use crate::grid::io::{make_private, read_small, write_whole};
+use crate::grid::io::{make_private, read_own, write_own};
 
 /// Raised when the format changes; files of another format count as empty.
 const FORM: u32 = 1;
@@ -72,11 +73,22 @@ impl TuningCache {
         cache
     }
 
-    /// The cache in a folder. A damaged file counts as empty, is renamed and leaves a note.
+    /// The cache in a folder. A damaged file counts as empty, is renamed and leaves a note. One that others may have
+    /// written counts as empty, too, and leaves a note; it is replaced when something is kept.
     pub fn open(folder: &Path) -> Self {
         let path = folder.join("tuning.json");
         let mut cache = Self { path: Some(path.clone()), entries: BTreeMap::new(), note: None };
-        let Ok(text) = read_small(&path) else { return cache };
+        let text = match read_own(&path) {
+            Ok(text) => text,
+            Err(error) => {
+                if error.kind() == io::ErrorKind::PermissionDenied {
+                    let path = path.display();
+                    let text = format!("tuned policies in {path} are not used: {error}; remove it");
+                    cache.note = Some(text);
+                }
+                return cache;
+            }
+        };
         match serde_json::from_slice::<File>(&text) {
             Ok(file) if file.form == FORM => cache.entries = file.entries,
             Ok(_) => {}
@@ -137,7 +149,7 @@ impl TuningCache {
         }
         let file = File { form: FORM, entries: self.entries.clone() };
         let text = serde_json::to_vec_pretty(&file).map_err(|error| refused(error.to_string()))?;
-        write_whole(&path, |to| to.write_all(&text)).map(|()| true)
+        write_own(&path, &text).map(|()| true)
     }
 }
 
@@ -160,6 +172,26 @@ mod tests {
         assert_eq!(read.get("a"), Some(&entry(1)));
         assert_eq!(read.policy::<usize>("b"), Some(2));
         assert_eq!(read.policy::<String>("b"), None);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn what_others_may_have_written_is_not_used_but_replaced() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tuning.json");
+        TuningCache::open(folder.path()).keep("a", entry(1)).unwrap();
+        for mode in [0o664, 0o646] {
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+            let mut refused = TuningCache::open(folder.path());
+            assert_eq!(refused.get("a"), None);
+            let note = refused.note().unwrap();
+            assert!(note.contains("can be written by other users"), "{note}");
+            refused.keep("b", entry(2)).unwrap();
+            let now = TuningCache::open(folder.path());
+            assert_eq!((now.get("a"), now.get("b"), now.note()), (None, Some(&entry(2)), None));
+            now.clone().keep("a", entry(1)).unwrap();
+        }
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub struct SliceUse<'a> {
     place: usize,
     /// The size of an item in bytes.
     item: usize,
-    bytes: &'a [u8],
+    bytes: &'a [MaybeUninit<u8>],
 }
 
 impl<'a> SliceUse<'a> {
@@ -168,7 +168,7 @@ fn uploaded<E: TaskFunction>(task: &E, lane: &GpuLane) -> Result<Slices> {
     let buffer = |SliceUse { item, bytes, .. }: SliceUse<'_>| {
         // A read out of bounds reads an item of an empty slice too.
         let buffer = Buffer::zeroed(lane.stream(), bytes.len().max(item))?;
-        lane.stream().upload(&buffer, 0, bytes)?;
+        lane.stream().upload_bytes(&buffer, 0, bytes)?;
         Ok(buffer)
     };
     let all = task.slices().into_iter().map(buffer).collect::<Result<_>>()?;
@@ -231,7 +231,7 @@ impl<E: TaskFunction> OnLane<'_, E> {
     /// outputs, as bytes: those of tasks that faulted are none.
     fn launch(&mut self, inputs: &[E::Input]) -> Result<(Vec<u32>, Vec<u8>)> {
         let count = inputs.len();
-        self.lane.stream().upload(&self.inputs, 0, bytes_of(inputs))?;
+        self.lane.stream().upload_bytes(&self.inputs, 0, DeviceSlice::of(inputs).bytes())?;
         let seconds = self.pass(&self.shape, count)?;
         self.busy += seconds;
         let stream = self.lane.stream();
@@ -257,8 +257,9 @@ impl<E: TaskFunction> OnLane<'_, E> {
             next: self.next.address(),
             count: count as u64,
         };
-        args.blob(bytes_of(std::slice::from_ref(&arguments)), align_of::<Arguments>());
-        // SAFETY: the task itself, which has so many bytes.
+        // SAFETY: the arguments, which have so many bytes.
+        unsafe { args.opaque((&raw const arguments).cast(), size_of::<Arguments>()) };
+        // SAFETY: the task itself, likewise.
         unsafe { args.opaque(self.on_device.as_ptr().cast(), size_of::<E>()) };
         let blocks = shape.blocks.min(count.div_ceil(shape.block as usize) as u32);
         let device = self.lane.device();
@@ -354,12 +355,6 @@ impl<E: TaskFunction> ChunkExecutor<E> for OnLane<'_, E> {
         }
         Ok(())
     }
-}
-
-/// The bytes of values.
-fn bytes_of<T: Copy>(values: &[T]) -> &[u8] {
-    // SAFETY: they are only copied, by the driver, never looked at; values outlive the borrow.
-    unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
 }
 
 #[cfg(all(test, not(loom)))]

@@ -51,7 +51,7 @@ fn one(stage: &Arc<dyn Stage>, stream: &Stream) -> Result<Arc<dyn Stage>> {
     for TableBytes { offset, bytes } in tables {
         // A table of nothing still has memory for one item, which a fault reads.
         let buffer = Buffer::new(stream.device(), bytes.len().max(LEAST))?;
-        stream.upload(&buffer, 0, bytes)?;
+        stream.upload_bytes(&buffer, 0, bytes)?;
         // A table begins with its address, aligned as an integer of eight bytes.
         if let Some(word) = parameters.get_mut(offset / 8) {
             *word = buffer.address();

@@ -13,12 +13,12 @@ use sha2::{Digest, Sha256};
 use super::End;
 use super::grid::BlockRow;
 use crate::recurrence::{Best, Ranked, Stored, Traced};
-use crate::spec::Wavefront;
+use crate::spec::{Band, Wavefront};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::io::{Claim, read_up_to, write_synced};
 
 /// The first bytes of a file; the number is raised when the format changes.
-const MAGIC: &[u8; 16] = b"warpweft edges 1";
+const MAGIC: &[u8; 16] = b"warpweft edges 2";
 /// Bytes of a sum.
 const SUM: usize = 32;
 
@@ -90,7 +90,11 @@ impl Store {
             ));
         }
         let what = (E::NAME, <E::Cell as Stored>::BYTES, wavefront.extents(), blocks, end, of);
-        let band = wavefront.band.map(|band| format!("{:?}", [band.lower, band.upper]));
+        let band = wavefront.band.map(|Band { lower, upper, outside }| {
+            let mut cell = Vec::new();
+            outside.store(&mut cell);
+            format!("{lower} to {upper}, outside {cell:?}")
+        });
         let what = format!("{what:?}{}", band.unwrap_or_default());
         let identity = Sha256::digest(what).into();
         Ok(Self { directory: directory.clone(), identity, _claim: claim })

@@ -284,6 +284,7 @@ fn body(file: &[u8]) -> Option<&[u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::grid::io::{read_own, write_own};
 
     #[test]
     fn what_is_kept_comes_back_and_nothing_else() {
@@ -396,6 +397,8 @@ mod tests {
         let key = Key::of(["a"]);
         if let Some(folder) = std::env::var_os("WARPWEFT_TEST_UMASK").map(PathBuf::from) {
             write_whole(&folder.join("new/probe.json"), b"{}").unwrap();
+            write_own(&folder.join("new/tuning.json"), b"{}").unwrap();
+            assert_eq!(read_own(&folder.join("new/tuning.json")).unwrap(), b"{}");
             fs::create_dir_all(folder.join("old/cubin")).unwrap();
             fs::write(folder.join("old/cubin/planted.cubin"), "by anybody").unwrap();
             for name in ["new", "old"] {

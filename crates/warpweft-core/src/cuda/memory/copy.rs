@@ -1,5 +1,6 @@
 //! Copies between host, device and peers, and fills. Not: padded layouts (`strided.rs`).
 
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use cudarc::driver::sys;
@@ -15,6 +16,17 @@ impl Stream {
     /// [`Error::Spec`] beyond the buffer's end; the driver's.
     pub fn upload<T: Plain>(&self, to: &Buffer, offset: usize, from: &[T]) -> Result<()> {
         let from = bytes_of(from);
+        // SAFETY: so many bytes are there; that they are initialised is not needed.
+        self.upload_bytes(to, offset, unsafe {
+            std::slice::from_raw_parts(from.as_ptr().cast(), from.len())
+        })
+    }
+
+    /// The same of bytes some of which may be padding, and not initialised.
+    ///
+    /// # Errors
+    /// As [`Stream::upload`].
+    pub fn upload_bytes(&self, to: &Buffer, offset: usize, from: &[MaybeUninit<u8>]) -> Result<()> {
         let address = to.span(offset, from.len())?;
         if from.is_empty() {
             return Ok(());

@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 
 use crate::element::{DeviceType, Unit};
 
@@ -28,10 +29,10 @@ impl<'a, T> DeviceSlice<'a, T> {
         unsafe { std::slice::from_raw_parts(self.start, self.count as usize) }
     }
 
-    /// Its bytes, to be copied to a device.
-    pub fn bytes(self) -> &'a [u8] {
+    /// Its bytes, to be copied to a device; those of padding are not initialised.
+    pub fn bytes(self) -> &'a [MaybeUninit<u8>] {
         let slice = self.get();
-        // SAFETY: they are only copied, by the driver, never looked at.
+        // SAFETY: so many bytes are there, for as long, and none of them needs to be initialised.
         unsafe { std::slice::from_raw_parts(slice.as_ptr().cast(), size_of_val(slice)) }
     }
 }

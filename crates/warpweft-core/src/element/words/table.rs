@@ -1,6 +1,7 @@
 //! Tables as parameters of stencil functions, `&[T]`: of any length, shared by all cells.
 
 use std::fmt;
+use std::mem::MaybeUninit;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -24,8 +25,8 @@ pub struct Table<T> {
 pub struct TableBytes<'a> {
     /// Where the parameters hold the address of the items, in bytes from their beginning.
     pub offset: usize,
-    /// The items.
-    pub bytes: &'a [u8],
+    /// The items; bytes of padding are not initialised.
+    pub bytes: &'a [MaybeUninit<u8>],
 }
 
 impl<T: Scalar> Table<T> {

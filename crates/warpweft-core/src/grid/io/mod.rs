@@ -20,5 +20,5 @@ pub use stall::Stall;
 pub use stated::{Stated, hex};
 pub use synced::{sync_folder, write_synced};
 pub use temporary::{new_file, remove_temporary_files, without_links};
-pub use trusted::{check_trusted, make_private, narrow};
-pub use whole::{check_writable, write_whole};
+pub use trusted::{check_trusted, make_private, narrow, read_own};
+pub use whole::{check_writable, write_own, write_whole};

@@ -36,6 +36,28 @@ impl TemporaryFile {
     /// # Errors
     /// It can't be created; `target` names no file.
     pub fn next_to(target: &Path) -> io::Result<Self> {
+        let this = Self::beside(target)?;
+        this.resemble(target)?;
+        Ok(this)
+    }
+
+    /// A new file in the folder of `target` that belongs to this user, and that nobody else may write whatever the
+    /// umask.
+    ///
+    /// # Errors
+    /// As [`TemporaryFile::next_to`].
+    pub fn own_next_to(target: &Path) -> io::Result<Self> {
+        let this = Self::beside(target)?;
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = this.file.metadata()?.permissions().mode() & 0o755;
+            this.file.set_permissions(fs::Permissions::from_mode(mode))?;
+        }
+        Ok(this)
+    }
+
+    fn beside(target: &Path) -> io::Result<Self> {
         let begin = begin_of(target)
             .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path names no file"))?;
         loop {
@@ -49,9 +71,7 @@ impl TemporaryFile {
                 Ok(file) => {
                     open.insert(path.clone());
                     drop(open);
-                    let this = Self { file, path };
-                    this.resemble(target)?;
-                    return Ok(this);
+                    return Ok(Self { file, path });
                 }
             }
         }

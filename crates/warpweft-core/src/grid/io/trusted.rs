@@ -4,6 +4,8 @@
 use std::path::Path;
 use std::{fs, io};
 
+use super::read_small;
+
 /// Checks every folder from `from` down to `folder`, which may also be a file and must be below
 /// `from`.
 ///
@@ -30,6 +32,16 @@ pub fn check_trusted(from: &Path, folder: &Path) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Reads a file of at most 32 MiB that nobody but this user and root can have written.
+///
+/// # Errors
+/// It can't be read, or is longer. [`io::ErrorKind::PermissionDenied`] with what others could do, if they could.
+pub fn read_own(path: &Path) -> io::Result<Vec<u8>> {
+    let bytes = read_small(path)?;
+    let refused = |why| io::Error::new(io::ErrorKind::PermissionDenied, why);
+    check_trusted(path, path).map_err(refused).map(|()| bytes)
 }
 
 /// Makes a folder that only this user may write, and those above it, if there is none.

@@ -25,11 +25,25 @@ pub fn write_whole(
     content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<()> {
     let mut content = Some(content);
-    whole(path, &mut |to| content.take().map_or(Ok(()), |content| content(to)))
+    let mut content = |to: &mut dyn Write| content.take().map_or(Ok(()), |content| content(to));
+    whole(path, TemporaryFile::next_to, &mut content)
+}
+
+/// The same of a file that only this user may write, whatever the umask and the permissions of the file before:
+/// one that is read by [`read_own`](super::read_own).
+///
+/// # Errors
+/// As [`write_whole`].
+pub fn write_own(path: &Path, content: &[u8]) -> Result<()> {
+    whole(path, TemporaryFile::own_next_to, &mut |to| to.write_all(content))
 }
 
 /// Compiled once for all contents.
-fn whole(path: &Path, content: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+fn whole(
+    path: &Path,
+    temporary: fn(&Path) -> io::Result<TemporaryFile>,
+    content: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
+) -> Result<()> {
     let refused = |error: io::Error| write_error(path, &error);
     let target = target(path)?;
     let mut calling = Calling::begin();
@@ -42,7 +56,7 @@ fn whole(path: &Path, content: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>)
     if first_time(&target) {
         remove_abandoned(&target);
     }
-    let written = TemporaryFile::next_to(&target).and_then(|temporary| {
+    let written = temporary(&target).and_then(|temporary| {
         let mut file = BufWriter::with_capacity(1 << 20, Counted(temporary.file()));
         calling.pause(|| content(&mut file))?;
         file.flush()?;

@@ -4,13 +4,13 @@
 //! a day has passed, and the better figures of both are kept. An undisturbed probe is valid for a month.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use super::{DISTURBED, DISTURBING, Probe, cpu, now, probe};
-use crate::cuda;
 use crate::error::{Error, Result};
-use crate::grid::io::read_small;
+use crate::grid::io::{make_private, read_own, write_own};
 use crate::machine::Machine;
 
 /// Raised when the measurements change, so that older results are not used.
@@ -62,14 +62,24 @@ impl Probe {
         let hint = "set WARPWEFT_CACHE to a folder that can be written";
         let text = serde_json::to_vec_pretty(&file)
             .map_err(|error| Error::file(&path, error, "please report this"))?;
-        cuda::write_whole(&path, &text).map_err(|error| Error::file(&path, error, hint))
+        make_private(folder).map_err(|error| Error::file(&path, error, hint))?;
+        write_own(&path, &text)
     }
 }
 
 fn read(folder: &Path, notes: &mut Vec<String>) -> File {
     let path = folder.join("probe.json");
     let fresh = || File { form: FORM, machines: BTreeMap::new() };
-    let Ok(text) = read_small(&path) else { return fresh() };
+    let text = match read_own(&path) {
+        Ok(text) => text,
+        Err(error) => {
+            if error.kind() == io::ErrorKind::PermissionDenied {
+                let path = path.display();
+                notes.push(format!("limits in {path} are not used: {error}; measured anew"));
+            }
+            return fresh();
+        }
+    };
     match serde_json::from_slice::<File>(&text) {
         Ok(file) if file.form == FORM => file,
         Ok(_) => fresh(),
@@ -92,7 +102,7 @@ pub fn known(machine: &Machine, folder: Option<&Path>) -> Option<Probe> {
     })
 }
 
-/// The machine's probe: the one in `folder` ([`cuda::folder`] is the user's), or a new one, which takes a few
+/// The machine's probe: the one in `folder` ([`folder`](crate::cuda::folder) is the user's), or a new one, which takes a few
 /// seconds, is announced by `tell`, and is stored. A disturbed probe is repeated once the cores are idle or
 /// a day later, and keeps its better figures; others are repeated after a month, when the cores are idle.
 ///
