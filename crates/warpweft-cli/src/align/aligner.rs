@@ -19,6 +19,7 @@ use super::{Align, Traceback};
 use crate::device::cut;
 use crate::output::note;
 use crate::progress::Progress;
+use crate::run::check::choice::Checking;
 use crate::world;
 
 /// Cells of pairs whose paths are found many at once.
@@ -35,9 +36,9 @@ pub struct Aligner<'s> {
 }
 
 impl<'s> Aligner<'s> {
-    /// Of alignments that are compared with a reference solution if `checked`.
-    pub fn new(scoring: &'s Scoring, scope: Scope, checked: bool) -> Self {
-        let check = checked.then(Tally::default);
+    /// Of alignments that are compared with a reference solution as `checking` says.
+    pub fn new(scoring: &'s Scoring, scope: Scope, checking: &Checking) -> Self {
+        let check = checking.unchecked().is_none().then(|| Tally::new(checking));
         Self { pairs: Vec::new(), report: None, check, scoring, scope }
     }
 

@@ -5,6 +5,7 @@ use warpweft_apps::align::{Scope, Scoring, plain};
 
 use super::pair::Pair;
 use crate::run::check::Check;
+use crate::run::check::choice::Checking;
 
 /// Cells that the plain loop may compute for a check: less than a second.
 const CHECKED_CELLS: u64 = 100_000_000;
@@ -13,6 +14,8 @@ const CHECKED_CELLS: u64 = 100_000_000;
 /// again.
 #[derive(Default)]
 pub struct Tally {
+    /// Cells that the plain loop may compute.
+    most: u64,
     checked: usize,
     skipped: usize,
     paths: usize,
@@ -23,13 +26,18 @@ pub struct Tally {
 }
 
 impl Tally {
+    /// Of nothing yet.
+    pub fn new(checking: &Checking) -> Self {
+        Self { most: checking.most(CHECKED_CELLS), ..Self::default() }
+    }
+
     /// Checks one more pair.
     pub fn add(&mut self, pair: &Pair<'_>, scoring: &Scoring, scope: Scope) {
         let (query, target) = pair.sequences();
         let found = pair.alignment;
         self.path(pair, scoring);
         let cells = query.len() as u64 * target.len() as u64;
-        if self.cells + cells > CHECKED_CELLS {
+        if self.cells.saturating_add(cells) > self.most {
             self.skipped += 1;
             return;
         }
@@ -39,7 +47,7 @@ impl Tally {
             self.why = Some(error.to_string());
             return;
         }
-        self.cells += cells;
+        self.cells = self.cells.saturating_add(cells);
         self.checked += 1;
         let expect = plain(query, target, scoring, scope);
         let distance = |a: usize, b: usize| a.abs_diff(b) as f64;

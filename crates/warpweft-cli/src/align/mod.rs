@@ -25,6 +25,7 @@ use crate::arguments::threads;
 use crate::device::{Place, for_wavefronts, note_crowd};
 use crate::place;
 use crate::run::check::Check;
+use crate::run::check::choice::Checking;
 use crate::run::outcome::Outcome;
 use crate::world;
 
@@ -196,9 +197,8 @@ pub struct Align {
     /// Threads on the CPU [default: one per core].
     #[arg(long, value_name = "N", value_parser = threads)]
     threads: Option<NonZero<usize>>,
-    /// Do not compare the result with a reference solution.
-    #[arg(long)]
-    no_check: bool,
+    #[command(flatten)]
+    checking: Checking,
     /// Print one JSON object instead of the report.
     #[arg(long)]
     json: bool,
@@ -315,7 +315,7 @@ impl Align {
         scoring: &'s Scoring,
         executor: &mut dyn Executor,
     ) -> Result<Aligner<'s>> {
-        let mut all = Aligner::new(scoring, self.scope(), !self.no_check);
+        let mut all = Aligner::new(scoring, self.scope(), &self.checking);
         match world::net() {
             Some(net) => {
                 let mut executor = RankExecutor::new(net, executor);

@@ -131,9 +131,12 @@ pub struct Apsp {
     /// much work.
     #[arg(long, value_name = "S", requires = "journal", default_value = "1", value_parser = number::<f64>)]
     flush: f64,
-    /// Compare this many sources, spread over all, with Dijkstra's algorithm.
-    #[arg(long, value_name = "N", default_value = "3", value_parser = whole::<u64>)]
+    /// Compare this many sources, spread over all, with Dijkstra's algorithm: a number, or full for all of them.
+    #[arg(long, value_name = "N", default_value = "3", value_parser = sources_checked)]
     check: u64,
+    /// Compare nothing.
+    #[arg(long, conflicts_with = "check")]
+    no_check: bool,
     /// Measure one source; print how many sources each worker would get and how long the run would take.
     #[arg(long)]
     plan: bool,
@@ -142,6 +145,11 @@ pub struct Apsp {
     /// Print one JSON object instead of the report.
     #[arg(long)]
     json: bool,
+}
+
+/// A number of sources, `full` for all.
+fn sources_checked(text: &str) -> std::result::Result<u64, String> {
+    if text == "full" { Ok(u64::MAX) } else { whole(text) }
 }
 
 /// The results of the sources, in their order.
@@ -364,6 +372,7 @@ impl Apsp {
         let interrupted = farmed.report.interrupted;
         let check = match interrupted {
             true => Check::none("interrupted"),
+            false if self.no_check => Check::none("--no-check"),
             false => check::check(graph, sources, found, &farmed, self.check),
         };
         let done = farmed.report.done;

@@ -3,12 +3,14 @@
 use serde_json::json;
 use warpweft::Result;
 use warpweft::element::{Real, Word};
-use warpweft_apps::strassen::{Matrix, Number, difference, signs, signs_of_rows};
+use warpweft_apps::strassen::{
+    Matrix, Number, difference, difference_by_rows, signs, signs_of_rows,
+};
 use warpweft_apps::strassen_teams::{self, multiplied};
 
 use super::options::{Options, Said};
 use crate::arguments::Precision;
-use crate::run::check::Check;
+use crate::run::check::{Check, no_room};
 use crate::run::outcome::Outcome;
 
 /// Vectors by which a product is checked.
@@ -16,7 +18,8 @@ const TRIES: u64 = 20;
 
 #[derive(clap::Args)]
 #[command(
-    after_help = "The matrices hold -1, 0 and 1, so the product is exact. It is checked by vectors (Freivalds).
+    after_help = "The matrices hold -1, 0 and 1, so the product is exact. It is checked by vectors (Freivalds), with
+--check full by its definition.
 
 Examples:
   warpweft channels strassen 1024
@@ -54,13 +57,13 @@ impl Strassen {
             let matrices = [&a, &b];
             let ran =
                 self.options.run_by(|machine, run| multiplied(matrices, leaf, machine, run))?;
-            let check = exact([&a, &b, &ran.values]);
+            let check = self.exact([&a, &b, &ran.values]);
             (ran.without_values(), check)
         } else {
             let (a, b) = (signs::<T>(self.n, 1)?, signs::<T>(self.n, 2)?);
             let mut ran = self.options.run_on_cores(a.times(&b))?;
             let c = a.from_product(std::mem::take(&mut ran.values[0]));
-            (ran.without_values(), exact([&a, &b, &c]))
+            (ran.without_values(), self.exact([&a, &b, &c]))
         };
         // As a product by its definition would be counted.
         let rate = 2.0 * (self.n as f64).powi(3) / ran.report.seconds.max(1e-9);
@@ -69,8 +72,17 @@ impl Strassen {
         let title = format!("{0} x {0} cells of {1}", self.n, self.dtype.kind().name());
         Ok(self.options.outcome("strassen", title, ran, Said { settings, answer, check }))
     }
-}
 
-fn exact<T: Number>(matrices: [&Matrix<T>; 3]) -> Check {
-    Check::made("product with vectors", difference(matrices, TRIES), 0.0)
+    /// Compares the product, the third of these.
+    fn exact<T: Number>(&self, matrices: [&Matrix<T>; 3]) -> Check {
+        let n = self.n as u64;
+        self.options.checking.unless_none(|| match self.options.checking.full() {
+            // Rows of the second matrix in order, and one of sums.
+            true => no_room(8 * n * (n + 1)).unwrap_or_else(|| {
+                Check::made("product by its definition", difference_by_rows(matrices), 0.0)
+            }),
+            false => Check::made("product with vectors", difference(matrices, TRIES), 0.0)
+                .of(format!("products with {TRIES} random vectors")),
+        })
+    }
 }

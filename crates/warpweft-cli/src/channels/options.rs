@@ -17,6 +17,7 @@ use crate::arguments::threads;
 use crate::device::note_crowd;
 use crate::interrupt;
 use crate::run::check::Check;
+use crate::run::check::choice::Checking;
 use crate::run::files::{self, Saved};
 use crate::run::outcome::{Answer, Outcome};
 
@@ -32,6 +33,8 @@ pub struct Options {
     /// Record a timeline of what each worker runs, which Perfetto opens.
     #[arg(long, value_name = "FILE.json")]
     trace: Option<PathBuf>,
+    #[command(flatten)]
+    pub checking: Checking,
     /// Print one JSON object instead of the report.
     #[arg(long)]
     json: bool,

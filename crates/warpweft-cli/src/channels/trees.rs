@@ -9,6 +9,9 @@ use super::options::{Depth, Options, Said, alike};
 use crate::run::check::Check;
 use crate::run::outcome::Outcome;
 
+/// Nodes of a part of a tree that a loop may visit for a check: about a second.
+const CHECKED_NODES: u64 = 5_000_000;
+
 #[derive(clap::Args)]
 #[command(
     after_help = "The result is compared with that of doubling, the number of calls with 2 fib(N + 1) - 1.
@@ -45,7 +48,8 @@ pub struct Queens {
 
 #[derive(clap::Args)]
 #[command(
-    after_help = "The number of nodes is compared with the published one; that of a part with a loop over them.
+    after_help = "The number of nodes is compared with the published one; that of a part of up to 5 million nodes, or of any with
+--check full, with a loop over them.
 
 Examples:
   warpweft channels uts T1               4,130,071 nodes, geometric
@@ -67,10 +71,10 @@ impl Fib {
         let n = self.n;
         let ran = self.options.run(&self.depth.of(fib::channels(n)?))?;
         let (found, calls) = (ran.values[0], ran.report.done);
-        let check = match calls == fib::calls(n) {
+        let check = self.options.checking.unless_none(|| match calls == fib::calls(n) {
             true => alike("doubling", found, fib::plain(n)),
             false => Check::failed(format!("{calls} calls were run of {}", fib::calls(n))),
-        };
+        });
         let settings = vec![("n", json!(n)), ("levels", json!(self.depth.levels))];
         let said = Said { settings, answer: vec![("value", json!(found))], check };
         Ok(self.options.outcome("fib", format!("F({n})"), ran, said))
@@ -82,10 +86,11 @@ impl Queens {
         let n = self.n;
         let ran = self.options.run(&self.depth.of(queens::channels(n)?))?;
         let found = ran.values[0];
-        let check = match queens::SOLUTIONS.get(n as usize - 1) {
+        let known = || match queens::SOLUTIONS.get(n as usize - 1) {
             Some(&expect) => alike("list of solutions (OEIS A000170)", found, expect),
             None => Check::none(format!("the list ends at {}", queens::SOLUTIONS.len())),
         };
+        let check = self.options.checking.unless_none(known);
         let settings = vec![("n", json!(n)), ("levels", json!(self.depth.levels))];
         let said = Said { settings, answer: vec![("solutions", json!(found))], check };
         Ok(self.options.outcome("queens", format!("{n} on {n} x {n} squares"), ran, said))
@@ -111,10 +116,12 @@ impl Uts {
                 (ran, nodes)
             }
         };
-        let check = match tree == known {
+        let most = self.options.checking.most(CHECKED_NODES);
+        let check = self.options.checking.unless_none(|| match tree == known {
             true => alike("published number of nodes", nodes, tree.nodes),
-            false => alike("loop over all nodes", nodes, tree.plain_nodes()),
-        };
+            false if nodes <= most => alike("loop over all nodes", nodes, tree.plain_nodes()),
+            false => Check::none(format!("the loop is run for up to {CHECKED_NODES} nodes")),
+        });
         let title = match tree.shape {
             Shape::Geometric { depth } => format!("{}, {depth} levels below the root", tree.name),
             Shape::Binomial { .. } => tree.name.to_string(),

@@ -11,7 +11,7 @@ use warpweft_apps::mandelbrot::Mandelbrot as Spec;
 use super::{About, FarmOptions};
 use crate::arguments::{Size, as_size, number, whole};
 use crate::place;
-use crate::run::check::Check;
+use crate::run::check::{Check, scattered};
 use crate::run::files::Format;
 use crate::run::outcome::Outcome;
 
@@ -22,7 +22,8 @@ const CHECKED: u64 = 40_000_000;
 #[derive(clap::Args)]
 #[command(
     after_help = "Each tile is a task; one inside the set takes as many iterations as are allowed, one outside a few. \
-Pixels all over the picture are checked against a plain loop over complex numbers, to the count.
+Pixels all over the picture, with --check full all of them, are checked against a plain loop over complex numbers, to \
+the count.
 
 Examples:
   warpweft run mandelbrot --plot
@@ -97,7 +98,12 @@ impl Mandelbrot {
         let whole = tiles.len() == spec.tiles() as usize;
         let (check, inside) = match whole {
             false => (Check::none("interrupted"), None),
-            true => checked(&spec, &tiles),
+            true => {
+                let checking = &self.options.checking;
+                let most = checking.most(CHECKED);
+                let check = checking.unless_none(|| checked(&spec, &tiles, most));
+                (check, Some(inside(&spec, &tiles)))
+            }
         };
         if let Some(path) = plot.filter(|_| whole) {
             let written = spec.picture(&tiles).and_then(|picture| png::write(&path, &picture));
@@ -108,28 +114,33 @@ impl Mandelbrot {
     }
 }
 
-/// Whether pixels all over the picture have the counts of a plain loop; and the fraction of all pixels that never left.
-fn checked(spec: &Spec, tiles: &[[u16; 64]]) -> (Check, Option<f64>) {
+/// The fraction of all pixels that never left.
+fn inside(spec: &Spec, tiles: &[[u16; 64]]) -> f64 {
+    let [columns, rows] = spec.size;
+    let pixels = (0..rows).flat_map(|row| (0..columns).map(move |column| (column, row)));
+    let inside =
+        pixels.filter(|&(column, row)| u32::from(spec.count(tiles, column, row)) == spec.limit);
+    inside.count() as f64 / (f64::from(columns) * f64::from(rows))
+}
+
+/// Whether pixels all over the picture have the counts of a plain loop, which iterates about `most` times.
+fn checked(spec: &Spec, tiles: &[[u16; 64]], most: u64) -> Check {
     let [columns, rows] = spec.size.map(u64::from);
     let pixels = columns * rows;
     let (mut spent, mut worst, mut compared) = (0, 0, 0);
-    while compared < pixels && spent < CHECKED {
-        // By the golden ratio: no pattern of the picture's own.
-        let pixel = compared.wrapping_mul(0x9e37_79b9) % pixels;
+    for pixel in scattered(pixels) {
+        if spent >= most {
+            break;
+        }
         let (column, row) = ((pixel % columns) as u32, (pixel / columns) as u32);
         let expect = spec.plain(column, row);
         worst = worst.max(expect.abs_diff(spec.count(tiles, column, row).into()));
         spent += u64::from(expect) + 10;
         compared += 1;
     }
-    let inside = (0..spec.size[1])
-        .flat_map(|row| (0..spec.size[0]).map(move |column| (column, row)))
-        .filter(|&(column, row)| u32::from(spec.count(tiles, column, row)) == spec.limit)
-        .count();
     let check = Check::made("plain loop over complex numbers", worst.into(), 0.0);
-    let check = match compared < pixels {
+    match compared < pixels {
         true => check.of(format!("{compared} of {pixels} pixels")),
         false => check,
-    };
-    (check, Some(inside as f64 / pixels as f64))
+    }
 }

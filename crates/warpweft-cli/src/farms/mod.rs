@@ -23,6 +23,7 @@ use crate::device::{Place, for_farms, note_crowd};
 use crate::output::note;
 use crate::progress::Progress;
 use crate::run::check::Check;
+use crate::run::check::choice::Checking;
 use crate::run::files::{Saved, ending, found_writable};
 use crate::run::outcome::{Answer, Outcome};
 use crate::{interrupt, place, world};
@@ -70,6 +71,8 @@ pub struct FarmOptions {
     /// Save a timeline of chunks, requests and idle time that Perfetto (ui.perfetto.dev) opens.
     #[arg(long, value_name = "FILE.json")]
     trace: Option<PathBuf>,
+    #[command(flatten)]
+    checking: Checking,
     /// Print one JSON object instead of the report.
     #[arg(long)]
     json: bool,

@@ -24,7 +24,8 @@ const ERRORS: f64 = 5.0;
 #[command(
     after_help = "Each option is a task: by default of about 100 us on a core. Every device gives the same prices, to the \
 bit. Their mean is checked against the closed form of Black and Scholes, within five of its standard errors; the \
-report says how many prices are within two of their own, of which 95 % should be.
+report says how many prices are within two of their own, of which 95 % should be. With --check full each is also \
+computed again on one core.
 
 Examples:
   warpweft run options
@@ -84,10 +85,30 @@ impl Pricing {
         ];
         let check = match farmed.outcome.report.interrupted {
             true => Check::none("interrupted"),
-            false => checked(&found),
+            false => self.options.checking.unless_none(|| match self.options.checking.full() {
+                true => again(priced(), self.paths).unwrap_or_else(|| checked(&found)),
+                false => checked(&found),
+            }),
         };
         Ok(Some(self.options.outcome(about, answer, check, farmed.saved, farmed.outcome)))
     }
+}
+
+/// What is wrong with a price, if one differs from that of the same function, called once more on one core.
+fn again(prices: impl Iterator<Item = (Contract, Price)>, paths: u32) -> Option<Check> {
+    let bits = |price: Price| [price.mean, price.error].map(f64::to_bits);
+    let of = price(paths);
+    for (k, (contract, found)) in prices.enumerate() {
+        let expect = match of.on_core(contract) {
+            Ok(expect) => expect,
+            Err(failure) => return Some(Check::failed(format!("option {k}: {failure:?}"))),
+        };
+        if bits(expect) != bits(found) {
+            let [found, expect] = [found.mean, expect.mean];
+            return Some(Check::failed(format!("option {k} is {found}, on one core {expect}")));
+        }
+    }
+    None
 }
 
 /// Whether the prices are those of the closed form, as far as so many paths can tell.

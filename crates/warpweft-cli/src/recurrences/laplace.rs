@@ -98,9 +98,9 @@ impl Laplace {
         let padded = extents.iter().map(|&extent| extent as u64 + 2).product::<u64>();
         let check = if done < sweeps {
             Check::none("interrupted")
-        } else if let Some(none) = self.options.unchecked() {
+        } else if let Some(none) = self.options.checking.unchecked() {
             none
-        } else if report.done > CHECKED_UPDATES {
+        } else if report.done > self.options.checking.most(CHECKED_UPDATES) {
             Check::none(format!(
                 "the straightforward loop is run for up to {CHECKED_UPDATES} updates"
             ))

@@ -22,7 +22,7 @@ pub use sat::Sat;
 use crate::arguments::threads;
 use crate::device::{Place, for_wavefronts, note_crowd};
 use crate::plot::{self, Look};
-use crate::run::check::Check;
+use crate::run::check::choice::Checking;
 use crate::run::files::{self, Format, Saved};
 use crate::run::outcome::Outcome;
 use crate::world;
@@ -36,9 +36,8 @@ pub struct Options {
     /// Threads on the CPU [default: one per core].
     #[arg(long, value_name = "N", value_parser = threads)]
     threads: Option<NonZero<usize>>,
-    /// Compare the result with nothing.
-    #[arg(long)]
-    no_check: bool,
+    #[command(flatten)]
+    checking: Checking,
     /// Print one JSON object instead of the report.
     #[arg(long)]
     json: bool,
@@ -62,11 +61,6 @@ struct Planned {
 }
 
 impl Options {
-    /// The check that is made of a result, if none is to be.
-    fn unchecked(&self) -> Option<Check> {
-        self.no_check.then(|| Check::none("--no-check"))
-    }
-
     /// The executor for the chosen device.
     ///
     /// # Errors

@@ -215,7 +215,7 @@ impl Sat {
             report,
             answer: vec![("rows", json!(rows)), ("columns", json!(columns)), ("sum", total)],
             check: overflow(&sums, || Ok(start))
-                .or_else(|| self.options.unchecked())
+                .or_else(|| self.options.checking.unchecked())
                 .unwrap_or_else(|| check(&sums)),
             lines: Vec::new(),
             saved,

@@ -17,7 +17,7 @@ use crate::run::files::Saved;
 use crate::run::outcome::Outcome;
 
 /// Pixels that are added up again for a check of tilted sums: less than a second.
-const CHECKED: usize = 100_000_000;
+const CHECKED: u64 = 100_000_000;
 
 /// The square of a grey.
 pub fn squared(pixel: u8) -> f64 {
@@ -132,7 +132,8 @@ impl Sat {
             let [rows, columns] = image.extents();
             no_room(9 * (rows as u64 + 1) * (columns as u64 + 1)).unwrap_or_else(|| {
                 let cones = Cones::of(image);
-                let step = (sums.len() * rows).div_ceil(CHECKED).max(1);
+                let pixels = (sums.len() as u64).saturating_mul(rows as u64);
+                let step = pixels.div_ceil(self.options.checking.most(CHECKED)).max(1) as usize;
                 let (mut error, mut checked): (f64, usize) = (0.0, 0);
                 for at in (0..sums.len()).rev().step_by(step) {
                     let expected = cones.sum([at / columns, at % columns]);
@@ -161,7 +162,7 @@ impl Sat {
         for path in &self.files.output {
             saved.add(path, npy::write(path, &all, 0));
         }
-        let check = match (self.options.unchecked(), checked) {
+        let check = match (self.options.checking.unchecked(), checked) {
             (Some(none), _) => none,
             (None, false) => Check::none("the tables of the check do not fit memory"),
             (None, true) => Check::made("running sums along rows, then columns", error, 0.0),

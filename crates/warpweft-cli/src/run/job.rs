@@ -20,7 +20,7 @@ use super::check::against::{Ran, block};
 use super::check::numbers::overflow;
 use super::execute::{Host, Watch};
 use super::files::{self, Outputs, Saved};
-use super::options::{CheckChoice, Options};
+use super::options::Options;
 use super::outcome::{Answer, Outcome};
 use super::room::need_room;
 use crate::arguments::as_size;
@@ -184,15 +184,15 @@ impl<'a> Prepared<'a> {
         let waiting = Progress::waiting("checking");
         let check = if report.interrupted {
             Ok(Check::none("interrupted"))
-        } else if self.options.no_check {
-            Ok(Check::none("--no-check"))
+        } else if let Some(none) = self.options.checking.unchecked() {
+            Ok(none)
         } else if let Some(failed) = overflow(volume, || self.job.initial()) {
             Ok(failed)
         } else {
             let again = |steps| lead(Some(steps)).and_then(|()| self.again(steps));
             let (block, reach) = (block(&report.policy), self.endless.reach());
             let (done, faces) = (report.done, self.faces);
-            let full = self.options.check == CheckChoice::Full;
+            let full = self.options.checking.full();
             self.job.check(&Ran { after: volume, done, block, faces, reach, full, again: &again })
         };
         // The result exists, even if the comparison fails.

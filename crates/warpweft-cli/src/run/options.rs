@@ -6,17 +6,8 @@ use std::path::PathBuf;
 use warpweft::grid::{Axes, across};
 use warpweft::{Error, Result};
 
+use super::check::choice::Checking;
 use crate::arguments::{Grid, PolicyChoice, Size, UntilChoice, at_least_one, whole};
-
-/// How much of a result is compared with a reference solution.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum CheckChoice {
-    /// As much as takes about a second.
-    #[default]
-    Quick,
-    /// All cells through all steps.
-    Full,
-}
 
 /// Grid, steps, files and report.
 #[derive(clap::Args)]
@@ -77,12 +68,8 @@ pub struct Options {
     /// Check --until only after every N steps; the steps in between run faster [default: 1].
     #[arg(long, value_name = "N", requires = "until", value_parser = at_least_one::<NonZero<u64>>)]
     pub check_every: Option<NonZero<u64>>,
-    /// What to compare with a plain loop: as much as takes about a second, or everything, however long it takes.
-    #[arg(long, value_name = "HOW", value_enum, default_value_t)]
-    pub check: CheckChoice,
-    /// Compare nothing.
-    #[arg(long, conflicts_with = "check")]
-    pub no_check: bool,
+    #[command(flatten)]
+    pub checking: Checking,
     /// Print one JSON object instead of the report.
     #[arg(long)]
     pub json: bool,

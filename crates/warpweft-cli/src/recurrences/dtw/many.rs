@@ -31,7 +31,7 @@ impl Dtw {
         let [least, greatest] =
             sizes.fold([f64::INFINITY, 0.0], |[low, high], x| [x.min(low), x.max(high)]);
         let pairs = all.len();
-        let unchecked = self.options.unchecked();
+        let unchecked = self.options.checking.unchecked();
         let check = unchecked.unwrap_or_else(|| self.pairs_checked(&series, &all));
         let mut saved = Saved::default();
         let mut next = all.into_iter();
@@ -59,7 +59,7 @@ impl Dtw {
         }
         let count = series.len();
         let cells = (series[0].len() as u64).pow(2);
-        let most = (CHECKED_CELLS / cells.max(1)).max(1) as usize;
+        let most = (self.options.checking.most(CHECKED_CELLS) / cells.max(1)).max(1) as usize;
         let step = all.len().div_ceil(most);
         let pairs = (0..count).flat_map(|i| (i + 1..count).map(move |j| [i, j])).step_by(step);
         let (mut error, mut checked): (f64, usize) = (0.0, 0);
@@ -86,7 +86,7 @@ impl Dtw {
         let mut executor = self.options.executor()?;
         let (found, left_out, report) =
             nearest(query, &series, self.measure(), count.get(), &mut executor)?;
-        let unchecked = self.options.unchecked();
+        let unchecked = self.options.checking.unchecked();
         let check = unchecked.unwrap_or_else(|| self.nearest_checked(query, &series, &found));
         let LeftOut { kim, keogh } = left_out;
         let each = found.iter().map(|one| (one.index, Scalar::to_f64(one.distance)));
@@ -131,8 +131,9 @@ impl Dtw {
         let measure = self.measure();
         let cells = (query.len() * series[0].len()) as u64;
         let expected = |k: usize| plain(query, series[k], measure);
+        let most = self.options.checking.most(CHECKED_CELLS);
         let mut error: f64 = 0.0;
-        if cells.saturating_mul(series.len() as u64) <= CHECKED_CELLS {
+        if cells.saturating_mul(series.len() as u64) <= most {
             let mut all: Vec<_> = (0..series.len()).map(|k| Scalar::to_f64(expected(k))).collect();
             all.sort_by(f64::total_cmp);
             for (one, expected) in found.iter().zip(all) {
@@ -140,7 +141,7 @@ impl Dtw {
             }
             return Check::made("straightforward loop", error, 0.0);
         }
-        let some = found.iter().take((CHECKED_CELLS / cells.max(1)).max(1) as usize);
+        let some = found.iter().take((most / cells.max(1)).max(1) as usize);
         for one in some {
             error = worse(error, apart(one.distance, expected(one.index)));
         }

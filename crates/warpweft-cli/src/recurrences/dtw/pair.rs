@@ -42,7 +42,7 @@ impl Dtw {
             None => warped(&mut executor)?,
         };
         let distance = Scalar::to_f64(found);
-        let unchecked = self.options.unchecked();
+        let unchecked = self.options.checking.unchecked();
         let check = unchecked.unwrap_or_else(|| self.checked([a, b], found, &pairs));
         let mut answer = vec![
             ("distance", json!(distance)),
@@ -78,15 +78,18 @@ impl Dtw {
         if let Some(wrong) = self.finite(&[found]) {
             return wrong;
         }
-        match cells {
-            0..=CHECKED_CELLS => no_room(2 * padded * size_of::<T>() as u64).unwrap_or_else(|| {
-                let error = apart(found, plain(a, b, self.measure()));
-                let error = worse(error, along.unwrap_or(0.0));
-                Check::made("straightforward loop", error, 0.0)
-            }),
-            _ if along.is_some() => Check::made("costs along the path", along.unwrap_or(0.0), 0.0)
+        let most = self.options.checking.most(CHECKED_CELLS);
+        match along {
+            _ if cells <= most => {
+                no_room(2 * padded * size_of::<T>() as u64).unwrap_or_else(|| {
+                    let error = apart(found, plain(a, b, self.measure()));
+                    let error = worse(error, along.unwrap_or(0.0));
+                    Check::made("straightforward loop", error, 0.0)
+                })
+            }
+            Some(error) => Check::made("costs along the path", error, 0.0)
                 .of("the cost of the path found, not that no path is cheaper"),
-            _ => Check::none(format!(
+            None => Check::none(format!(
                 "the straightforward loop is run for up to {CHECKED_CELLS} cells"
             )),
         }

@@ -25,7 +25,7 @@ impl Dtw {
         };
         let lengths = [query.len(), series.len()];
         let saved = self.save(plot, lengths, (Scalar::to_f64(best.distance), &best.pairs));
-        let unchecked = self.options.unchecked();
+        let unchecked = self.options.checking.unchecked();
         let check = unchecked.unwrap_or_else(|| self.parts_checked([query, series], &found));
         let places = found.iter().map(|one| {
             let (distance, last) = (Scalar::to_f64(one.distance), one.end - 1);
@@ -62,7 +62,8 @@ impl Dtw {
         }
         let cells = query.len() as u64 * series.len() as u64;
         let padded = (query.len() as u64 + 1) * (series.len() as u64 + 1);
-        if cells > CHECKED_CELLS || no_room(2 * padded * size_of::<T>() as u64).is_some() {
+        let most = self.options.checking.most(CHECKED_CELLS);
+        if cells > most || no_room(2 * padded * size_of::<T>() as u64).is_some() {
             return Check::made("costs along the paths", error, 0.0)
                 .of("the costs of the paths found, not that no part is nearer");
         }

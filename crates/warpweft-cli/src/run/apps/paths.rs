@@ -14,7 +14,8 @@ use warpweft_apps::paths::Paths as Spec;
 
 use crate::arguments::{Size, as_size, threads};
 use crate::interrupt;
-use crate::run::check::Check;
+use crate::run::check::choice::Checking;
+use crate::run::check::{Check, scattered};
 use crate::run::files::{self, Format, Saved};
 use crate::run::outcome::{Answer, Outcome};
 
@@ -23,12 +24,14 @@ const CHECKED: u64 = 100_000;
 
 /// A path tracer: rays that meet one material wait in its channel.
 #[derive(clap::Args)]
-#[command(after_help = "Some pixels are compared bit for bit with a plain loop over their rays.
+#[command(
+    after_help = "Some pixels, with --check full all, are compared bit for bit with a plain loop over their rays.
 
 Examples:
   warpweft run paths --samples 64 --plot paths.png
   warpweft run paths --size 1080x1920 --samples 512 --device gpu --plot
-  warpweft run paths --furnace            tests that energy is conserved: the mean is 1")]
+  warpweft run paths --furnace            tests that energy is conserved: the mean is 1"
+)]
 pub struct Paths {
     /// Rows and columns of pixels.
     #[arg(long, value_name = "N|HxW", default_value = "270x480")]
@@ -58,6 +61,8 @@ pub struct Paths {
     /// Record a timeline of firings, which Perfetto opens.
     #[arg(long, value_name = "FILE.json")]
     trace: Option<PathBuf>,
+    #[command(flatten)]
+    checking: Checking,
     /// Print one JSON object instead of the report.
     #[arg(long)]
     json: bool,
@@ -113,7 +118,9 @@ impl Paths {
                 ("capacity", json!(self.capacity)),
                 ("furnace", json!(self.furnace)),
             ],
-            check: checked(&spec, &words),
+            check: self
+                .checking
+                .unless_none(|| checked(&spec, &words, self.checking.most(CHECKED))),
             answer: self.answer(spec.mean(&words), results.channels()),
             report,
             lines: Vec::new(),
@@ -133,16 +140,15 @@ impl Paths {
 }
 
 /// Whether pixels all over the picture have the light that a plain loop finds.
-fn checked(spec: &Spec, words: &[u32]) -> Check {
+fn checked(spec: &Spec, words: &[u32], most: u64) -> Check {
     let pixels = words.len() / 3;
-    let count = (CHECKED / u64::from(spec.samples)).clamp(1, pixels as u64) as usize;
-    let worst = (0..count).map(|k| {
-        // By the golden ratio: no pattern of the picture's own.
-        let pixel = (k as u64 * 0x9e37_79b9 % pixels as u64) as usize;
+    let count = (most / u64::from(spec.samples)).clamp(1, pixels as u64) as usize;
+    let worst = scattered(pixels as u64).take(count).map(|pixel| {
         let plain = spec.plain(pixel as u32);
-        let found = &words[3 * pixel..][..3];
+        let found = &words[3 * pixel as usize..][..3];
         plain.iter().zip(found).map(|(a, b)| a.abs_diff(*b)).max().unwrap_or(0)
     });
     let worst = worst.max().unwrap_or(0);
-    Check::made("plain loop over rays", f64::from(worst), 0.0).of(format!("{count} pixels"))
+    let check = Check::made("plain loop over rays", f64::from(worst), 0.0);
+    if count == pixels { check } else { check.of(format!("{count} of {pixels} pixels")) }
 }

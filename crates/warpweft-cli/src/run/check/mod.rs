@@ -2,6 +2,7 @@
 
 pub mod against;
 pub mod cells;
+pub mod choice;
 pub mod numbers;
 mod window;
 
@@ -58,6 +59,20 @@ impl Check {
     }
 }
 
+/// An order of `0..count` that no pattern of what is checked follows: by the golden ratio. Every number comes once.
+pub fn scattered(count: u64) -> impl Iterator<Item = u64> {
+    let shared = |step: u64| {
+        let (mut a, mut b) = (count, step);
+        while b > 0 {
+            (a, b) = (b, a % b);
+        }
+        a
+    };
+    // Without a common divisor no number comes twice.
+    let step = (0x9e37_79b9..).find(|&step| shared(step) == 1).unwrap_or(1);
+    (0..count).map(move |k| (u128::from(k) * u128::from(step) % u128::from(count)) as u64)
+}
+
 /// The difference of two values; NaN if either is NaN.
 pub fn difference(a: f64, b: f64) -> f64 {
     if a == b { 0.0 } else { (a - b).abs() }
@@ -86,6 +101,16 @@ pub fn values(volume: &RawVolume, field: usize) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_scattered_order_has_every_number_once() {
+        // The second has divisors of the ratio that is taken.
+        for count in [1, 3 * 89 * 523, 518_400] {
+            let mut all: Vec<_> = scattered(count).collect();
+            all.sort_unstable();
+            assert!(all.into_iter().eq(0..count), "{count}");
+        }
+    }
 
     #[test]
     fn nan_never_passes() {

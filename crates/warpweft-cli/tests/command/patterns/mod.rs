@@ -6,6 +6,7 @@ mod apps;
 mod apsp;
 mod apsp_statistics;
 mod channels;
+mod checks;
 mod farms;
 mod warping;
 mod wavefronts;
