@@ -8,13 +8,14 @@ use super::{EIGHTH, FOURTH, SECOND, SIXTH};
 /// `[..]` pairs are the two neighbours at distance `$k` along each axis. Cells of two bytes are computed in
 /// `f32` and rounded once a step.
 macro_rules! conduct {
-    ($($name:ident($dims:tt, $weights:ident, $reach:tt, $here:tt, |$k:ident| $($below:tt + $above:tt),+);)*) => {$(
+    ($($name:ident($dims:tt, $weights:ident, $reach:tt, $here:tt, |$k:ident| $first:tt + $last:tt $(, $below:tt + $above:tt)*);)*) => {$(
         #[stencil]
         fn $name<T: Stored<Number = N>, N: Real>(u: Near<T, $dims>, rate: N) -> T {
             let mut sum = N::lit($dims as f64 * $weights[0]) * u[$here].widen();
             for $k in 1..=$reach {
-                let mut around = N::default();
-                $(around += u[$below].widen() + u[$above].widen();)+
+                // Beginning with 0 would cost an addition, which no compiler may leave out.
+                let around = u[$first].widen() + u[$last].widen()
+                    $(+ (u[$below].widen() + u[$above].widen()))*;
                 sum += N::lit($weights[$k as usize]) * around;
             }
             T::narrow(u[$here].widen() + rate * sum)

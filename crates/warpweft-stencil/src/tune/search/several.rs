@@ -21,6 +21,8 @@ use warpweft_core::tune::{Axis, Budget, Found, Repeats, Space, exhaustive, measu
 
 /// Seconds that a measured run should last: the trials with which it begins are a small part.
 const RUN: f64 = 0.1;
+/// So many of the policies that are fastest on one GPU are also measured with exchanges half as often.
+const DEEPER: usize = 2;
 
 impl Search<'_> {
     /// The best policy on just these GPUs.
@@ -53,26 +55,37 @@ impl Search<'_> {
                 let _ = cuda::compile_check(stencil, subdomain, &policy, &arch);
             });
         }
-        let axis = Axis { name: "candidate", values: (0..candidates.len()).collect() };
+        let measured = self.with_depths(&candidates, &distribution);
+        let axis = Axis { name: "candidate", values: (0..measured.len()).collect() };
         let space = Space::new(vec![axis], |_| true);
         let begin = Budget::of(budget);
         let found = exhaustive(&space, begin, &mut |values, best| {
-            let policy = candidates[values[0]];
-            let depth = self.depth_of(&distribution, policy.temporal_depth as usize);
+            let (policy, depth) = measured[values[0]];
             let on = (machine, gpus, Ranks { count, grid: None, depth });
             let ran = self.over_ranks(policy, on, best, begin)?;
             Ok(self.note(Policy::Cuda(policy), count, ran))
         })?;
-        Ok(found.map(|found| (Policy::Cuda(candidates[found.values[0]]), found)))
+        Ok(found.map(|found| (Policy::Cuda(measured[found.values[0]].0), found)))
     }
 
-    /// Steps between two halo exchanges for time blocks of so many: two of them, or one. A run of a user searches them,
-    /// but a measured one is over before the search is.
-    fn depth_of(&self, distribution: &Distribution, fused_steps: usize) -> Option<usize> {
-        let mut deeper = Distribution { fused_steps, ..distribution.clone() };
-        self.stencil.deepen(&mut deeper);
-        let depths = [2 * fused_steps, fused_steps].into_iter().filter(|_| fused_steps > 1);
-        depths.into_iter().find(|&depth| depth <= deeper.depth)
+    /// Each policy with steps between two halo exchanges: two time blocks, or one. The first [`DEEPER`] policies
+    /// also with four, first of all. A run of a user searches the depth, but a measured one is over before
+    /// the search is.
+    fn with_depths(
+        &self,
+        candidates: &[CudaPolicy],
+        distribution: &Distribution,
+    ) -> Vec<(CudaPolicy, Option<usize>)> {
+        let depth_of = |policy: &CudaPolicy, blocks: &[usize]| {
+            let fused_steps = policy.temporal_depth as usize;
+            let mut deeper = Distribution { fused_steps, ..distribution.clone() };
+            self.stencil.deepen(&mut deeper);
+            let depths = blocks.iter().map(|blocks| blocks * fused_steps);
+            depths.filter(|_| fused_steps > 1).find(|&depth| depth <= deeper.depth)
+        };
+        let deepest = candidates.iter().take(DEEPER);
+        let deepest = deepest.filter_map(|it| Some((*it, Some(depth_of(it, &[4])?))));
+        deepest.chain(candidates.iter().map(|it| (*it, depth_of(it, &[2, 1])))).collect()
     }
 
     /// Measures a candidate on these GPUs, and checks it before it may beat `best`.
