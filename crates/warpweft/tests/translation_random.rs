@@ -89,8 +89,8 @@ mod driver {
         let days = std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs() / 86_400);
         let seed = number("WARPWEFT_RANDOM_SEED", 1000 * days);
         println!("WARPWEFT_RANDOM_SEED={seed}");
-        let shards = number("WARPWEFT_RANDOM_SHARDS", 4);
-        let each = number("WARPWEFT_RANDOM_FUNCTIONS", 300).div_ceil(shards) as usize;
+        let shards = number("WARPWEFT_RANDOM_SHARDS", 2);
+        let each = number("WARPWEFT_RANDOM_FUNCTIONS", 150).div_ceil(shards) as usize;
         let out = std::env::var("WARPWEFT_RANDOM_OUT").map(PathBuf::from);
         let out = out.unwrap_or_else(|_| host::scratch("random"));
         let next = AtomicU64::new(0);

@@ -30,22 +30,47 @@ fn run<E: WavefrontElement>(
     (kept, report.policy["cells_16_bit"].as_bool().unwrap())
 }
 
+/// Every tile of `tiles` with every instruction set, named.
+fn executors<'p>(pool: &'p Pool, tiles: &[(usize, usize)]) -> Vec<(String, CpuExecutor<'p>)> {
+    let policies = tiles.iter().map(|&(tile_rows, tile_columns)| CpuPolicy {
+        threads: 1,
+        tile_rows,
+        tile_columns,
+        cells_16_bit: true,
+    });
+    let each = |policy: CpuPolicy| {
+        let simd = Simd::available().into_iter();
+        simd.map(move |simd| {
+            let name = format!("{} x {} {simd}", policy.tile_rows, policy.tile_columns);
+            (name, CpuExecutor::new(pool, policy).unwrap().simd(simd))
+        })
+    };
+    policies.flat_map(each).collect()
+}
+
+/// That every executor computes what the reference does, by cells of 16 bits.
+fn all_agree<E: WavefrontElement>(
+    executors: &mut [(String, CpuExecutor<'_>)],
+    wavefront: &Wavefront<'_, E>,
+    case: &str,
+) {
+    let expect = reference(wavefront).unwrap();
+    for (name, executor) in executors {
+        let (kept, report) = executor.run(wavefront).unwrap();
+        assert_eq!(kept, expect, "{case} {name}");
+        assert_eq!(report.policy["cells_16_bit"], true, "{case} {name}");
+    }
+}
+
 #[test]
 fn all_that_is_kept_is_the_references_at_any_tile_and_instruction_set() {
     let pool = pool(1);
-    for (tile_rows, tile_columns) in [(1, 7), (50, 3), (64, 100), (512, 4096)] {
-        let policy = CpuPolicy { threads: 1, tile_rows, tile_columns, cells_16_bit: true };
-        for simd in Simd::available() {
-            let mut executor = CpuExecutor::new(&pool, policy).unwrap().simd(simd);
-            for (seed, [m, n]) in EXTENTS.into_iter().enumerate() {
-                let (a, b) = (letters(seed as u64, m), letters(99 + seed as u64, n));
-                for keep in KEEPS {
-                    let wavefront = Wavefront::of(local(3, -2, -4)).rows(&a).columns(&b).keep(keep);
-                    let (kept, report) = executor.run(&wavefront).unwrap();
-                    assert_eq!(kept, reference(&wavefront).unwrap(), "{m} × {n} {keep:?} {simd}");
-                    assert_eq!(report.policy["cells_16_bit"], true);
-                }
-            }
+    let mut executors = executors(&pool, &[(1, 7), (50, 3), (64, 100), (512, 4096)]);
+    for (seed, [m, n]) in EXTENTS.into_iter().enumerate() {
+        let (a, b) = (letters(seed as u64, m), letters(99 + seed as u64, n));
+        for keep in KEEPS {
+            let wavefront = Wavefront::of(local(3, -2, -4)).rows(&a).columns(&b).keep(keep);
+            all_agree(&mut executors, &wavefront, &format!("{m} × {n} {keep:?}"));
         }
     }
 }
@@ -97,22 +122,15 @@ const BORDERS: [AffineCell; 2] =
 #[test]
 fn cells_of_three_scores_are_the_references_whatever_is_kept() {
     let pool = pool(1);
-    for (tile_rows, tile_columns) in [(7, 7), (64, 100), (512, 4096)] {
-        let policy = CpuPolicy { threads: 1, tile_rows, tile_columns, cells_16_bit: true };
-        for simd in Simd::available() {
-            let mut executor = CpuExecutor::new(&pool, policy).unwrap().simd(simd);
-            // The largest extents take most of the time, and show no more.
-            let extents = EXTENTS.into_iter().filter(|[m, n]| m * n < 400_000);
-            for (seed, [m, n]) in extents.enumerate() {
-                let (a, b) = (letters(seed as u64, m), letters(99 + seed as u64, n));
-                for (keep, border) in KEEPS.iter().flat_map(|&keep| BORDERS.map(|b| (keep, b))) {
-                    let wavefront = Wavefront::of(affine_local(5, -4, -9, -1)).rows(&a).columns(&b);
-                    let wavefront = wavefront.keep(keep).border(Border::Value(border));
-                    let (kept, report) = executor.run(&wavefront).unwrap();
-                    assert_eq!(kept, reference(&wavefront).unwrap(), "{m} × {n} {keep:?} {simd}");
-                    assert_eq!(report.policy["cells_16_bit"], true);
-                }
-            }
+    let mut executors = executors(&pool, &[(7, 7), (64, 100), (512, 4096)]);
+    // The largest extents take most of the time, and show no more.
+    let extents = EXTENTS.into_iter().filter(|[m, n]| m * n < 400_000);
+    for (seed, [m, n]) in extents.enumerate() {
+        let (a, b) = (letters(seed as u64, m), letters(99 + seed as u64, n));
+        for (keep, border) in KEEPS.iter().flat_map(|&keep| BORDERS.map(|b| (keep, b))) {
+            let wavefront = Wavefront::of(affine_local(5, -4, -9, -1)).rows(&a).columns(&b);
+            let wavefront = wavefront.keep(keep).border(Border::Value(border));
+            all_agree(&mut executors, &wavefront, &format!("{m} × {n} {keep:?}"));
         }
     }
 }
