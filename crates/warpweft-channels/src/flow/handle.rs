@@ -3,8 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use super::buffer::Word;
-use warpweft_core::element::{DeviceType, Unit};
+use warpweft_core::element::{DeviceType, Unit, Word};
 
 /// What travels through a channel: numbers, arrays and structs with `#[derive(Device)]`.
 pub trait Item: DeviceType + Send + Sync {}

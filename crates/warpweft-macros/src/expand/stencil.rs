@@ -4,6 +4,7 @@ mod inputs;
 mod places;
 mod shape;
 mod specialise;
+mod told;
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::quote;
@@ -57,7 +58,7 @@ fn translated(
     let mut lower = Lower::new(&signature.ident, &signature.generics, inputs);
     let name = mark(lower.hole(quote!(__name.to_string())));
     let Members { data, checks, copies } = members(&mut lower, &name, &shape.rest);
-    let told = places::declarations(&mut lower, shape);
+    let told = told::declarations(&mut lower, shape);
     let (shadow, mut block) = lower.body(body, shape.next.is_none())?;
     block.statements.splice(0..0, copies);
     let returns = match shape.next {
@@ -172,7 +173,7 @@ fn implementation(
     let (taps, writes, unchecked) =
         (taps(shape, inputs), writes(shape, inputs), unchecked_type(shape));
     let (next, rest) = (next_parameter(shape), declared(shape.values()));
-    let (told, knows, output) = (places::arguments(shape), places::knows(shape), &signature.output);
+    let (told, knows, output) = (told::arguments(shape), told::knows(shape), &signature.output);
     let [checked_call, unchecked_call] =
         [quote!(cell), quote!(__unchecked)].map(|copy| match shape.next {
             None => quote!(*__next = Self::#copy(__now, #told #(#passed),*)),

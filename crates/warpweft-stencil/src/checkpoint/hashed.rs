@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::manifest::FORMAT;
+use super::format::FORMAT;
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::io::{hex, new_file, sync_folder, without_links};
 

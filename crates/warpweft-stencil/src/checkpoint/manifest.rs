@@ -4,16 +4,14 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::format::FORMAT;
 use super::hashed::Sum;
 use super::probes::ProbesFile;
 use crate::spec::identity::Part;
 use warpweft_core::element::ScalarKind;
 use warpweft_core::error::{Error, Result};
-use warpweft_core::grid::io::{Stated, read_small_text};
+use warpweft_core::grid::io::read_small_text;
 
-/// Its format.
-pub(super) const FORMAT: Stated =
-    Stated { name: "a checkpoint", version: 4, hint: "resume from another checkpoint" };
 /// Its name in the folder.
 pub(super) const NAME: &str = "manifest";
 

@@ -6,6 +6,7 @@
 //! go on from them. Not here: when to save, which is the runs' business.
 
 mod aside;
+mod format;
 mod hashed;
 mod load;
 mod manifest;

@@ -10,8 +10,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::format::KEPT;
 use super::hashed::{Growing, Reader, Sum, damaged};
-use super::save::KEPT;
 use crate::spec::points::{Points, RawProbe};
 use warpweft_core::error::Result;
 use warpweft_core::report::Series;

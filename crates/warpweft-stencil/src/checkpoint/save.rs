@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::aside::Aside;
+use super::format::{FORMAT, KEPT};
 use super::hashed::Writer;
-use super::manifest::{FORMAT, Manifest, NAME, PartFile};
+use super::manifest::{Manifest, NAME, PartFile};
 use super::probes::{self, Records};
 use super::{Cut, Origin, State, folder_name, step_of, steps};
 use crate::Region;
@@ -21,8 +22,6 @@ use warpweft_core::grid::Axes;
 use warpweft_core::grid::io::{sync_folder, write_synced};
 use warpweft_core::report::Series;
 
-/// Checkpoints that are kept: the newest, and one to fall back on.
-pub(super) const KEPT: usize = 2;
 /// Stands for "no step yet".
 const NONE: u64 = u64::MAX;
 

@@ -3,7 +3,7 @@
 use std::mem::take;
 
 use crate::checkpoint::{self, Checkpoint, Opened};
-use crate::drive::ranks::launch::Ranks;
+use crate::drive::ranks::count::Ranks;
 use crate::drive::session::RawSession;
 use crate::run::Run;
 use crate::spec::fingerprint::fingerprint;

@@ -24,6 +24,7 @@ mod tests;
 mod waits;
 
 pub use crate::exchange::{HaloMessage, Piece, Route, Routes, halo_messages};
+pub use cut::distribution::Distribution;
 pub use cut::feasible::{check_depth, deepest_feasible};
 pub use cut::orient::{fewest_dependences, slab_axis};
 pub use cut::select::{Selection, select};
@@ -31,6 +32,6 @@ pub use cut::simulate::{Cycle, Simulated, Simulation};
 pub use depth::search;
 pub use hybrid::balance::{Balance, Measured, Shares};
 pub use rank_report::RankReport;
-pub use ranks::launch::Ranks;
+pub use ranks::count::Ranks;
 pub use ranks::several::a_gpu_each;
-pub use task::{Distribution, footprints_of, run_on_cores};
+pub use task::{footprints_of, run_on_cores};

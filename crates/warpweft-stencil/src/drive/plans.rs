@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use crate::drive::task::Distribution;
+use crate::drive::cut::distribution::Distribution;
 use crate::exchange::{HaloMessage, halo_messages};
 use crate::plan::halo::{Reach, footprints};
 use crate::spec::Spec;

@@ -6,12 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use crate::checkpoint::{Opened, State};
+use crate::drive::cut::distribution::Distribution;
 use crate::drive::devices::Prepared;
 use crate::drive::pace::Pace;
 use crate::drive::rank_report::RankReport;
 use crate::drive::start::Start;
 use crate::drive::subdomain::LocalSubdomain;
-use crate::drive::task::{Distribution, Task, Watch};
+use crate::drive::task::{Task, Watch};
 use crate::exchange::{Cells, Route};
 use crate::plan::partition::Partition;
 use crate::plan::{Region, Sweep};

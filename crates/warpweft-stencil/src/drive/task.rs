@@ -6,8 +6,8 @@ use std::time::Duration;
 use super::pace::Pace;
 use crate::checkpoint::{LARGE, Saver, State};
 use crate::cpu::CpuSweeps;
+use crate::drive::cut::distribution::Distribution;
 use crate::drive::cut::feasible::check_depth;
-use crate::drive::depth::search::Search;
 use crate::drive::rank_report::RankReport;
 use crate::drive::ranks::points::collect;
 use crate::drive::start::Start;
@@ -20,7 +20,6 @@ use crate::executor::SweepExecutor;
 use crate::model::FusedSteps;
 use crate::plan::Region;
 use crate::plan::halo::{Footprint, Reach, footprints};
-use crate::plan::partition::Partition;
 use crate::policy::CpuPolicy;
 use crate::spec::{Spec, Stencil};
 use warpweft_core::cluster::{Transport, in_process};
@@ -31,38 +30,6 @@ use warpweft_core::grid::{Axes, RawVolume, Volume, across};
 use warpweft_core::report::Series;
 use warpweft_core::run::Stop;
 use warpweft_core::trace::Trace;
-
-/// How a stencil is spread. Changes time, never results.
-#[derive(Clone, Debug)]
-pub struct Distribution {
-    /// Who owns which cells; part p belongs to rank p.
-    pub partition: Partition,
-    /// R, the steps between two swaps; with a search the most there may be, for which room is made.
-    pub depth: usize,
-    /// How R is found while the run goes on; `None` keeps it.
-    pub search: Option<Search>,
-    /// Steps that ranks take in one pass over memory: a search tries whole time blocks, and the last one before a swap
-    /// both in two parts and in one. 1 tries all depths.
-    pub fused_steps: usize,
-    /// Whether cells that neighbours wait for are computed first, and the rest of the last step or time block while
-    /// they are on their way.
-    pub boundary_first: bool,
-}
-
-impl Distribution {
-    /// Halo exchanges after every `depth` steps, which nothing changes while the run goes on.
-    pub(crate) fn fixed(partition: Partition, depth: usize) -> Self {
-        Self { partition, depth, search: None, fused_steps: 1, boundary_first: false }
-    }
-
-    /// Lets a guided search begin with what the memory of a rank allows, in bytes a second, if that was
-    /// measured, for so many bytes a cell and step.
-    pub(crate) fn begin_at(&mut self, bandwidth: Option<f64>, step_bytes: usize) {
-        if let (Some(Search::Guided(rates)), Some(bandwidth)) = (&mut self.search, bandwidth) {
-            rates.compute.per_unit = step_bytes as f64 / bandwidth;
-        }
-    }
-}
 
 /// One run as every rank knows it: what, from where to where, and on what.
 pub(crate) struct Task<'a> {
@@ -325,7 +292,8 @@ pub fn footprints_of(stencil: &Spec) -> Vec<Footprint> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::drive::ranks::launch::Ranks;
+    use crate::drive::depth::search::Search;
+    use crate::drive::ranks::count::Ranks;
     use crate::prelude::{Near, stencil};
     use crate::reference;
     use warpweft_core::cluster::in_process;

@@ -4,7 +4,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::buffer::{Buffer, Pinned};
-use super::strided::{End, Extents, Rows};
+use super::rows::{End, Extents, Rows};
 use crate::cuda::device::{Device, Event, Stream};
 use crate::error::Result;
 use crate::grid::in_parts;

@@ -2,6 +2,7 @@
 
 mod apps;
 mod channels;
+mod extents;
 mod farm;
 mod kernels;
 mod multi;

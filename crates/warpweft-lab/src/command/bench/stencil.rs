@@ -14,7 +14,7 @@ use warpweft_apps::heat::{self, Conducts};
 use warpweft_apps::soup::SplitMix;
 
 use super::Options;
-use super::multi::extents_of;
+use super::extents::extents_of;
 use super::peers::{self, Peer};
 use super::record::Record;
 use warpweft_terminal::limits;

@@ -23,7 +23,7 @@ use warpweft::tune::median;
 use warpweft_apps::heat::{self, Conducts};
 
 use super::Options;
-use super::multi::extents_of;
+use super::extents::extents_of;
 use super::record::Record;
 use crate::model::{SEARCHES, table_two};
 use warpweft_terminal::limits;

@@ -4,10 +4,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{FnArg, Type};
 
-use super::shape::Shape;
-use crate::check::{Binding, Lower};
 use crate::diag::reject;
-use crate::emit::mark;
 
 /// What a marked parameter is.
 #[derive(Clone, Copy, PartialEq)]
@@ -45,7 +42,7 @@ impl Place {
     }
 
     /// What the generated call of the function passes for it.
-    fn argument(self) -> TokenStream {
+    pub fn argument(self) -> TokenStream {
         match self {
             Self::At => quote!(__place.at,),
             Self::Step => quote!(__place.step,),
@@ -75,38 +72,4 @@ pub fn marker(argument: &mut FnArg) -> syn::Result<Option<Place>> {
         false
     });
     error.map_or(Ok(found), Err)
-}
-
-/// The C++ that gives these parameters their values, before the body, which finds them under their names.
-pub fn declarations(lower: &mut Lower<'_>, shape: &Shape) -> String {
-    let mut text = String::new();
-    for (place, named) in &shape.places {
-        let (ty, dimensions) = (&named.ty, &shape.dimensions);
-        let of = lower.hole(quote!(<#ty as ::warpweft::element::DeviceType>::cuda(__unit)));
-        let name = lower.declare(&named.ident, Binding::variable);
-        let value = match place {
-            Place::At => {
-                let axes = lower.hole(quote!({
-                    const AXES: ::core::primitive::usize = #dimensions;
-                    AXES.to_string()
-                }));
-                format!("now.template index<{}>()", mark(axes))
-            }
-            Place::Step => "now.step()".into(),
-        };
-        let constant = if named.mutable { "" } else { "const " };
-        text.push_str(&format!("    {constant}{} {name} = {value};\n", mark(of)));
-    }
-    text
-}
-
-/// The arguments of a call that are what the function is told, each with a comma.
-pub fn arguments(shape: &Shape) -> TokenStream {
-    shape.places.iter().map(|(place, _)| place.argument()).collect()
-}
-
-/// `Knows` of the function.
-pub fn knows(shape: &Shape) -> TokenStream {
-    let [at, step] = [Place::At, Place::Step].map(|place| shape.knows(place));
-    quote!(::warpweft::stencil::Knows { at: #at, step: #step })
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::drive::devices::alone::{gpu, probe};
 use crate::drive::devices::choice::refusal;
 use crate::drive::devices::placement::Placement;
-use crate::drive::ranks::launch::Ranks;
+use crate::drive::ranks::count::Ranks;
 use crate::policy::{CudaPolicy, Policy};
 use crate::run::Run;
 use crate::spec::{Spec, Steps};

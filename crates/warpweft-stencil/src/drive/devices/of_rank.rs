@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use crate::cpu::CpuSweeps;
 use crate::cuda::{CudaSweeps, Kernels, Known};
+use crate::drive::cut::distribution::Distribution;
 use crate::drive::devices::alone::{check_threads, gpu, of_cores, probe};
 use crate::drive::devices::choice::{Choice, fitted, fused_steps};
 use crate::drive::subdomain::Build;
-use crate::drive::task::Distribution;
 use crate::executor::SweepExecutor;
 use crate::policy::Policy;
 use crate::run::Run;

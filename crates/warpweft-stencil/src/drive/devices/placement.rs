@@ -3,7 +3,7 @@
 //! (`cut`).
 
 use crate::drive::cut::select::{Selection, of_each_size};
-use crate::drive::ranks::launch::Ranks;
+use crate::drive::ranks::count::Ranks;
 use crate::model::ghost::{GhostModel, Kernel, Linear, Overlap, Staging, Subdomain};
 use crate::plan::halo::{Reach, footprints};
 use crate::spec::Spec;

@@ -13,6 +13,7 @@ use std::time::Instant;
 
 use crate::checkpoint::{Opened, Saver, State};
 use crate::cuda::CudaSweeps;
+use crate::drive::cut::distribution::Distribution;
 use crate::drive::deepest_feasible;
 use crate::drive::devices::alone::{CELLS_A_SECOND, gpu, of_cores, probe};
 use crate::drive::devices::choice::{OnGpu, fused_steps};
@@ -22,7 +23,7 @@ use crate::drive::ranks::launch::{DEEPEST, SWAP};
 use crate::drive::start::Start;
 use crate::drive::steps::Decision;
 use crate::drive::subdomain::Build;
-use crate::drive::task::{Distribution, Task, on_cores, store_all};
+use crate::drive::task::{Task, on_cores, store_all};
 use crate::exchange::Route;
 use crate::executor::SweepExecutor;
 use crate::model::FusedSteps;

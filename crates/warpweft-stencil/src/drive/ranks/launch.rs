@@ -1,16 +1,18 @@
 //! A stencil over ranks of this process, from spec to report: what a user calls.
 
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::checkpoint::Opened;
+use crate::drive::cut::distribution::Distribution;
 use crate::drive::depth::search::Search;
 use crate::drive::devices::alone::{check_threads, of_cores};
 use crate::drive::rank_report::RankReport;
+use crate::drive::ranks::count::{DEADLINE, Ranks};
 use crate::drive::ranks::network::Asked;
 use crate::drive::ranks::several::One;
 use crate::drive::start::Start;
-use crate::drive::task::{Distribution, Task, on_cores, store_all};
+use crate::drive::task::{Task, on_cores, store_all};
 use crate::drive::{deepest_feasible, fewest_dependences};
 use crate::exchange::{Route, Routes};
 use crate::model::Prediction;
@@ -26,23 +28,6 @@ use warpweft_core::grid::{Axes, RawVolume, across};
 use warpweft_core::machine::Machine;
 use warpweft_core::report::{Quantity, Report, counted};
 use warpweft_core::run::Target;
-
-/// How many ranks, and how they are laid out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ranks {
-    /// Number of ranks, at least 1; of one process at most 256. Where several processes were started, a
-    /// multiple of their number: each has as many.
-    pub count: usize,
-    /// Subdomains along each axis; if `None`, what cuts fewest dependences.
-    pub grid: Option<Axes<usize>>,
-    /// Steps between two halo exchanges; if `None`, searched while the run goes on.
-    pub depth: Option<usize>,
-}
-
-/// `2x1x1`.
-pub(crate) fn shown(grid: &Axes<usize>) -> String {
-    across(grid)
-}
 
 /// `grid`, if it has as many axes as the volume.
 ///
@@ -65,8 +50,6 @@ const MOST: usize = 256;
 pub(crate) const DEEPEST: usize = 16;
 /// Time blocks between two halo exchanges at most, if these are more steps.
 const BLOCKS: usize = 4;
-/// A rank that is alive but says nothing for this long is given up.
-pub(crate) const DEADLINE: Duration = Duration::from_secs(600);
 /// Before anything is measured: a core's cells a second, and a swap between two threads.
 pub(crate) const CELLS_A_SECOND: f64 = 1e9;
 pub(crate) const SWAP: Linear = Linear { per_unit: 2e-10, fixed: 2e-5 };

@@ -4,12 +4,12 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use crate::checkpoint::{self, Opened};
+use crate::drive::cut::distribution::Distribution;
 use crate::drive::rank_report::RankReport;
-use crate::drive::ranks::launch::{DEADLINE, Ranks, shown};
+use crate::drive::ranks::count::{DEADLINE, Ranks, each_of, shown};
 use crate::drive::ranks::notes::joined;
-use crate::drive::ranks::several::each_of;
 use crate::drive::start::Start;
-use crate::drive::task::{Distribution, Own, Task, Watch, store};
+use crate::drive::task::{Own, Task, Watch, store};
 use crate::exchange::Route;
 use crate::run::Run;
 use crate::spec::fingerprint::{digest, fingerprint};

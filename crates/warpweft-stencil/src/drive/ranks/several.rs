@@ -1,17 +1,17 @@
 //! Several ranks of one process, each a thread with a device of its own: how many, and what they come to.
 
-use crate::drive::ranks::launch::Ranks;
+use crate::drive::ranks::count::Ranks;
 use crate::drive::ranks::network::{Asked, Found, of_all};
 use crate::drive::ranks::watched::watched;
 use crate::drive::task::store;
 use crate::policy::Policy;
 use crate::run::Run;
 use crate::spec::Spec;
-use warpweft_core::cluster::{MAX_RANKS_PER_PROCESS, Transport, agree, placement};
+use warpweft_core::cluster::{MAX_RANKS_PER_PROCESS, Transport, placement};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::{Axes, RawVolume};
 use warpweft_core::machine::Machine;
-use warpweft_core::report::{Report, counted};
+use warpweft_core::report::Report;
 use warpweft_core::run::Target;
 
 /// What one rank of several does, by its end of the network.
@@ -48,24 +48,6 @@ fn own_gpus(net: &dyn Transport, machine: &Machine, run: &Run<'_>) -> Result<usi
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let placement = placement(net, host.trim(), &buses)?;
     Ok(if buses.len() < placement.sharers { 0 } else { placement.cores.len() })
-}
-
-/// How many of `count` ranks each process of `net` has.
-///
-/// # Errors
-/// Processes that mean different numbers; ranks that can't be dealt out evenly.
-pub(crate) fn each_of(count: usize, net: &dyn Transport) -> Result<usize> {
-    agree(net, "a number of ranks of", &count.to_string())?;
-    let there = net.ranks();
-    if count == 0 || !count.is_multiple_of(there) {
-        return Err(Error::spec(
-            format!("{} for {} processes", counted(count as u64, "rank"), there),
-            format!(
-                "use {there} or a multiple of it, or start as many processes as there are to be ranks"
-            ),
-        ));
-    }
-    Ok(count / there)
 }
 
 impl Spec {

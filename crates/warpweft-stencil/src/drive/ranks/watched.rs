@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::drive::rank_report::RankReport;
-use crate::drive::ranks::launch::DEADLINE;
+use crate::drive::ranks::count::DEADLINE;
 use crate::drive::task::{Own, Task};
 use crate::run::Run;
 use warpweft_core::error::{Result, no_thread};

@@ -3,40 +3,12 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::sync::Arc;
 
 use super::fastq;
 use super::lines::Lines;
-use crate::align::{Matrix, Sequence};
+use super::record::{ROOM, Record};
 use warpweft::error::{Error, Result};
 use warpweft::memory::{check_room, grow};
-
-/// One record: the first word of its header, its letters without white space, and, of FASTQ, their qualities.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Record {
-    /// First word after `>`.
-    pub name: String,
-    /// The letters as they stand in the file, not yet checked.
-    pub letters: Vec<u8>,
-    /// A character for each letter, `!` the lowest, in FASTQ.
-    pub quality: Option<Vec<u8>>,
-    /// On which lines the letters stand.
-    pub(super) lines: Lines,
-}
-
-impl Record {
-    /// Its letters as a checked sequence: of `matrix`, or of nucleotides.
-    ///
-    /// # Errors
-    /// As [`Sequence::of`] and [`Sequence::new`], with the line.
-    pub fn sequence(&self, matrix: Option<&Arc<Matrix>>) -> Result<Sequence> {
-        let line = |at| self.lines.of(at);
-        match matrix {
-            Some(matrix) => Sequence::symbols(matrix, &self.name, &self.letters, &line),
-            None => Sequence::nucleotides(&self.name, &self.letters, &line),
-        }
-    }
-}
 
 /// The records of a file, in order; of standard input for `-`. Compression is told by the file's first bytes, not its name.
 ///
@@ -128,9 +100,6 @@ fn text_of(from: &mut dyn Read, failed: &dyn Fn(std::io::Error) -> Error) -> Res
         }
     }
 }
-
-/// What to do where memory does not hold a file.
-pub(super) const ROOM: &str = "align shorter sequences, or fewer at a time";
 
 /// The records of `text`, which may begin with a byte-order mark; lines end in `\n`, `\r\n`, or, if there
 /// is no `\n`, in `\r`.

@@ -3,8 +3,8 @@
 use warpweft::error::{Error, Result};
 use warpweft::memory::grow;
 
-use super::fasta::{ROOM, Record};
 use super::lines::Lines;
+use super::record::{ROOM, Record};
 
 const FORM: &str =
     "give FASTQ: a line `@name`, the letters, a line `+`, and one quality for each letter";

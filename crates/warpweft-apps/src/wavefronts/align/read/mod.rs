@@ -3,5 +3,7 @@
 mod fasta;
 mod fastq;
 mod lines;
+mod record;
 
-pub use fasta::{Record, read, read_each};
+pub use fasta::{read, read_each};
+pub use record::Record;

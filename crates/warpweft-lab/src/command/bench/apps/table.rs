@@ -2,7 +2,7 @@
 
 use super::Figure;
 use super::whole_run::means;
-use crate::bench::multi::extents_of;
+use crate::bench::extents::extents_of;
 use warpweft_terminal::output::scaled;
 
 /// A line an application and size, then the means.

@@ -16,7 +16,7 @@ use warpweft::stencil::{CudaKernel, CudaPolicy, Policy, Run, Spec, Steps, Target
 
 use self::cases::{CASES, Case};
 use super::Options;
-use super::multi::extents_of;
+use super::extents::extents_of;
 use super::record::Record;
 use warpweft_terminal::arguments::seconds;
 use warpweft_terminal::limits;

@@ -1,16 +1,11 @@
 //! Figures of scaling as text.
 
-use warpweft::grid::across;
 use warpweft::stencil::Policy;
 
+use super::super::extents::extents_of;
 use super::super::peers::Peer;
 use super::figure::Figure;
 use warpweft_terminal::output::scaled;
-
-/// `1024 x 1024`.
-pub fn extents_of(dims: usize, size: usize) -> String {
-    across(&vec![size; dims])
-}
 
 /// A line a figure, those of a volume together, and what peers did.
 pub fn table(figures: &[Figure], peers: &[Peer]) -> String {
