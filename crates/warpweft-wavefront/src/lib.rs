@@ -34,7 +34,7 @@ mod spec;
 pub mod traceback;
 mod tune;
 
-pub use executor::{Edges, Ends, WavefrontExecutor};
+pub use executor::{Edges, Ends, Scores, WavefrontExecutor};
 pub use frame::Frame;
 pub use policy::{CpuPolicy, CudaPolicy, Method, Policy, ScanPolicy, TilePolicy};
 pub use ranks::RankExecutor;

@@ -10,7 +10,7 @@ use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::cuda::CudaExecutor;
 use warpweft_apps::align::{
     Aligned, Alignment, Ends, Executor, Matrix, Operation, Scope, Scoring, Sequence, Tracing,
-    Weights, align, align_all, best, extend, plain, plain_path, trace, trace_all,
+    Weights, align, align_all, best, extend, plain, plain_path, score_all, trace, trace_all,
 };
 use warpweft_lab::conformance::wavefront::Inputs;
 
@@ -318,9 +318,9 @@ fn several_alignments_share_no_letter_of_the_target() {
     });
 }
 
-/// Hundreds of pairs of proteins of different lengths, some alike: more than one group of lanes.
-#[test]
-fn batches_of_proteins_are_aligned_as_if_alone() {
+/// Hundreds of pairs of proteins of different lengths, some alike: more than one group of lanes. Notes say that paths were
+/// found `together`. A search of all targets with one query has the same scores.
+fn proteins_conform(executor: &mut dyn Executor, together: &str) {
     let matrix = Arc::new(Matrix::named("BLOSUM50").unwrap());
     let scoring = Scoring::by_matrix(matrix.clone(), -10, -2);
     let mut inputs = Inputs(50);
@@ -328,19 +328,40 @@ fn batches_of_proteins_are_aligned_as_if_alone() {
     let pairs: Vec<_> =
         (0..300).map(|_| [0; 2].map(|_| sequence(&mut inputs, &scoring, letters, 120))).collect();
     let pairs: Vec<_> = pairs.iter().map(|[query, target]| (query, target)).collect();
-    with_cores(|executor| {
-        for scope in [Scope::Local, Scope::Global, Scope::SEMI_GLOBAL, Scope::OVERLAP] {
-            let (ends, _) = align_all(&pairs, &scoring, scope, executor).unwrap();
-            let (paths, report) = trace_all(&pairs, &scoring, scope, executor).unwrap();
-            let together = report.notes.iter().any(|note| note.contains("at a time"));
-            assert!(together || matches!(scope, Scope::Free(_)), "{report:?}");
-            for (k, (query, target)) in pairs.iter().enumerate() {
-                let expected = plain(query, target, &scoring, scope);
-                assert_eq!((ends[k], paths[k].alignment), (expected, expected), "{scope:?}");
-                is_sound(&paths[k], query, target, &scoring, scope);
-            }
+    for scope in [Scope::Local, Scope::Global, Scope::SEMI_GLOBAL, Scope::OVERLAP] {
+        let (ends, _) = align_all(&pairs, &scoring, scope, executor).unwrap();
+        let (paths, report) = trace_all(&pairs, &scoring, scope, executor).unwrap();
+        let noted = report.notes.iter().any(|note| note.contains(together));
+        assert!(noted || matches!(scope, Scope::Free(_)), "{report:?}");
+        for (k, (query, target)) in pairs.iter().enumerate() {
+            let expected = plain(query, target, &scoring, scope);
+            assert_eq!((ends[k], paths[k].alignment), (expected, expected), "{scope:?}");
+            is_sound(&paths[k], query, target, &scoring, scope);
         }
-    });
+    }
+    let query = pairs[0].0;
+    let pairs: Vec<_> = pairs.iter().map(|(_, target)| (query, *target)).collect();
+    for scope in [Scope::Local, Scope::Global, Scope::OVERLAP] {
+        let (scores, _) = score_all(&pairs, &scoring, scope, executor).unwrap();
+        for ((query, target), score) in pairs.iter().zip(scores) {
+            assert_eq!(score, plain(query, target, &scoring, scope).score, "{scope:?}");
+        }
+    }
+}
+
+#[test]
+fn batches_of_proteins_are_aligned_as_if_alone() {
+    with_cores(|executor| proteins_conform(executor, "at a time"));
+}
+
+#[test]
+fn batches_of_proteins_are_aligned_as_if_alone_on_a_gpu() {
+    match Device::open(0) {
+        Ok(device) => {
+            proteins_conform(&mut CudaExecutor::new(&device, None).unwrap(), "a warp each");
+        }
+        Err(error) => println!("skipped: {error}"),
+    }
 }
 
 #[test]

@@ -7,7 +7,9 @@ use warpweft::cpu::Pool;
 use warpweft::cuda::{Device, compiler};
 use warpweft::report::Report;
 use warpweft::wavefront::cpu::CpuExecutor;
-use warpweft::wavefront::cuda::{CudaExecutor, compile_paths_check, compile_recording_check};
+use warpweft::wavefront::cuda::{
+    CudaExecutor, compile_paths_check, compile_recording_check, compile_search_check,
+};
 use warpweft::wavefront::traceback::{End, Need, Partition, Traced, Walk, Way};
 use warpweft::wavefront::{
     CpuPolicy, CudaPolicy, Edges, Kept, Wavefront, WavefrontElement, WavefrontExecutor,
@@ -15,7 +17,7 @@ use warpweft::wavefront::{
 use warpweft::{Error, Result};
 use warpweft_apps::align::{
     Aligned, Dna, Executor, Operation, Scope, Sequence, Tracing, Weights, affine, global_affine,
-    global_letters, letters, plain, plain_path, trace,
+    global_letters, letters, plain, plain_path, scored, trace,
 };
 use warpweft_apps::warping::time_warping;
 use warpweft_lab::conformance::wavefront::Inputs;
@@ -343,6 +345,10 @@ fn kernels_that_record_choices_compile() {
     compiles(time_warping::<f64>(), &[(None, hopper)]);
     compile_paths_check(&letters::with(WEIGHTS[0]), End::Best, 5, ampere).unwrap();
     compile_paths_check(&global_affine::with(WEIGHTS[3]), End::Corner, 5, hopper).unwrap();
+    // Searches have a form of each local recurrence.
+    assert!(compile_search_check::<scored>(32, hopper).unwrap().is_some());
+    assert!(compile_search_check::<affine>(2, ampere).unwrap().is_some());
+    assert!(compile_search_check::<Dna>(7, hopper).unwrap().is_some());
 }
 
 #[test]

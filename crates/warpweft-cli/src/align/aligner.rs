@@ -8,7 +8,8 @@ use warpweft::report::Report;
 use warpweft::wavefront::traceback::holds_rows;
 use warpweft::{Error, Result};
 use warpweft_apps::align::{
-    Aligned, Executor, Scope, Scoring, Sequence, Tracing, align_all, best, trace, trace_all,
+    Aligned, Executor, Scope, Scoring, Sequence, Tracing, align_all, best, score_all, trace,
+    trace_all,
 };
 
 use super::check::Tally;
@@ -89,7 +90,7 @@ impl<'s> Aligner<'s> {
             return self.extend(of, drop, chosen);
         }
         if of.score_only || of.top.is_some() || of.strand == Strands::Both {
-            self.score(&mut chosen, executor)?;
+            self.score(&mut chosen, of.score_only, executor)?;
             chosen = best_strands(chosen);
             if let Some(top) = of.top {
                 chosen = best_targets(chosen, top.get());
@@ -155,9 +156,20 @@ impl<'s> Aligner<'s> {
         Ok(())
     }
 
-    /// The score and the end of each.
-    fn score(&mut self, pairs: &mut [Pair<'s>], executor: &mut dyn Executor) -> Result<()> {
+    /// The score of each, and where it ends if `ends` are wanted.
+    fn score(
+        &mut self,
+        pairs: &mut [Pair<'s>],
+        ends: bool,
+        executor: &mut dyn Executor,
+    ) -> Result<()> {
         let sequences: Vec<_> = pairs.iter().map(|pair| pair.sequences()).collect();
+        if !ends {
+            let (scores, report) = score_all(&sequences, self.scoring, self.scope, executor)?;
+            pairs.iter_mut().zip(scores).for_each(|(pair, score)| pair.alignment.score = score);
+            self.add(&report);
+            return Ok(());
+        }
         let (found, report) = align_all(&sequences, self.scoring, self.scope, executor)?;
         pairs.iter_mut().zip(found).for_each(|(pair, found)| pair.alignment = found);
         self.add(&report);

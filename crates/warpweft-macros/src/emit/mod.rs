@@ -13,6 +13,7 @@ use quote::quote;
 
 pub use coroutine::{Coroutine, Routine, Target, Typed, Values, spawns};
 pub use cuda::{Cuda, Returns};
+pub use liveness::has_word;
 pub use value::how_number;
 
 /// An identifier with nothing in it that C++ would mind.

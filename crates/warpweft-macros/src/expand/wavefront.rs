@@ -3,6 +3,7 @@
 mod arguments;
 mod inputs;
 mod item;
+mod paired;
 mod relative;
 mod shape;
 mod south;
@@ -48,7 +49,7 @@ pub fn expand(tokens: TokenStream, function: ItemFn) -> syn::Result<TokenStream>
     number(&mut body, &names);
 
     let mut inputs = WavefrontInputs::new(&shape);
-    let translation = translated(&function, &shape, &body, &mut inputs)?;
+    let (translation, paired) = translated(&function, &shape, &body, &mut inputs)?;
     let [vectors, old_vectors] = &inputs.vectors;
     if vectors.is_empty() && !choice {
         return Err(reject(
@@ -79,6 +80,7 @@ pub fn expand(tokens: TokenStream, function: ItemFn) -> syn::Result<TokenStream>
         sums,
         bounds,
         relative,
+        paired,
     };
     Ok(if choice { item.choice() } else { item.wavefront() })
 }
@@ -91,13 +93,13 @@ fn list(vectors: &[[i128; 2]]) -> TokenStream {
     quote!(&[#(#vectors),*])
 }
 
-/// The function as C++, and the shadow that types it.
+/// The function as C++ and the shadow that types it; whether it has the form for two cells at once.
 fn translated(
     function: &ItemFn,
     shape: &Shape,
     body: &syn::Block,
     inputs: &mut WavefrontInputs<'_>,
-) -> syn::Result<Translation> {
+) -> syn::Result<(Translation, bool)> {
     let signature = &function.sig;
     let mut lower = Lower::new(&signature.ident, &signature.generics, inputs);
     let type_of = |ty: &TokenStream| quote!(<#ty as ::warpweft::element::DeviceType>::cuda(__unit));
@@ -119,6 +121,9 @@ fn translated(
         x => format!("    auto {x} = h.input();\n"),
     };
     let (shadow, mut block) = lower.body(body, true)?;
+    let cell = (!relative::is_number(&shape.cell)).then_some(&output[..]);
+    let parts = || paired::paired(&block, [&given[0], &given[1]], cell);
+    let paired = copies.is_empty().then(parts).flatten();
     block.statements.splice(0..0, copies);
     let text = format!(
         "struct {name} {{
@@ -128,11 +133,12 @@ fn translated(
   WW_FN Column column(Column b) const {{ return b; }}
   template<class Earlier> WW_FN {output} operator()(const Earlier& h, Row {}, Column {}) const {{
 {input}{}  }}
-}};
+{}}};
 {checks}",
         given[0],
         given[1],
         Cuda::body(&block, Returns::Value, 2),
+        paired.as_deref().unwrap_or_default(),
     );
-    Ok(Translation::new(lower, shadow, &text))
+    Ok((Translation::new(lower, shadow, &text), paired.is_some()))
 }

@@ -15,5 +15,5 @@ mod winner;
 pub(crate) use strips::unfit;
 pub use strips::{
     CudaExecutor, Extras, Variant, compile_batch_check, compile_check, compile_check_as,
-    compile_paths_check, compile_recording_check, misses,
+    compile_paths_check, compile_recording_check, compile_search_check, misses,
 };

@@ -10,7 +10,7 @@ pub use choices::{Choices, Need, Walk};
 pub(crate) use choices::{check_kept, unrecorded};
 pub use edges::Edges;
 pub(crate) use edges::{edges_by_runs, other};
-pub use ends::Ends;
+pub use ends::{Ends, Scores};
 pub(crate) use ends::{corner, ends_by_batches};
 
 use crate::recurrence::{Traced, WavefrontElement};
@@ -56,6 +56,16 @@ pub trait WavefrontExecutor<E: WavefrontElement> {
     /// As [`Pairs::check`]; as [`WavefrontExecutor::run`] of any.
     fn ends(&mut self, pairs: &Pairs<'_, E>, end: End) -> Result<Ends<E>> {
         ends_by_batches(self, pairs, end)
+    }
+
+    /// Runs problems that share their inputs, of whatever sizes, and returns the greatest score of each, in their order,
+    /// which may take less time than [`WavefrontExecutor::ends`].
+    ///
+    /// # Errors
+    /// As there.
+    fn scores(&mut self, pairs: &Pairs<'_, E>) -> Result<Scores<E>> {
+        let (ends, report) = self.ends(pairs, End::Best)?;
+        Ok((ends.into_iter().map(|end| end.map(|best| best.score)).collect(), report))
     }
 
     /// Computes all cells and returns the last row, the last column and, if `wavefront` says to keep
@@ -131,6 +141,10 @@ impl<E: WavefrontElement, X: WavefrontExecutor<E> + ?Sized> WavefrontExecutor<E>
 
     fn ends(&mut self, pairs: &Pairs<'_, E>, end: End) -> Result<Ends<E>> {
         (**self).ends(pairs, end)
+    }
+
+    fn scores(&mut self, pairs: &Pairs<'_, E>) -> Result<Scores<E>> {
+        (**self).scores(pairs)
     }
 
     fn edges(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Edges<E::Cell>, Report)> {

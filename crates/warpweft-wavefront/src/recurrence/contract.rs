@@ -40,6 +40,15 @@ pub unsafe trait WavefrontElement: Copy + Send + Sync + 'static {
     const SUMS: bool = false;
     /// Whether there is [`WavefrontElement::relative`], for cells that are `i32` or structs of it.
     const RELATIVE: bool = false;
+    /// Whether the C++ struct also has the function in two parts, of which the second computes two cells of 16 bits at
+    /// once: what inputs give, and how that is joined with earlier cells by sums and greatest numbers. `#[wavefront]` finds
+    /// it where one variable alone depends on the inputs.
+    ///
+    /// ```text
+    /// WW_FN auto pair(Row a, Column b) const;
+    /// template<class Near, class Earlier, class Pair> WW_FN Near joined(const Earlier& h, Pair pair) const;
+    /// ```
+    const PAIRED: bool = false;
 
     /// The cell whose row has input `a`, whose column has `b` and which has `x` itself.
     ///

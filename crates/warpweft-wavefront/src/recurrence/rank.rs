@@ -20,6 +20,8 @@ pub unsafe trait Ranked:
     const SCORE: usize = 0;
     /// The cell as distances of 16 bits from a base: of a struct of `i32`s a struct with the same members.
     type Near: Parts<Part = Relative>;
+    /// The names of the members of a C++ cell that consists of them; none of a scalar.
+    const NEAR_MEMBERS: &'static [&'static str] = &[];
     /// The number compared and summed.
     fn score(&self) -> Self::Score;
 }

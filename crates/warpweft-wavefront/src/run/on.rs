@@ -10,7 +10,8 @@ use crate::cuda::CudaExecutor;
 use crate::cuda::scan::ScanExecutor;
 use crate::cuda::tiles::TileExecutor;
 use crate::executor::{
-    Edges, Ends, Need, Walk, WavefrontExecutor, edges_by_runs, ends_by_batches, in_turn, unrecorded,
+    Edges, Ends, Need, Scores, Walk, WavefrontExecutor, edges_by_runs, ends_by_batches, in_turn,
+    unrecorded,
 };
 use crate::policy::{CpuPolicy, Policy};
 use crate::recurrence::{Traced, WavefrontElement};
@@ -296,6 +297,19 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for RunExecutor<'_> {
             _ => return ends_by_batches(self, pairs, end),
         };
         Ok((found, self.with_devices(report)))
+    }
+
+    fn scores(&mut self, pairs: &Pairs<'_, E>) -> Result<Scores<E>> {
+        pairs.check()?;
+        let strips = self.by_strips(&pairs.problem(0));
+        if let On::Gpus { strips: executor, .. } = &mut self.on
+            && strips
+        {
+            let (found, report) = executor.scores(pairs)?;
+            return Ok((found, self.with_devices(report)));
+        }
+        let (ends, report) = self.ends(pairs, End::Best)?;
+        Ok((ends.into_iter().map(|end| end.map(|best| best.score)).collect(), report))
     }
 
     fn edges(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Edges<E::Cell>, Report)> {

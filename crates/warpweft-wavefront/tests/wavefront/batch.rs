@@ -3,7 +3,7 @@
 use warpweft::cpu::Pool;
 use warpweft::cuda::{Device, compiler};
 use warpweft::wavefront::cpu::CpuExecutor;
-use warpweft::wavefront::cuda::{CudaExecutor, compile_batch_check};
+use warpweft::wavefront::cuda::{CudaExecutor, compile_batch_check, compile_search_check};
 use warpweft::wavefront::traceback::End;
 use warpweft::wavefront::{
     Best, Border, CpuPolicy, Keep, Kept, Pairs, Ranked, Wavefront, WavefrontElement,
@@ -98,6 +98,8 @@ where
     check(executor, local(2, -1, -1), &[Keep::LastRow, Keep::Score], letter, letter, &gaps);
     check_pairs(executor, local(2, -1, -1), letter, letter, &gaps);
     check_pairs(executor, affine, letter, letter, &Border::Value(nothing));
+    check_scores(executor, local(5, -4, -7), letter, letter, &Border::Value(0));
+    check_scores(executor, warp(), sample, sample, &corner);
 }
 
 /// Problems of `element` over three sequences of rows and four of columns, each with each and some twice: their ends are
@@ -135,6 +137,30 @@ fn check_pairs<E: WavefrontElement<Input = ()>>(
             assert_eq!(found, &expected, "{} {k} {end:?}", E::NAME);
         }
         assert_eq!(report.done, cells);
+    }
+}
+
+/// Three sequences of rows, each with 70 of columns: enough for a search.
+fn check_scores<E: WavefrontElement<Input = ()>>(
+    executor: &mut dyn WavefrontExecutor<E>,
+    element: E,
+    row: impl Fn(&mut Inputs) -> E::Row,
+    column: impl Fn(&mut Inputs) -> E::Column,
+    border: &Border<E::Cell>,
+) {
+    let rows = [150, 1100, 7].map(|m| inputs(m as u64, m, &row));
+    let columns: Vec<_> = (0..70).map(|k| inputs(k, 1 + k as usize * 37 % 211, &column)).collect();
+    let rows: Vec<_> = rows.iter().map(Vec::as_slice).collect();
+    let columns: Vec<_> = columns.iter().map(Vec::as_slice).collect();
+    let each: Vec<[u32; 2]> = (0..210).map(|k| [k / 70, k % 70]).collect();
+    let pairs = Pairs::of(element, &rows, &columns, &each).border(border.clone());
+    let (scores, report) = executor.scores(&pairs).unwrap();
+    assert_eq!(report.done, (0..210).map(|k| pairs.problem(k).cells()).sum::<u64>());
+    for (k, found) in scores.iter().enumerate() {
+        let Kept::Score(expected) = reference(&pairs.problem(k).keep(Keep::Score)).unwrap() else {
+            panic!("no score")
+        };
+        assert_eq!(found, &expected, "{} {k}", E::NAME);
     }
 }
 
@@ -178,6 +204,10 @@ fn kernels_of_batches_compile() {
     }
     compile_batch_check::<warp>(None, 32, true, "sm_90").unwrap();
     compile_batch_check::<affine_local>(Some(Keep::Least), 2, false, "sm_90").unwrap();
+    assert!(compile_search_check::<local>(32, "sm_90").unwrap().is_some());
+    assert!(compile_search_check::<affine_local>(5, "sm_80").unwrap().is_some());
+    // What is far above all cells would not stay so.
+    assert!(compile_search_check::<warp>(5, "sm_90").unwrap().is_none());
 }
 
 #[test]

@@ -19,7 +19,7 @@ mod xdrop;
 
 pub use best::best;
 pub use matrix::{Matrix, SYMBOLS};
-pub use pairs::{align_all, trace_all};
+pub use pairs::{align_all, score_all, trace_all};
 pub use path::{Aligned, Operation};
 pub use plain::{plain, plain_path};
 pub use read::{Record, read, read_each};

@@ -29,6 +29,23 @@ pub fn align_all(
         .map(|(found, report)| (found.into_iter().map(|found| found.alignment).collect(), report))
 }
 
+/// The score of the best alignment of each query with its target, which may take less time than [`align_all`]: for a
+/// search of a database, whose best targets are then aligned.
+///
+/// # Errors
+/// As [`align_all`].
+pub fn score_all(
+    pairs: &[(&Sequence, &Sequence)],
+    scoring: impl Into<Scoring>,
+    scope: Scope,
+    executor: &mut dyn Executor,
+) -> Result<(Vec<i32>, Report)> {
+    let scoring = &scoring.into();
+    let many = Many { pairs, scoring, scope };
+    let (found, report) = many.by_form(executor, Want::Scores)?;
+    Ok((found.into_iter().map(|found| found.alignment.score).collect(), report))
+}
+
 /// The best alignment of each query with its target letter by letter, each as [`trace`](super::trace) finds
 /// it.
 ///
@@ -58,6 +75,7 @@ pub fn trace_all(
 /// What is wanted of each pair.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Want {
+    Scores,
     Ends,
     Paths,
 }
@@ -113,14 +131,14 @@ impl Many<'_> {
             Scope::Global => Some(End::Corner),
             Scope::Free(_) => None,
         };
-        if let (Want::Ends, None, Some(end)) = (want, self.scoring.band(), end) {
-            return self.shared(element, border, end, executor);
+        if let (Want::Scores | Want::Ends, None, Some(end)) = (want, self.scoring.band(), end) {
+            return self.shared(element, border, (want, end), executor);
         }
         let wavefronts: Vec<_> = (self.pairs.iter())
             .map(|&pair| wavefront(element, pair, border.clone(), self.scoring))
             .collect();
         match want {
-            Want::Ends => self.ends(&wavefronts, executor),
+            Want::Scores | Want::Ends => self.ends(&wavefronts, executor),
             Want::Paths => {
                 let (paths, report) = trace_batch(&wavefronts, end_of(self.scope), executor)?;
                 let each = paths.iter().zip(self.pairs).map(|(path, (query, target))| {
@@ -136,7 +154,7 @@ impl Many<'_> {
         &self,
         element: E,
         border: Border<E::Cell>,
-        end: End,
+        (want, end): (Want, End),
         executor: &mut X,
     ) -> Result<(Vec<Aligned>, Report)>
     where
@@ -161,6 +179,14 @@ impl Many<'_> {
             pairs.push([query, place(&mut targets, target.as_columns())]);
         }
         let pairs = Pairs::of(element, &queries, &targets, &pairs).border(border);
+        if (want, end) == (Want::Scores, End::Best) {
+            let (scores, report) = executor.scores(&pairs)?;
+            let scored = scores.into_iter().map(|score| {
+                let score = score.unwrap_or(0).max(0);
+                Aligned { alignment: Alignment { score, ..nothing().alignment }, ..nothing() }
+            });
+            return Ok((scored.collect(), report));
+        }
         let (ends, report) = executor.ends(&pairs, end)?;
         let aligned = ends.into_iter().map(|end| match end {
             Some(best) if self.scope != Scope::Local || best.score > 0 => {

@@ -54,9 +54,11 @@ fn derived(input: &DeriveInput) -> syn::Result<TokenStream> {
     let text = member.as_ref().map(|member| format!(".{}", member_name(&member.to_string())));
     let (generics, arguments, clause) = input.generics.split_for_impl();
     let at = fields.iter().position(|field| field == score).unwrap_or_default();
-    let (parts, near, at) = match apart(input, fields) {
-        Some(parts) => (parts, quote!(__Near), at),
-        None => (whole(input), quote!(::warpweft::wavefront::Relative), 0),
+    let members = fields.iter().filter_map(|field| field.ident.as_ref());
+    let members: Vec<_> = members.map(|name| member_name(&name.to_string())).collect();
+    let (parts, near, at, members) = match apart(input, fields) {
+        Some(parts) => (parts, quote!(__Near), at, members),
+        None => (whole(input), quote!(::warpweft::wavefront::Relative), 0, vec![]),
     };
     Ok(quote! {
         const _: () = {
@@ -67,6 +69,7 @@ fn derived(input: &DeriveInput) -> syn::Result<TokenStream> {
                 const MEMBER: &'static str = #text;
                 const SCORE: usize = #at;
                 type Near = #near;
+                const NEAR_MEMBERS: &'static [&'static str] = &[#(#members),*];
                 #[inline(always)]
                 fn score(&self) -> #ty {
                     self.#member

@@ -24,6 +24,8 @@ pub struct Item<'a> {
     pub sums: bool,
     pub bounds: Option<Path>,
     pub relative: Option<Relative>,
+    /// Whether the C++ struct has the members of `WavefrontElement::PAIRED`.
+    pub paired: bool,
 }
 
 /// What a row, a column and a cell are called where the function is called.
@@ -77,7 +79,7 @@ impl Item<'_> {
         let [row, column, input] = [0, 1, 2].map(|which| self.shape.input(which));
         let ([earlier, old], [a, b, x]) = (&self.hidden, spots());
         let Self { counts: [count, old_count], vectors: [dependences, old_dependences], .. } = self;
-        let Self { south, sums, .. } = self;
+        let Self { south, sums, paired, .. } = self;
         let [form, relative] = self.forms();
         let (element, cuda, passed) = (self.element(form), self.cuda(), self.passed());
         let bounds = self.bounds();
@@ -99,6 +101,7 @@ impl Item<'_> {
                 const OLD: &'static [::warpweft::wavefront::Dependence] = #old_dependences;
                 const SOUTH: u32 = #south;
                 const SUMS: bool = #sums;
+                const PAIRED: bool = #paired;
 
                 #[inline(always)]
                 fn cell(

@@ -110,7 +110,7 @@ fn is_i32(ty: &Type) -> bool {
     quote!(#ty).to_string() == "i32"
 }
 
-fn is_number(ty: &Type) -> bool {
+pub fn is_number(ty: &Type) -> bool {
     let name = quote!(#ty).to_string();
     let digits = name.trim_start_matches(['i', 'u', 'f']);
     name == "bool" || digits.len() + 1 == name.len() && digits.parse::<u8>().is_ok()

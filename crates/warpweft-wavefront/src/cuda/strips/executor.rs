@@ -14,7 +14,7 @@ use super::subdomain::{Gpu, Subdomain};
 use super::text::{Variant, options, source};
 use crate::cuda::filled::{Found, filled, kept};
 use crate::cuda::winner::{total, winner};
-use crate::executor::{Edges, Ends, Need, Paths, Walk, WavefrontExecutor, check_kept};
+use crate::executor::{Edges, Ends, Need, Paths, Scores, Walk, WavefrontExecutor, check_kept};
 use crate::frame::allocate;
 use crate::policy::{CudaPolicy, Policy};
 use crate::recurrence::{Traced, WavefrontElement, bytes_of_mut};
@@ -183,6 +183,10 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CudaExecutor {
 
     fn ends(&mut self, pairs: &Pairs<'_, E>, end: End) -> Result<Ends<E>> {
         self.pair_ends(pairs, end)
+    }
+
+    fn scores(&mut self, pairs: &Pairs<'_, E>) -> Result<Scores<E>> {
+        self.pair_scores(pairs)
     }
 
     fn paths(&mut self, wavefronts: &[Wavefront<'_, E>], end: End) -> Result<Option<Paths<E>>>

@@ -16,7 +16,7 @@ mod shared;
 mod subdomain;
 mod text;
 
-pub use batch::{compile_check as compile_batch_check, compile_paths_check};
+pub use batch::{compile_check as compile_batch_check, compile_paths_check, compile_search_check};
 pub use executor::{CudaExecutor, Extras};
 pub use record::compile_check as compile_recording_check;
 pub use shape::misses;

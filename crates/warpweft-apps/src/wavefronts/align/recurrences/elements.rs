@@ -103,6 +103,7 @@ unsafe impl WavefrontElement for Dna {
     type Old = [i32; 0];
     const NAME: &'static str = "smith_waterman_dna";
     const DEPENDENCES: &'static [Dependence] = letters::DEPENDENCES;
+    const PAIRED: bool = true;
 
     #[inline(always)]
     fn cell(&self, h: Self::Earlier, old: [i32; 0], a: u8, b: u8, x: ()) -> i32 {
@@ -180,6 +181,12 @@ unsafe impl WavefrontElement for Dna {
   template<class Earlier> WW_FN ww::i32 operator()(const Earlier& h, Row a, Column b) const {{
     const ww::i32 pair = __dp4a(ww::i32(a), ww::i32(b), h.template at<-1, -1>());
     return max(h.template at<-1, 0>() + below, max(max(h.template at<0, -1>() + right, pair), 0));
+  }}
+  WW_FN ww::i32 pair(Row a, Column b) const {{ return __dp4a(ww::i32(a), ww::i32(b), 0); }}
+  template<class Near, class Earlier, class Pair> WW_FN Near joined(const Earlier& h, Pair pair) const {{
+    const auto paired = ww::add(h.template at<-1, -1>(), pair);
+    const auto rest = ww::max(ww::max(ww::add(h.template at<0, -1>(), right), paired), 0);
+    return ww::max(ww::add(h.template at<-1, 0>(), below), rest);
   }}
 }};
 "

@@ -14,7 +14,7 @@ use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::cuda::CudaExecutor;
 use warpweft::wavefront::{CpuPolicy, Wavefront};
 use warpweft_apps::align::{
-    Executor, Matrix, Scope, Scoring, Sequence, Weights, align_all, scored, trace_all,
+    Executor, Matrix, Scope, Scoring, Sequence, Weights, score_all, scored, trace_all,
 };
 use warpweft_apps::soup::SplitMix;
 use warpweft_apps::warping::{self, Measure};
@@ -121,14 +121,22 @@ fn all(executor: &mut dyn Both, shrink: usize, repeats: u32) -> Result<Vec<Row>>
     let (matrix, scoring) = blosum62()?;
     let mut protein =
         |length| Sequence::of(&matrix, "protein", &letters(&mut noise, AMINO, length));
-    let query = protein(1000)?;
+    let queries = [300, 1000, 5000].map(&mut protein);
     let count = (100_000 / shrink).max(2);
     // Lengths from 50 to 650, 350 on average.
     let database = (0..count).map(|k| protein(50 + k * 37 % 601)).collect::<Result<Vec<_>>>()?;
-    let pairs: Vec<_> = database.iter().map(|target| (&query, target)).collect();
-    rows.push(timed("SW BLOSUM62, query of 1,000 in a database", count, repeats, || {
-        align_all(&pairs, &scoring, Scope::Local, executor).map(|found| found.1)
-    })?);
+    let names = [
+        "SW BLOSUM62, query of 300 in a database",
+        "SW BLOSUM62, query of 1,000 in a database",
+        "SW BLOSUM62, query of 5,000 in a database",
+    ];
+    for (query, what) in queries.into_iter().zip(names) {
+        let query = query?;
+        let pairs: Vec<_> = database.iter().map(|target| (&query, target)).collect();
+        rows.push(timed(what, count, repeats, || {
+            score_all(&pairs, &scoring, Scope::Local, executor).map(|found| found.1)
+        })?);
+    }
     Ok(rows)
 }
 

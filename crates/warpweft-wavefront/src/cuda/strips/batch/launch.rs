@@ -43,6 +43,9 @@ pub(super) struct Done {
     pub report: Report,
 }
 
+/// Rows that a lane may own: of more numbers more kernels would be compiled, for little.
+const ROWS: [u32; 12] = [1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32];
+
 /// Rows a lane owns, at most `most`: the fewest steps over all problems, each of which takes a row's time a
 /// row.
 fn rows_of(problems: &[Problem], most: u32) -> u32 {
@@ -56,7 +59,7 @@ fn rows_of(problems: &[Problem], most: u32) -> u32 {
         });
         passes.sum::<u64>() * u64::from(rows + step)
     };
-    (1..=most).min_by_key(|&rows| cost(rows)).unwrap_or(1)
+    ROWS.into_iter().filter(|&rows| rows <= most).min_by_key(|&rows| cost(rows)).unwrap_or(1)
 }
 
 /// The memory that what is recorded takes, and what reads it.
@@ -134,10 +137,16 @@ impl CudaExecutor {
         let module = Module::load(device, &cubin)?;
         let batch = module.kernel("wavefront_batch")?;
         let trails = if records { module.kernel("wavefront_trails")? } else { batch.clone() };
+        Ok(self.keep_kernels(text, [batch, trails]))
+    }
+
+    /// Keeps the kernels of `text`.
+    pub(super) fn keep_kernels(&mut self, text: String, kernels: [Kernel; 2]) -> [Kernel; 2] {
         if self.batches.len() >= KERNELS {
             self.batches.clear();
         }
-        Ok(self.batches.entry(text).or_insert([batch, trails]).clone())
+        self.batches.insert(text, kernels.clone());
+        kernels
     }
 
     /// Blocks for `count` problems that have lines of so many bytes between passes.
@@ -214,15 +223,17 @@ impl CudaExecutor {
             choice: None,
         };
         let args = values.launch(ALONE, element)?;
-        let mut launches = vec![(&kernel, Launch::line(blocks as u32, 32 * WARPS))];
+        let launch = Launch::line(blocks as u32, 32 * WARPS);
+        let mut steps = vec![Step { kernel, launch, args: args.clone() }];
         if recorded.is_some() {
-            launches.push((&reader, Launch::line((count as u32).div_ceil(READERS), READERS)));
+            let launch = Launch::line((count as u32).div_ceil(READERS), READERS);
+            steps.push(Step { kernel: reader, launch, args });
         }
         stream.synchronize()?;
         let mut setup_seconds = begin.elapsed().as_secs_f64();
         // SAFETY: the arguments are those of both kernels in order and layout; every buffer
         // holds what the kernels' comments say and lives past the wait.
-        let seconds = unsafe { timed(stream, &launches, &args)? };
+        let seconds = unsafe { timed(stream, &steps)? };
 
         let begin = Instant::now();
         if !cells.is_empty() {
@@ -246,15 +257,22 @@ impl CudaExecutor {
     }
 }
 
-/// Launches the kernels one after another and waits for their end; the seconds that they took.
+/// A launch with its arguments.
+pub(super) struct Step {
+    pub kernel: Kernel,
+    pub launch: Launch,
+    pub args: Args,
+}
+
+/// Launches all `steps` one after another and waits for their end; the seconds that they took.
 ///
 /// # Safety
 /// The arguments are those of the kernels in order and layout, and what they point to lives until this returns.
-unsafe fn timed(stream: &Stream, launches: &[(&Kernel, Launch)], args: &Args) -> Result<f64> {
+pub(super) unsafe fn timed(stream: &Stream, steps: &[Step]) -> Result<f64> {
     let device = stream.device();
     let (start, end) = (Event::new(device)?, Event::new(device)?);
     stream.record(&start)?;
-    for (kernel, launch) in launches {
+    for Step { kernel, launch, args } in steps {
         // SAFETY: as the caller promises.
         unsafe { stream.launch(kernel, *launch, args)? };
     }

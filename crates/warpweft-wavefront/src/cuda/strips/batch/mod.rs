@@ -8,6 +8,7 @@ mod launch;
 mod pairs;
 mod paths;
 mod place;
+mod search;
 mod text;
 
 use super::executor::CudaExecutor;
@@ -23,7 +24,7 @@ use warpweft_core::report::Report;
 
 use place::{Batch, around};
 use text::Wanted;
-pub use text::{compile_check, compile_paths_check};
+pub use text::{compile_check, compile_paths_check, compile_search_check};
 
 /// Warps of a block.
 const WARPS: u32 = 4;

@@ -6,17 +6,21 @@ use super::text::{Problem, Wanted};
 use super::{SMALL, Total};
 use crate::cuda::filled::kept;
 use crate::cuda::strips::executor::CudaExecutor;
-use crate::cuda::strips::shape::{missing, possible};
-use crate::executor::{Ends, corner, ends_by_batches};
+use crate::cuda::strips::shape::possible;
+use crate::cuda::winner::winner;
+use crate::executor::{Ends, Scores, corner, ends_by_batches};
 use crate::frame::allocate;
 use crate::recurrence::{Best, Extreme, WavefrontElement, bytes_of, bytes_of_mut};
 use crate::report::unchecked;
-use crate::spec::{Erased, Pairs};
+use crate::spec::{Erased, Keep, Kept, Pairs};
 use crate::traceback::{End, Score};
+use warpweft_core::element::Scalar;
 use warpweft_core::error::Result;
 use warpweft_core::memory::room;
+use warpweft_core::report::Report;
 
-use crate::cuda::winner::winner;
+/// What is found of each problem, if anything is; a report of those that were computed.
+type Found<E> = (Vec<Option<Best<Score<E>>>>, Option<Report>);
 
 impl CudaExecutor {
     /// As [`WavefrontExecutor::ends`](crate::WavefrontExecutor::ends).
@@ -26,61 +30,114 @@ impl CudaExecutor {
         end: End,
     ) -> Result<Ends<E>> {
         pairs.check()?;
-        let first = pairs.problem(0).keep(end.keep());
+        let none = vec![false; pairs.len()];
+        match self.found(pairs, Wanted::of(end), &none)? {
+            Some((found, report)) => Ok((found, Total(report).report()?)),
+            None => ends_by_batches(self, pairs, end),
+        }
+    }
+
+    /// As [`WavefrontExecutor::scores`](crate::WavefrontExecutor::scores).
+    pub(in crate::cuda::strips) fn pair_scores<E: WavefrontElement>(
+        &mut self,
+        pairs: &Pairs<'_, E>,
+    ) -> Result<Scores<E>> {
+        pairs.check()?;
+        let first = pairs.problem(0);
+        let first = first.erased();
+        possible(&first)?;
+        let mut total = Total::default();
+        let (mut done, mut scores) = (vec![false; pairs.len()], Vec::new());
+        if let Some(searched) = self.search(pairs, &first)? {
+            (done, scores) = (searched.done, searched.scores);
+            total.add(searched.report);
+        }
+        let Some((found, report)) = self.found(pairs, Wanted::Keep(Keep::Score), &done)? else {
+            let (ends, report) = ends_by_batches(self, pairs, End::Best)?;
+            return Ok((ends.into_iter().map(|end| end.map(|end| end.score)).collect(), report));
+        };
+        if let Some(report) = report {
+            total.add(report);
+        }
+        let score = |(k, found): (usize, Option<Best<Score<E>>>)| match done[k] {
+            true => Some(Score::<E>::from_f64(scores[k].into())),
+            false => found.map(|best| best.score),
+        };
+        Ok((found.into_iter().enumerate().map(score).collect(), total.report()?))
+    }
+
+    /// What is `wanted` of all of `pairs` but those that are `done`, of which nothing is found; none if the kernel can't
+    /// run them.
+    fn found<E: WavefrontElement>(
+        &mut self,
+        pairs: &Pairs<'_, E>,
+        wanted: Wanted,
+        done: &[bool],
+    ) -> Result<Option<Found<E>>> {
+        let first = pairs.problem(0).keep(wanted.keep());
         let erased = first.erased();
         possible(&erased)?;
         let around = match (erased.border.corner(), erased.border.function()) {
             (Some(corner), _) => Around::Corners(corner.concat().into()),
             (None, Some(_)) => Around::Function(erased.border),
-            (None, None) => return ends_by_batches(self, pairs, end),
+            (None, None) => return Ok(None),
         };
-        let cells: Vec<_> = (0..pairs.len())
-            .map(|k| {
-                let [m, n] = pairs.extents(k);
-                m as u64 * n as u64
-            })
-            .collect();
+        let cells: Vec<_> = (0..pairs.len()).map(|k| cells(pairs.extents(k))).collect();
         let all = cells.iter().map(|&count| u128::from(count)).sum::<u128>();
         let fair = all / self.parts()? as u128;
-        let large = |k: &usize| cells[*k] > SMALL && u128::from(cells[*k]) > fair;
-        let large: Vec<_> = (0..pairs.len()).filter(large).collect();
-        if large.len() == pairs.len() || missing(&erased).is_some() || erased.element.input > 0 {
-            return ends_by_batches(self, pairs, end);
+        let is_large = |k: usize| cells[k] > SMALL && u128::from(cells[k]) > fair;
+        let large: Vec<_> = (0..pairs.len()).filter(|&k| !done[k] && is_large(k)).collect();
+        let order: Vec<_> = largest_first(&cells).into_iter().map(|k| k as usize).collect();
+        let small: Vec<_> = order.into_iter().filter(|&k| !done[k] && !is_large(k)).collect();
+        if erased.element.input > 0 {
+            return Ok(None);
         }
         let mut found: Vec<Option<Best<Score<E>>>> = room(pairs.len(), "give fewer pairs at once")?;
         let mut total = Total::default();
-        let small = (pairs, &large[..], &cells[..]);
-        let batch = batch_of(small, &erased, Wanted::of(end), around);
-        let mut corners: Vec<E::Cell> = allocate(batch.kept)?;
-        let Done { found: winners, report, .. } =
-            self.launch(batch, None, bytes_of_mut(&mut corners), unchecked(&erased))?;
-        total.add(report);
-        match end {
-            End::Corner => {
-                let each = corners.iter().enumerate();
-                found.extend(each.map(|(k, cell)| Some(corner(cell, pairs.extents(k)))));
-            }
-            End::Best => {
-                found.extend(winners.chunks(1).map(|one| winner(one, Extreme::Greatest)));
+        if small.is_empty() {
+            found.resize(pairs.len(), None);
+        } else {
+            let batch = batch_of(pairs, &small, &erased, wanted, around);
+            let mut corners: Vec<E::Cell> = allocate(batch.kept)?;
+            let Done { found: winners, report, .. } =
+                self.launch(batch, None, bytes_of_mut(&mut corners), unchecked(&erased))?;
+            total.add(report);
+            match wanted {
+                Wanted::Corner => {
+                    let each = corners.iter().enumerate();
+                    found.extend(each.map(|(k, cell)| Some(corner(cell, pairs.extents(k)))));
+                }
+                Wanted::Keep(_) => {
+                    found.extend(winners.chunks(1).map(|one| winner(one, Extreme::Greatest)));
+                }
             }
         }
         for k in large {
-            let problem = pairs.problem(k).keep(end.keep());
+            let problem = pairs.problem(k).keep(wanted.keep());
             let erased = problem.erased();
             let mut cells: Vec<E::Cell> = allocate(erased.kept_cells())?;
             let (winners, report) = self.fill(&erased, bytes_of_mut(&mut cells))?;
-            let kept = kept(erased.keep, &winners, cells);
-            let ended = end.of(&kept, erased.extents)?;
-            found[k] = ended.map(|(score, [row, column])| Best { score, row, column });
+            found[k] = match kept(erased.keep, &winners, cells) {
+                Kept::Best(best) => best,
+                Kept::Score(score) => score.map(|score| Best { score, row: 0, column: 0 }),
+                Kept::LastRow(row) => row.last().map(|cell| corner(cell, erased.extents)),
+                _ => None,
+            };
             total.add(report);
         }
-        Ok((found, total.report()?))
+        Ok(Some((found, total.0)))
     }
 }
 
-/// The problems of `pairs` but the `large` ones, which have so many `cells`; `wanted` of each goes to its number.
+/// Cells of so many rows and columns.
+fn cells([m, n]: [usize; 2]) -> u64 {
+    m as u64 * n as u64
+}
+
+/// Those of `pairs` that are numbered `some`, the largest first; what is `wanted` of each goes to its number.
 fn batch_of<'b, E: WavefrontElement>(
-    (pairs, large, cells): (&'b Pairs<'_, E>, &[usize], &[u64]),
+    pairs: &'b Pairs<'_, E>,
+    some: &[usize],
     first: &'b Erased<'_>,
     wanted: Wanted,
     border: Around<'b>,
@@ -88,24 +145,22 @@ fn batch_of<'b, E: WavefrontElement>(
     let rows = pairs.rows.iter().map(|one| (bytes_of(one), one.len()));
     let columns = pairs.columns.iter().map(|one| (bytes_of(one), one.len()));
     let ((rows, row_firsts), (columns, column_firsts)) = (Pooled::all(rows), Pooled::all(columns));
-    let place = |k: u32| {
-        let [a, b] = pairs.pairs[k as usize];
-        let [m, n] = pairs.extents(k as usize);
+    let place = |&k: &usize| {
+        let [a, b] = pairs.pairs[k];
+        let [m, n] = pairs.extents(k);
         Problem {
             rows: row_firsts[a as usize],
             columns: column_firsts[b as usize],
-            kept: k.into(),
+            kept: k as u64,
             directions: 0,
             row_count: m as i32,
             column_count: n as i32,
         }
     };
-    let order = largest_first(cells).into_iter();
-    let problems = order.filter(|&k| large.binary_search(&(k as usize)).is_err()).map(place);
     Batch {
         element: &first.element,
         wanted,
-        problems: problems.collect(),
+        problems: some.iter().map(place).collect(),
         rows,
         columns,
         elements: first.parameters.into(),

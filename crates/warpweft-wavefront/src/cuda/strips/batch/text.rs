@@ -4,7 +4,7 @@ use super::MOST_ROWS;
 use crate::cuda::names::names;
 use crate::cuda::signature::{ALONE, arguments, declaration};
 use crate::cuda::strips::record::Recording;
-use crate::recurrence::{Traced, WavefrontElement};
+use crate::recurrence::{Ranked, Traced, WavefrontElement};
 use crate::spec::{ElementType, Keep};
 use crate::traceback::End;
 use warpweft_core::cuda::{Cubin, Options, compile};
@@ -71,6 +71,55 @@ arguments! {
         count: u32 = "unsigned",
         /// Whether each problem has its own element and border.
         each: i32 = "int",
+    }
+}
+
+arguments! {
+    /// Two problems of the same rows, the one with more columns in the low halves of registers.
+    pub(super) struct Item = "ww_item" {
+        /// Where their columns begin.
+        columns_low: u64 = "unsigned long long",
+        columns_high: u64 = "unsigned long long",
+        /// Where their line does.
+        line: u64 = "unsigned long long",
+        /// How many there are: none of a problem that there is not.
+        count_low: i32 = "int",
+        count_high: i32 = "int",
+        /// Their numbers among the results.
+        result_low: u32 = "unsigned",
+        result_high: u32 = "unsigned",
+    }
+}
+
+arguments! {
+    /// The arguments of a launch for some rows of many problems.
+    pub(super) struct Search = "ww_search" {
+        /// `[row_count]`.
+        rows: u64 = "const ww_row_input*",
+        /// Of all problems.
+        columns: u64 = "const unsigned char*",
+        /// `[count]`, the largest first.
+        items: u64 = "const ww_item*",
+        /// What cell `[-1, -1]` holds, and what every other cell outside does.
+        borders: u64 = "const ww_cell*",
+        /// The numbers of 256 symbols, and the symbols by number.
+        symbols: u64 = "const unsigned char*",
+        alphabet: u64 = "const unsigned char*",
+        /// The first item that no warp has taken, 0.
+        next: u64 = "unsigned*",
+        /// Becomes 1 if a row and a symbol score more than a byte holds.
+        wide: u64 = "unsigned*",
+        /// A score each.
+        found: u64 = "int*",
+        /// Cells between launches, a pair a column of the item.
+        lines: u64 = "void*",
+        count: u32 = "unsigned",
+        row_count: i32 = "int",
+        symbol_count: i32 = "int",
+        /// Whether these are the first rows, the last rows.
+        first: i32 = "int",
+        last: i32 = "int",
+        reserved: i32 = "int",
     }
 }
 
@@ -155,13 +204,64 @@ pub(super) fn source(
 /// What the skeleton may include.
 pub(super) fn options() -> Options {
     Options::including(&[
-        ("batch.cuh", include_str!("../kernel/batch.cuh")),
-        ("trails.cuh", include_str!("../kernel/trails.cuh")),
+        ("batch.cuh", include_str!("kernel/batch.cuh")),
+        ("trails.cuh", include_str!("kernel/trails.cuh")),
         ("tables.cuh", include_str!("../kernel/tables.cuh")),
         ("neighbours.cuh", include_str!("../../neighbours.cuh")),
         ("words.cuh", include_str!("../../words.cuh")),
         ("rank.cuh", include_str!("../../rank.cuh")),
     ])
+}
+
+/// Warps of a block of a search: all read the same table.
+pub(super) const SEARCH_WARPS: u32 = 4;
+
+/// CUDA C++ of the kernel for problems of the same rows, of which a lane owns up to `rows`; cells have these `members`.
+pub(super) fn search_source(element: &ElementType, members: &[&str], rows: u32) -> String {
+    let mut unit = Unit::new();
+    // Before the element's text, which names what it defines.
+    unit.define("warpweft_wavefront::near", "near", |_, _| {
+        include_str!("kernel/near.cuh").replace("#pragma once", "")
+    });
+    let south = element.south;
+    let (cell, member) = match members {
+        [] => ("using ww_near = ww::near;".into(), ""),
+        names => (format!("struct ww_near {{ ww::near {}; }};", names.join(", ")), element.member),
+    };
+    let [element, types] = names(&mut unit, element, Some(Keep::Score));
+    let signature = Item::declaration() + &Search::declaration();
+    format!(
+        "{}
+{element}{types}{cell}
+#define ww_near_score(cell) ((cell){member})
+#define WW_ROWS {rows}
+#define WW_WARPS {SEARCH_WARPS}
+#define WW_SOUTH {south}u
+{signature}#include \"search.cuh\"
+",
+        unit.source()
+    )
+}
+
+/// What its skeleton may include.
+pub(super) fn search_options() -> Options {
+    Options::including(&[
+        ("search.cuh", include_str!("kernel/search.cuh")),
+        ("neighbours.cuh", include_str!("../../neighbours.cuh")),
+        ("words.cuh", include_str!("../../words.cuh")),
+    ])
+}
+
+/// Compiles the kernel of a search for `arch` without a device; none if `E` has no form for it.
+///
+/// # Errors
+/// The compiler's.
+pub fn compile_search_check<E: WavefrontElement>(rows: u32, arch: &str) -> Result<Option<Cubin>> {
+    if !E::PAIRED {
+        return Ok(None);
+    }
+    let text = search_source(&ElementType::of::<E>(), E::Cell::NEAR_MEMBERS, rows);
+    compile(&text, E::NAME, arch, &search_options()).map(Some)
 }
 
 /// Compiles the kernel of a batch for `arch` without a device: of the last cell of each problem alone if nothing
