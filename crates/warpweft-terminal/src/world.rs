@@ -109,12 +109,23 @@ pub fn network() -> Option<String> {
 /// Leaves the others in order after all work is done. Every process ends with the same status: that of the first
 /// with one, else that of an interrupt if any was asked to end. A second call returns the same status.
 pub fn leave(status: ExitCode) -> ExitCode {
+    leave_or(status, &|| {})
+}
+
+/// Like [`leave`]; calls `failed` before the error is printed, if that is impossible because of another process: launchers end
+/// the others soon after the first one that ends with an error.
+pub fn leave_or(status: ExitCode, failed: &dyn Fn()) -> ExitCode {
+    #[cfg(not(feature = "mpi"))]
+    let _ = failed;
     #[cfg(feature = "mpi")]
     if let Some(mpi) = JOINED.get() {
         static LEFT: OnceLock<ExitCode> = OnceLock::new();
         return *LEFT.get_or_init(|| {
             let all = crate::ending::shared(mpi, ended(status));
-            all.and_then(|all| mpi.leave().map(|()| all)).unwrap_or_else(|error| fail(&error))
+            all.and_then(|all| mpi.leave().map(|()| all)).unwrap_or_else(|error| {
+                failed();
+                fail(&error)
+            })
         });
     }
     ended(status)

@@ -174,12 +174,15 @@ impl Apsp {
         if self.plan {
             return self.planned().unwrap_or_else(|error| fail(&error));
         }
-        let outcome = world::join().and_then(|()| self.run());
-        let failed = outcome.is_err();
-        let status = outcome.map_or_else(|error| world::fail(&error), world::leave);
         // A rank may be lost before the farm begins, and rank 0 after it, while it checks and saves.
-        resume::note_after_loss(self.journal.is_some(), failed);
-        status
+        let failed = || resume::note_after_loss(self.journal.is_some());
+        match world::join().and_then(|()| self.run()) {
+            Ok(status) => world::leave_or(status, &failed),
+            Err(error) => {
+                failed();
+                world::fail(&error)
+            }
+        }
     }
 
     fn policy(&self) -> Result<Policy> {

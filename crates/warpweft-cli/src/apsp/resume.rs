@@ -1,6 +1,7 @@
 //! The command that continues a run from its journal, for those who wonder how.
 
 use std::ffi::OsString;
+use std::time::Duration;
 
 use crate::output::{note, note_here};
 use crate::{interrupt, place, world};
@@ -24,14 +25,22 @@ pub fn note_for_rank_0(journal: bool) {
     }
 }
 
-/// The same at the end of a process whose run another rank's loss has ended: rank 0 notes it, unless it is lost itself. A run
-/// that went on without the rank needs no note.
-pub fn note_after_loss(journal: bool, ended: bool) {
+/// How long a process waits for another one to note the command: launchers end all soon after the first one that ends with an
+/// error.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// The same in a process that is about to end with an error, if that is because another rank is lost: rank 0 notes it, or the
+/// lowest-numbered rank that is left.
+pub fn note_after_loss(journal: bool) {
     let lost = world::net().map(|net| net.lost_ranks()).unwrap_or_default();
+    let first = (0..).find(|rank| !lost.contains(rank));
     if lost.contains(&0) {
         note_for_rank_0(journal);
-    } else if ended && !lost.is_empty() {
+    } else if !lost.is_empty() {
         note_how(journal);
+    }
+    if !lost.is_empty() && place::place().map(|place| place.rank) != first {
+        std::thread::sleep(GRACE);
     }
 }
 

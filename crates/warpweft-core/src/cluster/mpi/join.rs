@@ -113,7 +113,11 @@ impl Mpi {
             return Ok(());
         }
         self.flush()?;
-        self.api.finalize().map_err(|why| self.fault(why))
+        match self.api.finalize() {
+            // A rank that is lost in this moment has done its work.
+            Err(_) if self.tolerant.load(Ordering::Relaxed) => Ok(()),
+            outcome => outcome.map_err(|why| self.fault(why)),
+        }
     }
 
     /// Whether every other rank has left or is lost.
