@@ -47,8 +47,6 @@ impl LocalWorkers {
         if !on_gpu {
             gpus.clear();
         }
-        let pool = threads.map(|threads| Pool::over(&machine.cpu.cores, threads)).transpose()?;
-        let threads = threads.unwrap_or(0);
         let node = run.others().map_or(0, |net| net.rank());
         let (lanes, tuning) = match gpus.is_empty() {
             true => (Vec::new(), None),
@@ -60,6 +58,9 @@ impl LocalWorkers {
                 (sites(&gpus, run, &tuning)?, Some(tuning))
             }
         };
+        let threads = threads.map(|threads| run.threads.unwrap_or(left(threads, lanes.len())));
+        let pool = threads.map(|threads| Pool::over(&machine.cpu.cores, threads)).transpose()?;
+        let threads = threads.unwrap_or(0);
         let workers: Vec<_> =
             Worker::cores(node, threads).chain(lanes.iter().map(|site| site.unit(node))).collect();
         let clocks = Clocks::new(workers.len(), checked(run.settings.task_limit)?);
@@ -120,6 +121,12 @@ impl LocalWorkers {
         }
         Ok(Threads(threads))
     }
+}
+
+/// Cores that work of `threads`, next to so many lanes: each lane has a core to itself for its thread, as long as three of
+/// four work. A lane whose thread waits for a core leaves its GPU idle.
+fn left(threads: usize, lanes: usize) -> usize {
+    threads - lanes.min(threads / 4)
 }
 
 /// The lanes of `gpus`, as many and with such blocks as suit each.
@@ -195,6 +202,11 @@ mod tests {
     use crate::drive::settings::Settings;
     use crate::kernels::Family;
     use crate::kernels::occupancy::tests::{ampere, hopper};
+
+    #[test]
+    fn lanes_have_cores_to_themselves_where_there_are_many() {
+        assert_eq!([(32, 2), (32, 0), (8, 16), (2, 2)].map(|(t, l)| left(t, l)), [30, 32, 6, 2]);
+    }
 
     /// Two families in one process: each with its own lanes and blocks, by one line.
     #[test]

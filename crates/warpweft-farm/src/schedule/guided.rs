@@ -95,9 +95,9 @@ impl Guided {
 const LEAST_PATIENCE: f64 = 1e-3;
 
 /// Cores that together do less than this part of what lanes do cost more than they add, since lanes have threads on
-/// the same host. Next to one H200, 32 cores did 0.3 % of the sources, and the farm 63,500 of them a second; the H200
-/// alone did 93,100 (`warpweft apsp random:1049088 --sources random:200000`, `--device auto` and `gpu`).
-const WORTH: f64 = 0.01;
+/// the same host, and memory. Next to one H200, 32 cores that do about 1 % of the sources made the farm 11 % slower than
+/// the H200 alone (`warpweft-lab bench farm --only rows`).
+const WORTH: f64 = 0.05;
 
 /// Tasks of a chunk for the requesting worker: as many as take `seconds`, at most `part`, at most four times its last
 /// chunk, whole grains, and at least one.

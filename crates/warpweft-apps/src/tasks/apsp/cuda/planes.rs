@@ -285,6 +285,7 @@ impl Batches for Planes {
                 level += 1;
                 self.queue_level(level, count, slots)?;
             }
+            self.rows.as_ref().map_or(Ok(()), |rows| rows.home.prepare(&self.lane))?;
             self.lane.wait(WAIT)?;
             stream.download(&self.last, 0, &mut last)?;
             ahead = LEVELS;

@@ -61,6 +61,20 @@ impl Home {
         Ok(Self { stage, at_once, row, unused, back, made: Cell::new(0) })
     }
 
+    /// Takes the host memory of all groups. That takes long, so it is best done while the device works.
+    ///
+    /// # Errors
+    /// Too little memory.
+    pub fn prepare(&self, lane: &GpuLane) -> Result<()> {
+        while self.made.get() < GROUPS {
+            let memory = Pinned::new(lane.device(), self.at_once[1] * self.row)?;
+            self.made.set(self.made.get() + 1);
+            // The other end is here.
+            let _ = self.back.send(memory);
+        }
+        Ok(())
+    }
+
     /// Queues the copy of the rows of `tasks`, of which `stage` begins with that of `first`.
     ///
     /// # Errors
@@ -73,15 +87,9 @@ impl Home {
     ) -> Result<InFlight<'a>> {
         let offset = (tasks.start - first) * self.row;
         let bytes = tasks.len() * self.row;
-        let mut memory = match self.unused.try_recv() {
-            Ok(memory) => memory,
-            Err(_) if self.made.get() < GROUPS => {
-                self.made.set(self.made.get() + 1);
-                Pinned::new(lane.device(), self.at_once[1] * self.row)?
-            }
-            // The sink is behind, and gives back what it has read.
-            Err(_) => self.unused.recv().map_err(|_| Error::spec("no rows", "report this"))?,
-        };
+        self.prepare(lane)?;
+        // If the sink is behind, this waits for what it gives back.
+        let mut memory = self.unused.recv().map_err(|_| Error::spec("no rows", "report this"))?;
         // SAFETY: nobody has access to the memory before `InFlight` has waited for the copy.
         let queued =
             unsafe { lane.stream().download_async(&self.stage, offset, &mut memory, 0..bytes) };

@@ -14,7 +14,7 @@ use super::{Line, Place};
 use warpweft_terminal::output::note;
 
 /// Sources of rows of 32 bits, twice as many of 16, and of the comparison of the cores and a GPU with the GPU alone.
-const ROWS: u32 = 40_960;
+const ROWS: u32 = 65_536;
 const BOTH: u32 = 200_000;
 /// Lanes of rows: the link is busy while one of them searches.
 const LANES: usize = 3;
