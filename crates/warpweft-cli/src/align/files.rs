@@ -73,6 +73,20 @@ impl Files {
         Ok(Self { outputs, plot })
     }
 
+    /// The one file of a run that writes its alignments as they are found.
+    ///
+    /// # Errors
+    /// Others than one PAF file: other formats begin with all targets, or count their letters.
+    pub fn streamed(&self) -> Result<&Path> {
+        match &self.outputs[..] {
+            [(path, Kind::Paf)] => Ok(path),
+            _ => Err(Error::spec(
+                "--stream without an output in one .paf file",
+                "give --output once, with a name that ends in .paf",
+            )),
+        }
+    }
+
     /// Checks that the formats can hold these sequences.
     ///
     /// # Errors
@@ -169,7 +183,7 @@ fn unaligned(pairs: &[Pair<'_>]) -> Option<String> {
 }
 
 /// Pairwise mapping format: a line an alignment, positions from 0.
-fn paf(to: &mut dyn Write, pairs: &[Pair<'_>], told_apart: bool) -> io::Result<()> {
+pub fn paf(to: &mut dyn Write, pairs: &[Pair<'_>], told_apart: bool) -> io::Result<()> {
     for pair @ Pair { query, target, alignment, .. } in pairs {
         let Some(path) = pair.hit() else { continue };
         let [query_start, query_end] = pair.query_range(path);

@@ -20,6 +20,21 @@ pub fn sequences(
     reversed: bool,
     skip: bool,
 ) -> Result<Vec<Option<Named>>> {
+    let records = match skip {
+        false => read(path)?.into_iter().map(Ok).collect(),
+        true => read_each(path)?,
+    };
+    checked(path, records, scoring, reversed, skip)
+}
+
+/// The same of `records` of the file.
+pub fn checked(
+    path: &Path,
+    records: Vec<Result<Record>>,
+    scoring: &Scoring,
+    reversed: bool,
+    skip: bool,
+) -> Result<Vec<Option<Named>>> {
     let named = |record: Record| {
         // The error is in the file, not in the command line.
         let sequence = record.sequence(scoring.matrix()).map_err(|error| match error {
@@ -29,11 +44,12 @@ pub fn sequences(
         let reverse = if reversed { sequence.reverse_complement() } else { None };
         Ok(Named { sequence, reverse, name: record.name, quality: record.quality })
     };
+    let each = records.into_iter().map(|record| record.and_then(named));
     if !skip {
-        return read(path)?.into_iter().map(|record| named(record).map(Some)).collect();
+        return each.map(|named| named.map(Some)).collect();
     }
     let mut left_out = 0;
-    let each = read_each(path)?.into_iter().map(|record| match record.and_then(named) {
+    let each = each.map(|named| match named {
         Ok(named) => Some(named),
         Err(error) => {
             left_out += 1;

@@ -8,12 +8,14 @@ mod extend;
 mod files;
 mod input;
 mod pair;
+mod stream;
 
 use std::num::NonZero;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use warpweft::grid::io::check_folder;
+use warpweft::machine::Machine;
 use warpweft::report::counted;
 use warpweft::run::Target;
 use warpweft::wavefront::traceback::Way;
@@ -26,6 +28,7 @@ use crate::device::{Place, for_wavefronts, note_crowd};
 use crate::place;
 use crate::run::check::Check;
 use crate::run::check::choice::Checking;
+use crate::run::files::Saved;
 use crate::run::outcome::Outcome;
 use crate::world;
 
@@ -33,6 +36,7 @@ use self::aligner::Aligner;
 use self::choices::{FreeEnd, Strands};
 use self::files::Files;
 use self::pair::{Answer, Named, Pair};
+use self::stream::Streamed;
 
 /// The method that finds a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -102,6 +106,7 @@ Examples:
   warpweft align a.fa b.fa --output hits.paf --eqx --plot
   warpweft align a.fa b.fa --checkpoint saved --resume
   warpweft align reads.fa windows.fa --batch --score-only
+  warpweft align reads.fq windows.fa --batch --stream --output hits.paf
   warpweft align query.fa proteins.fa --matrix BLOSUM62 --top 10
   warpweft align reads.fq genome.fa --semi-global --strand both --output hits.sam
   warpweft align exons.fa genome.fa --best 20 --output hits.tsv
@@ -170,6 +175,10 @@ pub struct Align {
     /// and so on.
     #[arg(long)]
     batch: bool,
+    /// Read, align and write some records of both files at a time: the files may be larger than memory. FASTQ records
+    /// then take four lines.
+    #[arg(long, requires_all = ["batch", "output"], conflicts_with_all = ["score_only", "best", "top", "plot", "checkpoint"])]
+    stream: bool,
     /// Compute only the score and the end. This is faster: many pairs are computed at once.
     #[arg(long, conflicts_with_all = ["eqx", "output", "plot", "checkpoint"])]
     score_only: bool,
@@ -233,32 +242,21 @@ impl Align {
             }
             false => Files::prepare(&[], None, &[])?,
         };
+        if self.stream {
+            return self.streamed(&files, &scoring);
+        }
         let reversed = self.strand != Strands::Plus;
         let queries = input::sequences(&self.query, &scoring, reversed, self.skip_invalid)?;
         let targets = input::sequences(&self.target, &scoring, false, self.skip_invalid)?;
         let [queries, targets] = input::valid(queries, targets, self.batch)?;
         files.check(&queries, &targets)?;
-        let Place { machine, target, threads, .. } = for_wavefronts(self.device)?;
-        if threads.is_some() {
-            note_crowd(self.threads, &machine.cpu);
-        }
-        let run = Run { target, threads: self.threads.map(NonZero::get), ..Run::default() };
+        let (machine, run) = self.chosen()?;
         let mut executor = RunExecutor::new(&machine, &run)?;
         let aligned = self.align((&queries, &targets), &scoring, &mut executor)?;
         let Aligner { pairs, report: Some(report), check, .. } = aligned else {
             return Err(Error::spec("no pair of sequences", "give files with records"));
         };
-        let weights = scoring.weights();
-        let Weights { matching, mismatch, open, extend } = weights;
-        let gap = match weights.is_linear() {
-            true => format!("gap {open}"),
-            false => format!("gap {open} and {extend}"),
-        };
-        let [scope, how] = self.scope_name();
-        let how = match scoring.matrix() {
-            Some(matrix) => format!("{how}, {}, {gap}", matrix.name()),
-            None => format!("{how}, match {matching}, mismatch {mismatch}, {gap}"),
-        };
+        let (how, settings) = self.described(&scoring);
         let title = match &pairs[..] {
             [pair] => format!(
                 "{} ({} letters) and {} ({} letters) {how}",
@@ -273,22 +271,77 @@ impl Align {
             queries.iter().chain(&targets).map(|named| named.sequence.ambiguous()).sum();
         let (answer, mut lines) = self.answer(&pairs, ambiguous);
         lines.extend(report.notes.iter().map(|note| ("note", note.clone())));
-        let pair_scores = match scoring.matrix() {
-            Some(matrix) => vec![("matrix", matrix.name().into())],
-            None => vec![("match", matching.into()), ("mismatch", mismatch.into())],
-        };
-        let settings = [("scope", scope.into())].into_iter().chain(pair_scores);
         Ok(Outcome {
             app: "align",
             title,
-            settings: settings
-                .chain([("gap_open", open.into()), ("gap_extend", extend.into())])
-                .collect(),
+            settings,
             report,
             answer,
             check: check.map_or_else(|| Check::none("--no-check"), |tally| tally.made()),
             lines,
             saved: files.write(&pairs, &targets, &scoring, self.eqx),
+            json: self.json,
+            interrupted: None,
+        })
+    }
+
+    /// The machine, and how to run on it.
+    fn chosen(&self) -> Result<(Machine, Run<'static>)> {
+        let Place { machine, target, threads, .. } = for_wavefronts(self.device)?;
+        if threads.is_some() {
+            note_crowd(self.threads, &machine.cpu);
+        }
+        let run = Run { target, threads: self.threads.map(NonZero::get), ..Run::default() };
+        Ok((machine, run))
+    }
+
+    /// How pairs are aligned: in words, and as values.
+    fn described(&self, scoring: &Scoring) -> (String, Vec<(&'static str, serde_json::Value)>) {
+        let weights = scoring.weights();
+        let Weights { matching, mismatch, open, extend } = weights;
+        let gap = match weights.is_linear() {
+            true => format!("gap {open}"),
+            false => format!("gap {open} and {extend}"),
+        };
+        let [scope, how] = self.scope_name();
+        let mut settings = vec![("scope", scope.into())];
+        let how = match scoring.matrix() {
+            Some(matrix) => {
+                settings.push(("matrix", matrix.name().into()));
+                format!("{how}, {}, {gap}", matrix.name())
+            }
+            None => {
+                settings.extend([("match", matching.into()), ("mismatch", mismatch.into())]);
+                format!("{how}, match {matching}, mismatch {mismatch}, {gap}")
+            }
+        };
+        settings.extend([("gap_open", open.into()), ("gap_extend", extend.into())]);
+        (how, settings)
+    }
+
+    /// Aligns some records of both files at a time.
+    fn streamed(&self, files: &Files, scoring: &Scoring) -> Result<Outcome> {
+        let output = files.streamed()?;
+        let (machine, run) = self.chosen()?;
+        let mut executor = RunExecutor::new(&machine, &run)?;
+        let found = stream::stream(self, output, scoring, &mut executor)?;
+        let Streamed { report: Some(report), pairs, ambiguous, check } = found else {
+            return Err(Error::spec("no pair of sequences", "give files with records"));
+        };
+        let (how, settings) = self.described(scoring);
+        let mut saved = Saved::default();
+        saved.add(output, Ok(()));
+        let lines = report.notes.iter().map(|note| ("note", note.clone())).collect();
+        let answer = vec![("alignments", pairs.into()), ("ambiguous_letters", ambiguous.into())];
+        Ok(Outcome {
+            app: "align",
+            title: format!("{pairs} pairs of sequences {how}"),
+            settings,
+            report,
+            answer,
+            check: check.map_or_else(|| Check::none("--no-check"), |tally| tally.made()),
+            lines,
+            saved,
             json: self.json,
             interrupted: None,
         })
@@ -301,6 +354,9 @@ impl Align {
         };
         if self.checkpoint.is_some() {
             return refuse("--checkpoint", "leave it out, or start one process");
+        }
+        if self.stream {
+            return refuse("--stream", "start one process");
         }
         if [&self.query, &self.target].iter().any(|path| path.as_os_str() == "-") {
             return refuse("standard input", "name files that every process can read");

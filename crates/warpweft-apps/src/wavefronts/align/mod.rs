@@ -22,7 +22,7 @@ pub use matrix::{Matrix, SYMBOLS};
 pub use pairs::{align_all, score_all, trace_all};
 pub use path::{Aligned, Operation};
 pub use plain::{plain, plain_path};
-pub use read::{Record, read, read_each};
+pub use read::{Record, Records, read, read_each};
 pub use recurrences::{Dna, Gapped, affine, global_affine, global_letters, letters, scored};
 pub use scope::{Ends, Scope};
 pub use scoring::Scoring;

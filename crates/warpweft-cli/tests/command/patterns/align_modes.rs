@@ -196,3 +196,32 @@ fn a_batch_names_what_it_leaves_out_and_goes_on() {
     let line = "align none.fa t.fa --skip-invalid --device cpu";
     warpweft_in(folder, line).fails(2, &["no records are left"]);
 }
+
+/// The same file, whether all records are in memory or some at a time.
+#[test]
+fn streamed_records_are_aligned_as_all_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let read = |k: usize| format!(">r{k}\nACGT{}GATTACA\n", &"TTGCAACG"[k % 8..]);
+    let window = |k: usize| format!(">w{k}\nCC{}GATTACACC\n", &"TTGCAACG"[k % 5..]);
+    let [reads, windows] = [read as fn(usize) -> String, window];
+    let [reads, windows] = [reads, windows].map(|one| (0..200).map(one).collect::<String>());
+    write(folder, &[("r.fa", &reads), ("w.fa", &windows), ("few.fa", ">w\nACGT\n")]);
+    for options in ["", "--semi-global --strand both --eqx"] {
+        let line = format!("align r.fa w.fa --batch {options} --device cpu");
+        warpweft_in(folder, &format!("{line} --output a.paf")).fine();
+        let said = warpweft_in(folder, &format!("{line} --output b.paf --stream")).fine();
+        assert!(said.contains("200 pairs of sequences"), "{said}");
+        let [a, b] = ["a.paf", "b.paf"].map(|name| fs::read_to_string(folder.join(name)).unwrap());
+        assert!(a.lines().count() > 100);
+        assert_eq!(a, b, "{options}");
+    }
+    for (line, what) in [
+        ("r.fa few.fa --output c.paf", "1 targets for more queries"),
+        ("r.fa w.fa --output c.sam", "--stream without an output in one .paf file"),
+    ] {
+        let line = format!("align {line} --batch --stream --device cpu");
+        warpweft_in(folder, &line).fails(2, &[what]);
+        assert!(!folder.join("c.paf").exists());
+    }
+}

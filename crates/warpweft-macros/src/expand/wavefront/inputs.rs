@@ -137,7 +137,8 @@ impl Inputs for WavefrontInputs<'_> {
             return Err(reject(
                 &plain,
                 format_args!("a vector of {} numbers", vector.len()),
-                "write two: rows down, then columns to the right",
+                "write two: rows down, then columns to the right; a table of three dimensions is computed plane by plane \
+                 (docs/guide/wavefront.md)",
             ));
         };
         legal(expr, kind, di, dj)?;

@@ -16,7 +16,7 @@ use warpweft::memory::{check_room, grow};
 /// A file that can't be read or is cut short, that doesn't begin with a header, has a record without a
 /// name, another number of qualities than of letters, or no records.
 pub fn read(path: &Path) -> Result<Vec<Record>> {
-    let records = text(path).and_then(|text| parse(&text, Form::Any));
+    let records = text(path).and_then(|text| parse(&text, Form::Any, 0));
     records.and_then(|records| records.into_iter().collect()).map_err(|error| in_file(path, error))
 }
 
@@ -26,13 +26,13 @@ pub fn read(path: &Path) -> Result<Vec<Record>> {
 /// # Errors
 /// As [`read`], but for records without a name and those with another number of qualities than of letters.
 pub fn read_each(path: &Path) -> Result<Vec<Result<Record>>> {
-    let records = text(path).and_then(|text| parse(&text, Form::FourLines));
+    let records = text(path).and_then(|text| parse(&text, Form::FourLines, 0));
     let records = records.map_err(|error| in_file(path, error))?;
     Ok(records.into_iter().map(|one| one.map_err(|error| in_file(path, error))).collect())
 }
 
 /// An error in a file.
-fn in_file(path: &Path, error: Error) -> Error {
+pub(super) fn in_file(path: &Path, error: Error) -> Error {
     match error {
         Error::Spec { what, hint } => Error::file(path, what, hint),
         other => other,
@@ -41,28 +41,36 @@ fn in_file(path: &Path, error: Error) -> Error {
 
 /// All text of a file.
 fn text(path: &Path) -> Result<Vec<u8>> {
-    let failed = |error: std::io::Error| {
-        let hint = match error.kind() {
-            std::io::ErrorKind::NotFound => "check the path",
-            std::io::ErrorKind::OutOfMemory => ROOM,
-            _ => "check that the file is complete FASTA or FASTQ text, plain or gzip",
-        };
-        Error::file(path, error, hint)
+    text_of(&mut *opened(path)?, &|error| failed(path, error))
+}
+
+/// What a file that can't be read is told to do.
+pub(super) fn failed(path: &Path, error: std::io::Error) -> Error {
+    let hint = match error.kind() {
+        std::io::ErrorKind::NotFound => "check the path",
+        std::io::ErrorKind::OutOfMemory => ROOM,
+        _ => "check that the file is complete FASTA or FASTQ text, plain or gzip",
     };
+    Error::file(path, error, hint)
+}
+
+/// The text of a file, of standard input for `-`, whether it is compressed or not.
+pub(super) fn opened(path: &Path) -> Result<Box<dyn Read>> {
+    let failed = |error| failed(path, error);
     let mut file: Box<dyn BufRead> = match path.to_str() {
         Some("-") => Box::new(std::io::stdin().lock()),
         _ => Box::new(BufReader::new(File::open(path).map_err(failed)?)),
     };
     let zipped = file.fill_buf().map_err(failed)?.starts_with(&[0x1f, 0x8b]);
-    match zipped {
-        true => text_of(&mut flate2::bufread::MultiGzDecoder::new(file), &failed),
-        false => text_of(&mut file, &failed),
-    }
+    Ok(match zipped {
+        true => Box::new(flate2::bufread::MultiGzDecoder::new(file)),
+        false => Box::new(file),
+    })
 }
 
 /// How records of FASTQ may be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+pub(super) enum Form {
     /// Letters and qualities on any number of lines.
     Any,
     /// On one line each, so that a bad record hides none behind it.
@@ -102,8 +110,8 @@ fn text_of(from: &mut dyn Read, failed: &dyn Fn(std::io::Error) -> Error) -> Res
 }
 
 /// The records of `text`, which may begin with a byte-order mark; lines end in `\n`, `\r\n`, or, if there
-/// is no `\n`, in `\r`.
-fn parse(text: &[u8], form: Form) -> Result<Vec<Result<Record>>> {
+/// is no `\n`, in `\r`. There are `before` lines before it.
+pub(super) fn parse(text: &[u8], form: Form, before: usize) -> Result<Vec<Result<Record>>> {
     let wrong = |what: String| {
         Error::spec(
             what,
@@ -120,11 +128,11 @@ fn parse(text: &[u8], form: Form) -> Result<Vec<Result<Record>>> {
     {
         return match form {
             Form::Any => Ok(fastq::parse(lines())?.into_iter().map(Ok).collect()),
-            Form::FourLines => Ok(fastq::four_lines(&lines().collect::<Vec<_>>())),
+            Form::FourLines => Ok(fastq::four_lines(before, &lines().collect::<Vec<_>>())),
         };
     }
     let mut records: Vec<Result<Record>> = Vec::new();
-    for (number, line) in lines().enumerate() {
+    for (number, line) in (before..).zip(lines()) {
         let line = line.trim_ascii();
         if let Some(header) = line.strip_prefix(b">") {
             let name = header.split(u8::is_ascii_whitespace).next().unwrap_or_default();
@@ -138,9 +146,9 @@ fn parse(text: &[u8], form: Form) -> Result<Vec<Result<Record>>> {
             records.push(Ok(Record { name, letters: Vec::new(), quality: None, lines }));
         } else if let Some(Ok(record)) = records.last_mut() {
             grow(&mut record.letters, line.len(), ROOM)?;
-            let before = record.letters.len();
+            let known = record.letters.len();
             record.letters.extend(line.iter().filter(|byte| !byte.is_ascii_whitespace()));
-            record.lines.add(number + 1, before, record.letters.len() - before);
+            record.lines.add(number + 1, known, record.letters.len() - known);
         } else if records.is_empty() && !line.is_empty() && !line.starts_with(b";") {
             return Err(wrong(format!("line {} comes before any header", number + 1)));
         }
@@ -156,7 +164,7 @@ mod tests {
     use super::*;
 
     fn whole(text: &[u8]) -> Result<Vec<Record>> {
-        parse(text, Form::Any)?.into_iter().collect()
+        parse(text, Form::Any, 0)?.into_iter().collect()
     }
 
     #[test]
@@ -190,7 +198,7 @@ mod tests {
     fn records_that_are_none_stand_between_the_others() {
         let of = |text: &[u8]| {
             let name = |record: &Result<Record>| record.as_ref().map(|one| one.name.clone()).ok();
-            parse(text, Form::FourLines).unwrap().iter().map(name).collect::<Vec<_>>()
+            parse(text, Form::FourLines, 0).unwrap().iter().map(name).collect::<Vec<_>>()
         };
         let [a, b] = ["a", "b"].map(|name| Some(name.to_string()));
         assert_eq!(of(b">a\nAC\n>\nGT\n>b\nA"), [a.clone(), None, b.clone()]);

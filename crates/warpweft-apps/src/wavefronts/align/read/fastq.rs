@@ -72,9 +72,9 @@ fn after<'t>(before: usize, lines: impl Iterator<Item = &'t [u8]>) -> Result<Vec
     Ok(records)
 }
 
-/// The records of `lines`, four for each; what is wrong stands in the place of one that is none, and goes on to the
+/// The records of `lines`, with so many `before` them, four for each; what is wrong stands in the place of one that is none, and goes on to the
 /// next line `@` with a `+` two lines below.
-pub(super) fn four_lines(lines: &[&[u8]]) -> Vec<Result<Record>> {
+pub(super) fn four_lines(before: usize, lines: &[&[u8]]) -> Vec<Result<Record>> {
     let begins = |at: usize| {
         lines[at].starts_with(b"@") && lines.get(at + 2).is_some_and(|line| line.starts_with(b"+"))
     };
@@ -85,8 +85,8 @@ pub(super) fn four_lines(lines: &[&[u8]]) -> Vec<Result<Record>> {
             continue;
         }
         let end = (at + 4).min(lines.len());
-        let one = after(at, lines[at..end].iter().copied()).and_then(|found| {
-            let none = || Error::spec(format!("line {}: no record", at + 1), FORM);
+        let one = after(before + at, lines[at..end].iter().copied()).and_then(|found| {
+            let none = || Error::spec(format!("line {}: no record", before + at + 1), FORM);
             found.into_iter().next().ok_or_else(none)
         });
         let fine = one.is_ok();
