@@ -155,6 +155,11 @@ pub enum CudaKernel {
     /// faults. In two dimensions warps share the steps, so [`CudaPolicy::temporal_depth`] is a multiple of
     /// [`CudaPolicy::warps`]; in three they share the rows.
     Temporal,
+    /// As [`CudaKernel::Temporal`] in two dimensions, with several cells in a word computed at once: for one field of `u8`
+    /// whose values are proved to stay small, without branches, between faces along x that are periodic or hold one
+    /// value. Lanes of 32 or 64 cells have 32 in the bits of a word, for cells that are 0 or 1; lanes of fewer have
+    /// four in its bytes. Rows have a multiple of as many cells, and so have ghost cells along x.
+    Packed,
     /// Cells stay on the chip over many steps, in registers in two dimensions and in shared memory in three,
     /// and tiles send one another their rims. For volumes, or slabs, that the multiprocessors hold at
     /// once, of one scalar of four or eight bytes, read at most four cells away, between Dirichlet and
@@ -163,9 +168,14 @@ pub enum CudaKernel {
 }
 
 impl CudaKernel {
+    /// Whether it computes by levels (`cuda/temporal/`), from one of two arrays into the other.
+    pub(crate) const fn levels(self) -> bool {
+        matches!(self, Self::Temporal | Self::Packed)
+    }
+
     /// Whether it advances several steps between visits to memory; what is left of a number of steps is then
     /// done one by one, by [`CudaKernel::Direct`].
     pub(crate) const fn fuses(self) -> bool {
-        matches!(self, Self::Temporal | Self::Pipeline | Self::Resident)
+        matches!(self, Self::Temporal | Self::Packed | Self::Pipeline | Self::Resident)
     }
 }

@@ -18,6 +18,11 @@ impl Budget {
         Self { end: Instant::now() + time }
     }
 
+    /// This one, or so much time from now on if that ends later.
+    pub fn at_least(self, time: Duration) -> Self {
+        Self { end: self.end.max(Instant::now() + time) }
+    }
+
     /// Whether it is spent.
     pub fn spent(&self) -> bool {
         Instant::now() >= self.end
@@ -77,15 +82,19 @@ impl Best {
     }
 }
 
-/// Measures every candidate, as far as the budget allows. Takes one measurement a candidate. `None` if no
-/// candidate could run.
+/// Measures every candidate, as far as the budget allows, and the `first` ones whatever it allows. Takes one
+/// measurement a candidate. `None` if no candidate could run.
 ///
 /// # Errors
 /// The first of `trial`.
-pub fn exhaustive(space: &Space, budget: Budget, trial: &mut Trial<'_>) -> Result<Option<Found>> {
+pub fn exhaustive(
+    space: &Space,
+    (budget, first): (Budget, usize),
+    trial: &mut Trial<'_>,
+) -> Result<Option<Found>> {
     let mut best = Best::new();
     for values in space.all() {
-        if budget.spent() && !best.known.is_empty() {
+        if budget.spent() && !best.known.is_empty() && best.known.len() >= first {
             return Ok(best.found(false));
         }
         best.consider(values, trial)?;
@@ -159,7 +168,7 @@ mod tests {
         let found = climb(&space(), &[1, 9], budget, &mut |v, _| Ok(bowl(v))).unwrap().unwrap();
         assert_eq!(found.values, [7, 2]);
         assert!(found.complete && found.tried < 30, "{found:?}");
-        let all = exhaustive(&space(), budget, &mut |v, _| Ok(bowl(v))).unwrap().unwrap();
+        let all = exhaustive(&space(), (budget, 0), &mut |v, _| Ok(bowl(v))).unwrap().unwrap();
         assert_eq!((all.values, all.tried), (vec![7, 2], 99));
     }
 
@@ -170,8 +179,8 @@ mod tests {
         assert_eq!((found.values, found.tried, found.complete), (vec![1, 9], 1, false));
         let budget = Budget::of(Duration::from_secs(60));
         let wrong = |v: &[usize], _| Ok(bowl(v).filter(|_| v[0] != 7));
-        let found = exhaustive(&space(), budget, &mut { wrong }).unwrap().unwrap();
+        let found = exhaustive(&space(), (budget, 0), &mut { wrong }).unwrap().unwrap();
         assert_ne!(found.values[0], 7);
-        assert_eq!(exhaustive(&space(), budget, &mut |_, _| Ok(None)).unwrap(), None);
+        assert_eq!(exhaustive(&space(), (budget, 0), &mut |_, _| Ok(None)).unwrap(), None);
     }
 }

@@ -60,7 +60,8 @@ impl CudaSweeps {
     /// Whether the first time block of `sweep` may begin while a halo exchange is under way.
     pub(super) fn may_overlap(&self, sweep: &Sweep, cone: &Cone) -> bool {
         let fused = self.fused_now().filter(|fused| sweep.steps >= fused.depth());
-        let fits = fused.is_some_and(|fused| matches!(fused.shape, FusedShape::Temporal(_)));
+        let fits = fused
+            .is_some_and(|fused| matches!(fused.shape, FusedShape::Temporal(_)) && !fused.packs());
         let plain = self.faces.is_none() && self.place.is_none() && !sweep.keep_change;
         fits && plain && !cone.is_whole()
     }

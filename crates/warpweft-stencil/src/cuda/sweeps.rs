@@ -132,6 +132,7 @@ impl CudaSweeps {
     ) -> Result<Self> {
         stencil.check_volume(volume)?;
         let extents = volume.extents();
+        let kernels = &kernels.for_cells(stencil, volume)?;
         let planned = kernels.planned(stencil, extents, device.memory()?.0)?;
         let fused = planned.fused.clone();
         let stream = Stream::new(device)?;

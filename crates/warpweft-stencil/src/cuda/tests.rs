@@ -1,6 +1,8 @@
 //! The skeletons run by the host's compiler, thread for thread: the kernels' indexing is checked
 //! on machines with no GPU.
 
+mod packed;
+
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::process::Command;
@@ -43,6 +45,7 @@ fn launch<T: Scalar, const D: usize>(
             let block = TimeBlock::new(&layout, shape, &policy, region);
             let axes: Vec<_> = (0..6).map(|n| numbers_from(3 * n, 3)).collect();
             let (origin, chunk) = (numbers_from(18, 2), numbers_from(20, 2));
+            let [sz, sy] = block.strides;
             let setup = format!(
                 "ww::stencil::TimeBlock block{{{}, {origin}, {}, {sz}, {sy}}};
   ww::stencil::HeldValues held;
@@ -82,8 +85,13 @@ fn launch<T: Scalar, const D: usize>(
     };
     let parameters = stencil.stages[0].parameters_size();
     let functor = stencil.stages[0].cuda(&mut warpweft_core::element::Unit::new());
-    let scalar =
-        if T::KIND.name() == "bool" { "bool".into() } else { format!("ww::{}", T::KIND.name()) };
+    let packed = policy.kernel == CudaKernel::Packed;
+    let scalar = match T::KIND.name() {
+        _ if packed && policy.cells[0] >= 32 => "ww::cells32".into(),
+        _ if packed => "ww::bytes4".into(),
+        "bool" => "bool".into(),
+        name => format!("ww::{name}"),
+    };
     let main = format!(
         "namespace ww::stencil {{ alignas(128) char shared_memory[1 << 20]; }}
 int main(int, char** names) {{
@@ -95,8 +103,8 @@ int main(int, char** names) {{
   if (!file || fread(a, {size}, {len}, file) != {len}) return 1;
   memcpy(b, a, room);
   if (fread(element, 1, {parameters}, file) != {parameters}) return 2;
-  auto* in = reinterpret_cast<{scalar}*>(a) + number(-4);
-  auto* out = reinterpret_cast<{scalar}*>(b) + number(-4);
+  auto* in = reinterpret_cast<{scalar}*>(a + number(-4) * {size});
+  auto* out = reinterpret_cast<{scalar}*>(b + number(-4) * {size});
   {setup}
   fclose(file);
   {map}
@@ -275,28 +283,33 @@ fn check<T: Scalar, const D: usize>(
     extents: [usize; D],
     policies: &[CudaPolicy],
 ) {
+    let (shift, held) = packed::range(&policies[0]);
     let start = Volume::from_fn(extents, |at| {
         let mixed = at.iter().fold(17u64, |h, &i| {
             (h ^ i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23)
         });
-        T::from_f64((mixed >> 44) as f64 / 4096.0)
+        T::from_f64((mixed >> shift) as f64 / if shift == 44 { 4096.0 } else { 1.0 })
     });
     let folder = tempfile::tempdir().unwrap();
-    for boundary in [Boundary::Dirichlet(3.0), Boundary::Periodic, Boundary::Mirror] {
+    for boundary in [Boundary::Dirichlet(held), Boundary::Periodic, Boundary::Mirror] {
         let stencil = Stencil::of(element.clone()).boundary(boundary);
         for policy in policies {
             if policy.kernel == CudaKernel::Pipeline && boundary == Boundary::Mirror {
                 continue;
             }
+            let packs = policy.kernel == CudaKernel::Packed;
+            let stencil = if packs { packed::faces(&stencil, boundary) } else { stencil.clone() };
             let mut expect = start.clone();
             reference(&stencil, &mut expect, u64::from(policy.temporal_depth)).unwrap();
             // Boxes know no boundary but held ones.
-            let cut = boundary == Boundary::Dirichlet(3.0);
+            let cut = boundary == Boundary::Dirichlet(held);
             let halves = if cut { halves(&stencil, extents.into(), policy) } else { None };
             let parts =
                 halves.iter().flat_map(|it| it.boundary.iter().chain([&it.interior])).copied();
             let depth = policy.temporal_depth as usize;
-            for region in regions(extents.into(), depth).into_iter().chain(parts.clone()) {
+            let regions = regions(extents.into(), depth).into_iter();
+            let regions = regions.take(if packs { 1 } else { usize::MAX });
+            for region in regions.chain(parts.clone()) {
                 // The one part of a time block writes nothing of the other, nor the core of what is received.
                 let others: Vec<_> = parts.clone().filter(|part| *part != region).collect();
                 let apart = others.len() < parts.clone().count();

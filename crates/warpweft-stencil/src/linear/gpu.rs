@@ -10,7 +10,7 @@ use warpweft_core::error::{Error, Result};
 
 const TEXT: &str = include_str!("symbol.cuh");
 /// Modes of a block.
-const CHUNK: usize = 2048;
+const CHUNK: usize = 8192;
 /// Offsets along x that shared memory holds weights for.
 const COLUMNS: usize = 2048;
 

@@ -5,7 +5,6 @@
 mod cores;
 mod gpu;
 mod symbol;
-mod syntax;
 mod weights;
 
 use std::time::Instant;

@@ -3,9 +3,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::syntax::{Expr, Reader, Statement};
+use crate::spec::proof::syntax::{Expr, Functor, Reader, Statement};
 use crate::spec::stage::Stage;
-use warpweft_core::element::Unit;
 
 /// Calls of functions within functions at most.
 const DEEPEST: usize = 16;
@@ -47,26 +46,12 @@ pub(crate) fn weights(stage: &dyn Stage) -> Result<Weights, String> {
     if !stage.tables().is_empty() {
         return Err("reads a table".into());
     }
-    let mut unit = Unit::new();
-    let name = stage.cuda(&mut unit);
-    let parameters = stage.parameters_text(&mut unit);
-    of_text(&unit.source(), &name, &parameters)
-}
-
-/// The weights of the functor `name` of a text.
-fn of_text(text: &str, name: &str, parameters: &str) -> Result<Weights, String> {
-    let unreadable = |piece: String| format!("has `{piece}` in its translation");
-    let (_, functor) = text.split_once(&format!("struct {name} {{")).ok_or("has no text")?;
-    let (members, rest) = functor.split_once("template<class Now").ok_or("has another form")?;
-    let (_, body) = rest.split_once("const {").ok_or("has another form")?;
-    let members = members.split(';').filter_map(|member| member.split_whitespace().last());
-    let values = Reader::of(parameters).all().map_err(unreadable)?;
-    let mut function = Function { text, depth: 0, variables: HashMap::new(), next: None };
-    for (member, value) in members.zip(&values) {
-        let value = function.value(value)?;
-        function.variables.insert(member.into(), value);
+    let Functor { text, members, body } = Functor::of(stage)?;
+    let mut function = Function { text: &text, depth: 0, variables: HashMap::new(), next: None };
+    for (member, value) in members {
+        let value = function.value(&value)?;
+        function.variables.insert(member, value);
     }
-    let body = Reader::of(body).statements().map_err(unreadable)?;
     function.run(&body)?;
     match function.next {
         Some(Value::Sum(weights, 0.0)) => Ok(weights),

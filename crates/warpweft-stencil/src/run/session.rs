@@ -6,6 +6,7 @@ use std::ops::{ControlFlow, Range};
 use super::Run;
 use crate::drive::session::RawSession;
 use crate::plan::Region;
+use crate::policy::{CudaKernel, Policy};
 use crate::spec::reduction::Reduce;
 use crate::spec::stage::Stages;
 use crate::spec::{Stencil, Steps};
@@ -108,6 +109,12 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         let refused = |what: &str, hint: &str| Err(Error::spec(format!("a session {what}"), hint));
         if self.regrouped {
             return refused("of regrouped sums", "call `run`, or leave `regroup_sums` out");
+        }
+        if matches!(run.policy, Some(Policy::Cuda(policy)) if policy.kernel == CudaKernel::Packed) {
+            return refused(
+                "of packed cells",
+                "take another kernel: a session may write any cells",
+            );
         }
         if run.net.is_some_and(|net| net.ranks() > 1) || run.settings.ranks.is_some() {
             return refused(

@@ -7,6 +7,7 @@ pub mod functions;
 pub(crate) mod identity;
 pub mod place;
 pub mod points;
+pub(crate) mod proof;
 pub mod reduction;
 pub mod residual;
 pub mod stage;

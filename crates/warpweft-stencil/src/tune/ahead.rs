@@ -36,10 +36,10 @@ pub(super) fn fastest_alone_first(
     candidates
 }
 
-/// Compiles `count` candidates into the cache, several at once, each as it runs and as it is checked.
-/// One that fails will do so again when tried, one that the budget did not reach is compiled then.
+/// Compiles `count` candidates into the cache, several at once, each as it runs and as it is checked; the `first` ones
+/// whatever the budget. One that fails will do so again when tried, one that the budget did not reach is compiled then.
 pub(super) fn compile_ahead(
-    count: usize,
+    (count, first): (usize, usize),
     threads: usize,
     budget: Budget,
     compile: impl Fn(usize, bool) + Sync,
@@ -51,7 +51,7 @@ pub(super) fn compile_ahead(
             let _ = std::thread::Builder::new().name("compiler".into()).spawn_scoped(scope, || {
                 loop {
                     let n = next.fetch_add(1, Ordering::Relaxed);
-                    if n >= 2 * count || budget.spent() {
+                    if n >= 2 * count || (n >= 2 * first && budget.spent()) {
                         break;
                     }
                     compile(n / 2, n % 2 == 1);

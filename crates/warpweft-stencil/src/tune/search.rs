@@ -10,7 +10,7 @@ use std::time::Duration;
 use self::trial::{Ran, Tried};
 use super::super::cpu::CpuSweeps;
 use super::super::cuda;
-use super::super::cuda::CudaSweeps;
+use super::super::cuda::{CudaSweeps, Kernels, Known};
 use super::super::drive::devices::alone::probe;
 use super::super::drive::devices::gpus::Chosen;
 use super::super::drive::devices::placement::Placement;
@@ -30,6 +30,8 @@ use warpweft_core::tune::{Axis, Budget, Found, Measured, Space, climb, exhaustiv
 pub const CHECKED: usize = 24;
 /// Cells along y in three dimensions: no tile of fused steps is taller.
 const TALLEST: usize = 132;
+/// Time for each kernel that an untuned run tries, even if the budget is spent.
+const FAIR: Duration = Duration::from_millis(400);
 
 /// A search under way.
 pub(super) struct Search<'a> {
@@ -92,7 +94,8 @@ impl<'a> Search<'a> {
     }
 
     /// The best policy on one GPU, whose candidates so many threads compile ahead; one compiles
-    /// them as they are tried, within the budget.
+    /// them as they are tried, within the budget. The kernels that an untuned run tries are measured whatever the
+    /// budget, so the result is never slower than that run.
     pub fn on_gpu(
         &mut self,
         gpu: &Gpu,
@@ -102,12 +105,26 @@ impl<'a> Search<'a> {
         let stencil = self.stencil;
         let device: Device = gpu.device()?;
         let extents = self.volume.extents();
-        let candidates = CudaPolicy::candidates(stencil, extents, (gpu.capability, gpu.sms));
+        let known = Known {
+            device: (gpu.capability, gpu.sms),
+            copy: None,
+            cores: threads,
+            steps: u64::MAX - 1,
+            free: u64::MAX,
+            whole: true,
+        };
+        let mut candidates = Kernels::modelled(stencil, extents, &known).all();
+        let first = candidates.len();
+        for policy in CudaPolicy::candidates(stencil, extents, known.device) {
+            if !candidates.contains(&policy) {
+                candidates.push(policy);
+            }
+        }
         let mut begin = Budget::of(budget);
         let _locked = self.locked(&device)?;
         if threads > 1 {
             let arch = device.arch()?;
-            compile_ahead(candidates.len(), threads, begin, |n, checked| {
+            compile_ahead((candidates.len(), first), threads, begin, |n, checked| {
                 let mut policy = candidates[n];
                 policy.contraction &= !checked;
                 let _ = cuda::compile_check(stencil, extents, &policy, &arch);
@@ -116,8 +133,9 @@ impl<'a> Search<'a> {
         }
         let axis = Axis { name: "candidate", values: (0..candidates.len()).collect() };
         let space = Space::new(vec![axis], |_| true);
-        let found = exhaustive(&space, begin, &mut |values, best| {
+        let found = exhaustive(&space, (begin, first), &mut |values, best| {
             let policy = candidates[values[0]];
+            let begin = if values[0] < first { begin.at_least(FAIR) } else { begin };
             let depth = u64::from(policy.temporal_depth);
             let small = policy.kernel == CudaKernel::Resident;
             let ran = self.trial((depth, small), best, begin, |volume, checked| {

@@ -10,7 +10,7 @@ use super::launch::turn::Turn;
 use super::resident::Resident;
 use super::sweeps::check_grid;
 use super::text::FusedShape;
-use crate::{CudaPolicy, Region};
+use crate::{CudaKernel, CudaPolicy, Region};
 use warpweft_core::cuda::{Kernel, Module, Stream};
 use warpweft_core::error::Result;
 
@@ -60,6 +60,11 @@ impl Fused {
     /// The kernel, with what a launch is made of.
     pub fn by(&self) -> By<'_> {
         (&self.kernel, &self.policy, &self.shape)
+    }
+
+    /// Whether its cells are packed, which parts of a volume can't be.
+    pub fn packs(&self) -> bool {
+        self.policy.kernel == CudaKernel::Packed
     }
 
     /// Steps of a pass.

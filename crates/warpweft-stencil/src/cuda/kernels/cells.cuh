@@ -126,10 +126,20 @@ struct word<16> {
   using type = uint4;
 };
 
+// Of packed cells (temporal/packed.cuh).
+struct two_vectors {
+  uint4 low, high;
+};
+template <>
+struct word<32> {
+  using type = two_vectors;
+};
+
 // Elements of one vector access to a field of T by a thread that owns `Cells` cells along x.
 template <class T, int Cells>
 WW_FN constexpr int vector_length() {
-  return 16 / int(sizeof(T)) < Cells ? 16 / int(sizeof(T)) : Cells;
+  constexpr int most = sizeof(T) > 16 ? 1 : 16 / int(sizeof(T));
+  return most < Cells ? most : Cells;
 }
 
 // Where a load goes. What a launch does not write takes the read-only path: those loads are also

@@ -192,7 +192,7 @@ impl Queue<'_> {
         let arrays = |f: usize| {
             [state, state ^ FUSED].map(|state| self.arrays.cell(f, self.arrays.now(f, state)))
         };
-        let given = temporal::Given { arrays: &arrays, block: block.bytes(layout) };
+        let given = temporal::Given { arrays: &arrays, block: block.bytes() };
         let list = temporal::parameters(self.stencil, shape);
         let args = temporal::arguments(self.stencil, &list, &given);
         let launch = Launch::new(block.blocks, [32, policy.warps, 1]).shared(shape.shared as u32);

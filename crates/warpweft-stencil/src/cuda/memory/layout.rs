@@ -119,6 +119,17 @@ impl Layout {
         })
     }
 
+    /// The same with so many cells along x as one element.
+    pub fn packed(&self, cells: usize) -> Self {
+        let mut packed = *self;
+        packed.extents[3] /= cells;
+        packed.ghosts[3] = self.ghosts[3].map(|deep| deep / cells);
+        packed.strides = self.strides.map(|stride| stride / cells);
+        packed.strides[3] = 1;
+        packed.west /= cells;
+        packed
+    }
+
     /// `struct Box` (cells.cuh) from cell `low` up to `high`.
     pub fn box_of(&self, low: [i32; 4], high: [i32; 4]) -> Vec<u8> {
         let mut bytes: Vec<u8> = low.iter().chain(&high).flat_map(|n| n.to_ne_bytes()).collect();

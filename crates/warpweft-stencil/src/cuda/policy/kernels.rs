@@ -3,10 +3,14 @@
 
 use super::super::memory::arrays::bytes_of;
 use super::super::memory::layout::Layout;
+use super::super::temporal::packs_cells;
 use super::super::text::{Room, room_of, single};
 use crate::{CudaKernel, CudaPolicy, Spec};
-use warpweft_core::error::Result;
-use warpweft_core::grid::Axes;
+use warpweft_core::error::{Error, Result};
+use warpweft_core::grid::{Axes, RawVolume, over_parts};
+
+/// Cells that a thread looks through at a time.
+const SHARE: usize = 1 << 22;
 
 /// When kernels of several steps that are not in the cache are compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,9 +55,38 @@ impl Kernels {
         Self { single: single(policy), fused, compile: Compile::First, least: f64::INFINITY }
     }
 
+    /// Single steps, then those that may take over.
+    pub fn all(&self) -> Vec<CudaPolicy> {
+        std::iter::once(self.single).chain(self.fused.iter().copied()).collect()
+    }
+
     /// The policy that is expected to take most steps.
     pub fn foremost(&self) -> CudaPolicy {
         self.fused.first().copied().unwrap_or(self.single)
+    }
+
+    /// Those that the cells of `volume` allow: packed cells must be small.
+    ///
+    /// # Errors
+    /// The only policy is one of packed cells, and they are too large.
+    pub(in crate::cuda) fn for_cells(&self, stencil: &Spec, volume: &RawVolume) -> Result<Self> {
+        let mut kernels = self.clone();
+        if kernels.fused.iter().all(|policy| policy.kernel != CudaKernel::Packed) {
+            return Ok(kernels);
+        }
+        let cells = volume.field_bytes(0);
+        let largest = over_parts(cells.len(), SHARE, |part| cells[part].iter().copied().max());
+        let largest = largest.into_iter().flatten().max().unwrap_or(0);
+        let fits = |policy: &CudaPolicy| packs_cells(stencil, policy, largest);
+        if self.compile == Compile::First && !kernels.fused.iter().all(fits) {
+            return Err(Error::spec(
+                format!("packed cells of values up to {largest}"),
+                "take another kernel: cells in bits must be proved to stay 0 or 1, others to stay within a byte, and \
+                 below 128 where they are compared",
+            ));
+        }
+        kernels.fused.retain(fits);
+        Ok(kernels)
     }
 
     /// One layout for all, so that a change of kernels moves nothing; single steps alone where `free` bytes are too
@@ -83,7 +116,7 @@ impl Kernels {
                 Err(_) => {}
             }
         }
-        let fuses = fused.iter().any(|policy| policy.kernel == CudaKernel::Temporal);
+        let fuses = fused.iter().any(|policy| policy.kernel.levels());
         let layout = room.unwrap_or(alone).layout(stencil, extents)?;
         let fits = fused.is_empty() || bytes_of(stencil, &layout, fuses) <= free;
         if fits || self.compile == Compile::First {

@@ -180,7 +180,7 @@ impl CudaPolicy {
             }
         };
         let pipelines = pipelines_to_try(&problem);
-        let fused = temporal_shapes(stencil, extents, (capability, sms), (SHAPES, u64::MAX));
+        let fused = temporal_shapes(stencil, extents, (capability, sms), (SHAPES, u64::MAX), true);
         let resident = for_volume(stencil, extents, (capability, sms));
         for &policy in fused.iter().chain(&pipelines).chain(&resident) {
             add(policy);
@@ -240,7 +240,9 @@ impl CudaPolicy {
         let wrong = |what: String, hint: &str| Err(Error::spec(what, hint));
         self = self.reduced(dims);
         let [vx, vy, vz] = &mut self.cells;
-        if !vx.is_power_of_two() || *vx > 16 || !(1..=16).contains(vy) || !(1..=20).contains(vz) {
+        // A lane has up to two words of packed bits.
+        let most = if self.kernel == CudaKernel::Packed { 64 } else { 16 };
+        if !vx.is_power_of_two() || *vx > most || !(1..=16).contains(vy) || !(1..=20).contains(vz) {
             return wrong(
                 format!("a thread of {:?} cells", self.cells),
                 "take 1, 2, 4, 8 or 16 along x, 1 to 16 along y and 1 to 20 along z",
@@ -278,7 +280,7 @@ impl CudaPolicy {
                     "take 1 to 16 steps, 1 to 8 planes and at most 32 cells",
                 )
             }
-            CudaKernel::Temporal
+            CudaKernel::Temporal | CudaKernel::Packed
                 if !(1..=32).contains(&self.temporal_depth)
                     || !(1..=31).contains(&self.prefetch) =>
             {

@@ -35,6 +35,13 @@ pub(crate) struct Known {
     pub whole: bool,
 }
 
+impl Known {
+    /// Whether cells may be packed: of a whole volume whose cells nobody writes between steps.
+    fn packs(&self) -> bool {
+        self.whole && self.steps < u64::MAX
+    }
+}
+
 impl Kernels {
     /// The kernels for a run of `stencil` over `extents`.
     pub(crate) fn modelled(stencil: &Spec, extents: Axes<usize>, known: &Known) -> Self {
@@ -49,7 +56,8 @@ impl Kernels {
         let mut fused: Vec<_> = on_chip.into_iter().filter(fits).take(TRIED).collect();
         if fused.is_empty() {
             let most = known.free.min(known.steps);
-            let shapes = temporal_shapes(stencil, extents, known.device, (TRIED, most));
+            let free = (TRIED, most);
+            let shapes = temporal_shapes(stencil, extents, known.device, free, known.packs());
             fused = shapes.into_iter().filter(fits).collect();
         }
         let least = least_seconds(stencil, extents, known.copy);

@@ -17,6 +17,8 @@ pub struct TimeBlock {
     pub high: [usize; 4],
     /// `struct TimeBlock` up to its strides.
     pub numbers: [i32; 22],
+    /// Elements from a plane, and from a row, to the next.
+    pub strides: [usize; 2],
 }
 
 impl TimeBlock {
@@ -28,7 +30,9 @@ impl TimeBlock {
         policy: &CudaPolicy,
         region: &Region,
     ) -> Self {
-        let (mut low, size) = placed(region);
+        let (mut low, mut size) = placed(region);
+        (low[3], size[3]) = (low[3] / shape.packed, size[3].div_ceil(shape.packed));
+        let layout = &layout.packed(shape.packed);
         let mut high = [0; 4];
         let mut faces = [[-FAR; 3], [FAR; 3]];
         for d in 0..4 {
@@ -61,7 +65,7 @@ impl TimeBlock {
         (low, high): ([usize; 4], [usize; 4]),
         faces: [[i32; 3]; 2],
     ) -> Self {
-        let vx = policy.cells[0] as i32;
+        let vx = policy.cells[0] as i32 / shape.packed as i32;
         let (first, end) = (low[3] as i32, high[3] as i32);
         let open = [faces[0][2] == -FAR, faces[1][2] == FAR];
         let overlap = shape.overlap.map(|cells| cells as i32);
@@ -91,14 +95,14 @@ impl TimeBlock {
         numbers[19] = origin;
         numbers[20] = last_tile;
         numbers[21] = chunk as i32;
-        Self { blocks, low, high, numbers }
+        Self { blocks, low, high, numbers, strides: [layout.strides[1], layout.strides[2]] }
     }
 
     /// `struct TimeBlock`, byte for byte.
-    pub fn bytes(&self, layout: &Layout) -> Vec<u8> {
+    pub fn bytes(&self) -> Vec<u8> {
         let mut bytes: Vec<u8> = self.numbers.iter().flat_map(|n| n.to_ne_bytes()).collect();
         bytes.resize(bytes.len().next_multiple_of(8), 0);
-        bytes.extend(layout.strides[1..3].iter().flat_map(|&n| (n as i64).to_ne_bytes()));
+        bytes.extend(self.strides.iter().flat_map(|&n| (n as i64).to_ne_bytes()));
         bytes
     }
 }

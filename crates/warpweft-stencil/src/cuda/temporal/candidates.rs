@@ -31,6 +31,10 @@ const PLANE: f64 = 6.0;
 /// decides between shapes that are else alike: with half of 1024³ cells on each of two H100s, `bench multi` took 496 µs a
 /// step by six steps a pass, and `run heat` 790 by four.
 const BYTE: f64 = 0.3;
+/// Cells of a lane times levels of a warp.
+const LARGEST: u32 = 256;
+/// Words of cells in bytes that take as long as one of cells in bits.
+const BIT_SLICED: f64 = 3.0;
 /// Rows that a chunk costs beside those that it computes.
 const START: usize = 6;
 
@@ -77,20 +81,40 @@ fn rows(stencil: &Spec, shape: &TemporalShape) -> Rows {
 }
 
 /// The shapes of fused steps to try for `stencil` over `extents` on a device of so many multiprocessors, the most
-/// promising first, `most` at most, of up to `free` steps; none where steps of it can't be fused.
+/// promising first, `most` at most, of up to `free` steps; none where steps of it can't be fused. Most are of packed cells
+/// where these may be `packed`, a few not: it is for the cells to say whether they can be.
 pub fn temporal_shapes(
     stencil: &Spec,
     extents: Axes<usize>,
-    (capability, sms): ((u32, u32), u32),
+    device: ((u32, u32), u32),
     (most, free): (usize, u64),
+    packed: bool,
 ) -> Vec<CudaPolicy> {
     if !fuses(stencil) {
         return Vec::new();
     }
-    let mut all: Vec<(f64, CudaPolicy)> = match stencil.rank() {
-        2 => flat_shapes(stencil, extents).collect(),
-        _ => deep_shapes(stencil, extents).collect(),
+    let (plain, pack) = (CudaKernel::Temporal, CudaKernel::Packed);
+    let flat = stencil.rank() == 2;
+    let of = |shapes: Vec<(f64, CudaPolicy)>, most| {
+        best_of(shapes, (stencil, extents), device, (most, free))
     };
+    let shapes = |kernel| flat_shapes(stencil, extents, kernel).collect();
+    let mut all = if packed && flat { of(shapes(pack), most - most / 3) } else { Vec::new() };
+    let others = most - all.len();
+    all.extend(match flat {
+        true => of(shapes(plain), others),
+        false => of(deep_shapes(stencil, extents).collect(), others),
+    });
+    all
+}
+
+/// The best of `all` by their figures of merit.
+fn best_of(
+    mut all: Vec<(f64, CudaPolicy)>,
+    (stencil, extents): (&Spec, Axes<usize>),
+    (capability, sms): ((u32, u32), u32),
+    (most, free): (usize, u64),
+) -> Vec<CudaPolicy> {
     all.sort_by(|a, b| b.0.total_cmp(&a.0));
     let fits = |policy: &CudaPolicy| {
         u64::from(policy.temporal_depth) <= free && ring_fits(stencil, extents, policy, capability)
@@ -136,26 +160,36 @@ impl CudaPolicy {
 fn flat_shapes(
     stencil: &Spec,
     extents: Axes<usize>,
+    kernel: CudaKernel,
 ) -> impl Iterator<Item = (f64, CudaPolicy)> + use<'_> {
     let bytes = stencil.touched_bytes() as f64;
-    let lanes = [16, 8, 4, 2].into_iter();
-    let all = lanes.flat_map(|vx| (1..=6).map(move |steps| (vx, steps)));
+    let (lanes, deepest): (&[u32], u32) = match kernel {
+        CudaKernel::Packed => (&[64, 32, 16, 8], 8),
+        _ => (&[16, 8, 4, 2], 6),
+    };
+    let all = lanes.iter().flat_map(move |&vx| (1..=deepest).map(move |steps| (vx, steps)));
+    // Larger ones take tens of seconds to compile.
+    let all = all.filter(|(vx, steps)| vx * steps <= LARGEST);
     all.filter_map(move |(vx, steps)| {
         let found = [3, 5, 7, 1].into_iter().find_map(|prefetch| {
             let policy = policy([vx, 1, 1], WARPS, prefetch, steps * WARPS);
+            let policy = CudaPolicy { kernel, ..policy };
             Some((policy, TemporalShape::of(stencil, &policy, extents)?))
         });
         let (mut policy, shape) = found?;
-        let (rows, cells) = (rows(stencil, &shape), vx as usize);
+        let (rows, cells) = (rows(stencil, &shape), vx as usize / shape.packed);
         let kept = (rows.kept)(cells) * steps as usize;
         let registers = REGISTERS[0] + kept + REGISTERS[1] * rows.words * cells;
         let &(blocks, _) = BLOCKS.iter().find(|(_, room)| registers <= *room)?;
         policy.min_blocks = blocks;
         let inner = shape.inner() as f64 / shape.columns as f64;
-        let work = (cells * steps as usize * rows.assigned) as f64;
+        let bits = if shape.packed > 4 { BIT_SLICED } else { 1.0 };
+        let work = bits * (cells * steps as usize * rows.assigned) as f64;
         let busy = f64::from(blocks).powf(0.9) * work / (work + ROW);
         let memory = BYTE * bytes / f64::from(policy.temporal_depth);
-        Some((1.0 / (1.0 / (inner * busy) + memory), policy))
+        let merit = 1.0 / (1.0 / (inner * busy) + memory);
+        // Cells in bits are several times as fast as those in bytes.
+        Some((if shape.packed > 4 { merit + 100.0 } else { merit }, policy))
     })
 }
 

@@ -9,7 +9,10 @@ namespace ww::stencil {
 using shared_at = unsigned;
 template <int Bytes>
 WW_FN void copy_ahead(shared_at to, const void* from) {
-  if constexpr (Bytes == 16) {
+  if constexpr (Bytes > 16) {
+    copy_ahead<16>(to, from);
+    copy_ahead<Bytes - 16>(to + 16, static_cast<const char*>(from) + 16);
+  } else if constexpr (Bytes == 16) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
   } else {
     asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(from), "n"(Bytes) : "memory");
@@ -57,7 +60,7 @@ WW_FN constexpr int unit_of() {
 // Whether rows are the same in shared memory as stored and as in registers.
 template <class S, int... F>
 WW_FN constexpr bool all_words(indices<F...>) {
-  return ((sizeof(typename S::template Type<F>) >= 4) && ...);
+  return ((sizeof(typename S::template Type<F>) == sizeof(RegisterType<S, F>)) && ...);
 }
 
 }  // namespace ww::stencil

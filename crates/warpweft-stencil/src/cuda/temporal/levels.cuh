@@ -14,9 +14,10 @@
 // planes arrive, along y when the rows beside a tile are fetched. Open faces (periodic ones, cuts between devices) have ghost cells in memory, deep enough for
 // all levels, that are computed like any others.
 //
-// `S` is the shape that the host writes: `Fields` and `Writes`, index lists; `Type<f>`; `Assigns<n>`, the
+// `S` is the shape that the host writes: `Fields` and `Writes`, index lists; `Type<f>` as stored and `Number<f>` as computed; `Assigns<n>`, the
 // fields that stage n assigns; `face(axis, side)`; `high(n)`, `low(n)`, `cross(n)`; `wide(n, f, side)`; the
 // numbers `vx`, `vy`, `beside`, `levels`, `stages`, `kept`, `margin`, `last`; and `run<n>(elements, near, next)`.
+// With `packed` above 1 (packed.cuh) so many cells are one element of rows, and all counts along x are of these.
 // Source of the idea: 2.5D streaming with register pipelines (AN5D, EBISU), one template for all elements.
 #pragma once
 
@@ -87,8 +88,24 @@ struct Register<bool, true> {
   WW_FN static type put(bool value) { return value ? 1u : 0u; }
   WW_FN static bool get(type value) { return value != 0u; }
 };
+// Packed cells (packed.cuh) are words, of four bytes or of 32 bits.
+template <class T>
+struct PackedBytes {
+  using type = u32;
+  WW_FN static type put(T value) { return value.word; }
+  WW_FN static T get(type value) { return T::of(value); }
+};
+template <class T>
+struct PackedBits {
+  using type = u32;
+  WW_FN static type put(T value) { return value.plane[0]; }
+  WW_FN static T get(type value) { return T::of(value); }
+};
 template <class S, int F>
-using InRegister = Register<typename S::template Type<F>>;
+using Number = typename S::template Number<F>;
+template <class S, int F>
+using InRegister = pick<(S::packed == 1 ? 0 : S::packed == 4 ? 1 : 2), Register<Number<S, F>>, PackedBytes<Number<S, F>>,
+                        PackedBits<Number<S, F>>>;
 template <class S, int F>
 using RegisterType = typename InRegister<S, F>::type;
 
@@ -152,7 +169,7 @@ struct LevelNear {
   const Beside<S>& rows;
   int i, j;
   template <int F, int... O>
-  WW_FN typename S::template Type<F> at() const {
+  WW_FN Number<S, F> at() const {
     using o = offset<O...>;
     constexpr int back = S::high(Stage) - o::z;
     const auto& own = level_plane<S, Phase, back>(queue, newest).template of<F>();
@@ -164,8 +181,13 @@ struct LevelNear {
       const auto& below = rows.below.template of<F>();
       constexpr int vy = S::vy;
       return InRegister<S, F>::get(r < vy ? own.at(r < vy ? r : 0, j) : below.at(r < vy ? 0 : r - vy, j));
+    } else if constexpr (S::packed == 1 || o::x % S::packed == 0) {
+      return InRegister<S, F>::get(own.at(i, j + o::x / S::packed));
     } else {
-      return InRegister<S, F>::get(own.at(i, j + o::x));
+      // Packed cells of two words.
+      constexpr int n = S::packed, word = o::x > 0 ? o::x / n : (o::x + 1) / n - 1;
+      const u64 both = u64(own.at(i, j + word + 1)) << 32 | own.at(i, j + word);
+      return InRegister<S, F>::get(u32(both >> (o::x - word * n) * (32 / n)));
     }
   }
 };
@@ -178,10 +200,10 @@ struct AssignedField {
 template <class S, class List>
 struct AssignedOf;
 template <class S, int... F>
-struct AssignedOf<S, indices<F...>> : AssignedField<F, typename S::template Type<F>>... {
+struct AssignedOf<S, indices<F...>> : AssignedField<F, Number<S, F>>... {
   template <int G>
-  WW_FN typename S::template Type<G>& ref() {
-    return static_cast<AssignedField<G, typename S::template Type<G>>&>(*this).value;
+  WW_FN Number<S, G>& ref() {
+    return static_cast<AssignedField<G, Number<S, G>>&>(*this).value;
   }
 };
 
@@ -193,9 +215,13 @@ struct LaneFaces {
 
 template <class S, int F>
 WW_FN RegisterType<S, F> held_value(const HeldValues& held, int axis, int side) {
-  typename S::template Type<F> value;
-  memcpy(&value, &held.bits[axis][side][F], sizeof(value));
-  return InRegister<S, F>::put(value);
+  if constexpr (S::packed == 32) {
+    return (held.bits[axis][side][F] & 1) != 0 ? ~0u : 0u;
+  } else {
+    typename S::template Type<F> value;
+    memcpy(&value, &held.bits[axis][side][F], sizeof(value));
+    return InRegister<S, F>::put(value);
+  }
 }
 
 // The element that ghost `k` (from 1) beyond the high face along x copies, and beyond the low one.

@@ -12,5 +12,5 @@ pub use candidates::temporal_shapes;
 #[cfg(test)]
 pub use parameters::held_values;
 pub use parameters::{Given, arguments, parameters};
-pub use shape::{TemporalShape, fuses, ghosts};
-pub use text::{KERNEL, write_temporal};
+pub use shape::{TemporalShape, fuses, ghosts, packs_cells};
+pub use text::{KERNEL, PACKED, write_temporal};

@@ -3,8 +3,8 @@
 
 use std::fmt::Write;
 
-use super::super::text::reach::type_of;
 use super::shape::TemporalShape;
+use super::text::element_of;
 use crate::cuda::launch::queue::element_argument;
 use crate::cuda::memory::layout::axes;
 use crate::{Boundary, Spec};
@@ -45,17 +45,26 @@ pub fn parameters(stencil: &Spec, shape: &TemporalShape) -> Vec<Parameter> {
 }
 
 /// The parameters as C++ declares them; `functors` are the names of the stages' types.
-pub fn declaration(stencil: &Spec, list: &[Parameter], functors: &[String]) -> String {
+pub fn declaration(
+    stencil: &Spec,
+    list: &[Parameter],
+    functors: &[String],
+    shape: &TemporalShape,
+) -> String {
     let mut text = String::new();
     for parameter in list {
         let comma = if text.is_empty() { "" } else { ", " };
         // Writing to a string can't fail.
         let _ = match *parameter {
             Parameter::In(f) => {
-                write!(text, "{comma}const {}* __restrict__ in{f}", type_of(stencil.cell, f))
+                write!(
+                    text,
+                    "{comma}const {}* __restrict__ in{f}",
+                    element_of(stencil, shape, f)[0]
+                )
             }
             Parameter::Out(f) => {
-                write!(text, "{comma}{}* __restrict__ out{f}", type_of(stencil.cell, f))
+                write!(text, "{comma}{}* __restrict__ out{f}", element_of(stencil, shape, f)[0])
             }
             Parameter::Block => {
                 write!(text, "{comma}const __grid_constant__ ww::stencil::TimeBlock block")
@@ -95,6 +104,9 @@ pub fn held_values(stencil: &Spec) -> Vec<u8> {
             let bits = stencil.cell.splat(value);
             for f in 0..MAX_FIELDS {
                 let word = if f < stencil.cell.len() { bits.word(f) } else { 0 };
+                // A byte is in all bytes: packed cells hold it, too.
+                let byte = f < stencil.cell.len() && stencil.cell.size(f) == 1;
+                let word = if byte { (word & 0xff) * 0x0101_0101 } else { word };
                 bytes.extend(word.to_ne_bytes());
             }
         }

@@ -75,7 +75,9 @@ struct Strip {
       for (int q = 0; q < S::vx / N; q++) load_vector<N, memory::plain>(own + q * 32 * N, cells + q * N);
 #pragma unroll
       for (int j = 0; j < S::vx; j++) {
-        if constexpr (Stored) {
+        if constexpr (Stored && S::packed == 32) {
+          row.template of<F>().at(0, j) = bits_of(cells[j]);
+        } else if constexpr (Stored) {
           row.template of<F>().at(0, j) = InRegister<S, F>::put(cells[j]);
         } else {
           row.template of<F>().at(0, j) = cells[j];
@@ -109,7 +111,14 @@ struct Strip {
       for (int q = 0; q < S::vx / N; q++) {
         T values[N];
 #pragma unroll
-        for (int j = 0; j < N; j++) values[j] = InRegister<S, F>::get(row.template of<F>().at(0, q * N + j));
+        for (int j = 0; j < N; j++) {
+        const auto cell = row.template of<F>().at(0, q * N + j);
+        if constexpr (S::packed == 32) {
+          values[j] = cells_of(cell);
+        } else {
+          values[j] = InRegister<S, F>::get(cell);
+        }
+      }
         if (whole >> (q * N / S::unit) & 1) {
           store_vector<N>(to + q * N, values);
         } else if (Parts && (part >> (q * N / S::unit) & 1)) {

@@ -2,7 +2,7 @@
 
 use crate::cuda::memory::layout::axes;
 use crate::spec::stage::RawTap;
-use crate::{Boundary, CudaPolicy, Spec, Stage};
+use crate::{Boundary, CudaKernel, CudaPolicy, Spec, Stage};
 use warpweft_core::element::Unit;
 use warpweft_core::grid::Axes;
 
@@ -83,7 +83,14 @@ pub struct TemporalShape {
     pub last: usize,
     /// Dynamic shared memory in bytes.
     pub shared: usize,
+    /// Cells that are one element of rows; all counts along x but [`TemporalShape::reach`] are of elements.
+    pub packed: usize,
 }
+
+/// Packed cells of a word, each in a byte.
+const BYTES: usize = 4;
+/// Packed cells of a word, each in a bit.
+const BITS: usize = 32;
 
 /// [`TemporalShape::reach`].
 fn reach(stencil: &Spec) -> [[usize; 2]; 3] {
@@ -135,6 +142,45 @@ pub fn fuses(stencil: &Spec) -> bool {
         && !stencil.knows().anything()
         && !unit.faults()
         && !unit.loops()
+}
+
+/// Cells that kernels of `policy` hold in a word: in its bits where a lane has as many, else in its bytes.
+fn packed_by(policy: &CudaPolicy) -> usize {
+    match policy.kernel {
+        CudaKernel::Packed if policy.cells[0] as usize >= BITS => BITS,
+        CudaKernel::Packed => BYTES,
+        _ => 1,
+    }
+}
+
+/// Whether kernels of `policy` compute cells that are at most `largest` at first.
+pub fn packs_cells(stencil: &Spec, policy: &CudaPolicy, largest: u8) -> bool {
+    match (packed_by(policy), stencil.packs(largest)) {
+        (1, _) => true,
+        (BITS, most) => most == Some(1),
+        (_, most) => most.is_some(),
+    }
+}
+
+/// Whether cells of the only field can share words as `policy` says: small values, whole words in a row, and no face
+/// along x that copies cells. A volume's own values are looked at when they are there.
+fn packs(
+    stencil: &Spec,
+    (extents, policy): (Axes<usize>, &CudaPolicy),
+    faces: &[[FaceKind; 2]; 3],
+) -> bool {
+    let [_, _, _, x] = axes(stencil.rank());
+    let (packed, depth) = (packed_by(policy), policy.temporal_depth as usize);
+    let whole = |cells: usize| cells.is_multiple_of(packed);
+    // Ghost cells are whole words, and where words are longer than vectors, those of whole lanes.
+    let ghosts = if packed == BITS { policy.cells[0] as usize } else { packed };
+    let periodic = faces[2].contains(&FaceKind::Open);
+    let deep = reach(stencil)[2].map(|cells| cells * depth);
+    stencil.rank() == 2
+        && x.is_some_and(|x| whole(extents[x]))
+        && !faces[2].iter().any(|kind| kind.copies())
+        && (!periodic || deep.iter().all(|cells| cells.is_multiple_of(ghosts)))
+        && stencil.packs(1).is_some_and(|most| packed == BYTES || most == 1)
 }
 
 /// The lag of `stage`; faces along z that copy need the rows that they copy first.
@@ -198,16 +244,24 @@ impl TemporalShape {
     pub fn of(stencil: &Spec, policy: &CudaPolicy, extents: Axes<usize>) -> Option<Self> {
         let (faces, fields) = (faces(stencil)?, used_fields(stencil));
         let (depth, warps) = (policy.temporal_depth as usize, policy.warps as usize);
+        let packed = packed_by(policy);
         let [vx, vy, _] = policy.cells.map(|cells| cells as usize);
-        let flat = stencil.rank() == 2;
-        let row = extents[stencil.rank() - 1];
-        let lags: Vec<_> = stencil.stages.iter().map(|stage| lag_of(&**stage, &faces)).collect();
+        let (flat, vx) = (stencil.rank() == 2, vx / packed);
+        if packed > 1 && !packs(stencil, (extents, policy), &faces) {
+            return None;
+        }
+        let row = extents[stencil.rank() - 1] / packed;
+        let mut lags: Vec<_> =
+            stencil.stages.iter().map(|stage| lag_of(&**stage, &faces)).collect();
+        let wide = lags.iter_mut().flat_map(|lag| lag.wide.iter_mut().flatten());
+        wide.for_each(|cells| *cells = cells.div_ceil(packed));
         let kept = lags.iter().map(|lag| kept_of(lag, &faces)).max()?.max(1);
         let group = if kept == 1 { 2 } else { kept };
-        let smallest = fields.iter().map(|&f| stencil.cell.size(f)).min()?;
-        let unit = (16 / smallest).min(vx);
+        let smallest = packed * fields.iter().map(|&f| stencil.cell.size(f)).min()?;
+        let unit = (16 / smallest).clamp(1, vx.max(1));
         let reach = reach(stencil);
-        let [below, above] = reach[2].map(|cells| (cells * depth).next_multiple_of(unit));
+        let [below, above] =
+            reach[2].map(|cells| (cells * depth).div_ceil(packed).next_multiple_of(unit));
         let mut shape = Self {
             writes: stencil.written_fields(),
             levels: if flat { depth / warps * lags.len() } else { depth * lags.len() },
@@ -219,6 +273,7 @@ impl TemporalShape {
             // Lanes begin at multiples of their cells in every tile.
             overlap: [below, (below + above).next_multiple_of(vx) - below],
             shared: 0,
+            packed,
             columns: 32 * vx,
             fields,
             lags,
@@ -231,7 +286,7 @@ impl TemporalShape {
         };
         let slots = policy.prefetch as usize + 1;
         let rounds = !flat || (depth.is_multiple_of(warps) && slots.is_multiple_of(group));
-        if depth == 0 || !rounds || vx * smallest < 4 || !shape.tiles(vx, vy, extents) {
+        if depth == 0 || !rounds || vx == 0 || vx * smallest < 4 || !shape.tiles(vx, vy, extents) {
             return None;
         }
         shape.shared = shape.shared_bytes(stencil, slots, warps);
@@ -255,9 +310,10 @@ impl TemporalShape {
 
     /// Dynamic shared memory for `slots` planes in flight.
     fn shared_bytes(&self, stencil: &Spec, slots: usize, warps: usize) -> usize {
-        let sizes = || self.fields.iter().map(|&f| stencil.cell.size(f));
+        let sizes = || self.fields.iter().map(|&f| stencil.cell.size(f) * self.packed);
         let ring: usize = sizes().map(|size| self.columns * size).sum();
-        let hand: usize = sizes().map(|size| self.columns * size.max(4)).sum();
+        let register = |size: usize| if self.packed > 1 { 4 } else { size.max(4) };
+        let hand: usize = sizes().map(|size| self.columns * register(size)).sum();
         match stencil.rank() {
             2 => slots * ring + (warps - 1) * 2 * self.group * hand,
             _ => {

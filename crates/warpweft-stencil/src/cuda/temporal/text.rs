@@ -11,6 +11,8 @@ const LEVELS: &str = include_str!("levels.cuh");
 const COPIES: &str = include_str!("copies.cuh");
 const ROWS: &str = include_str!("rows.cuh");
 const VOLUMES: &str = include_str!("volumes.cuh");
+/// What element functions compute packed cells with.
+pub const PACKED: &str = include_str!("packed.cuh");
 
 /// The name of the kernel.
 pub const KERNEL: &str = "ww_time_block";
@@ -33,7 +35,7 @@ pub fn write_temporal(
     write_shape(text, stencil, (policy, shape))?;
     write_elements(text, functors)?;
     let parameters = parameters(stencil, shape);
-    let declared = declaration(stencil, &parameters, functors);
+    let declared = declaration(stencil, &parameters, functors, shape);
     let (threads, blocks) = (32 * policy.warps, policy.min_blocks);
     writeln!(
         text,
@@ -60,6 +62,15 @@ pub fn write_temporal(
     )
 }
 
+/// The type of an element of rows of a field, in memory and as it is computed with.
+pub fn element_of(stencil: &Spec, shape: &TemporalShape, field: usize) -> [String; 2] {
+    match shape.packed {
+        1 => [(); 2].map(|()| type_of(stencil.cell, field)),
+        4 => ["ww::bytes4".into(), "ww::bytes4".into()],
+        _ => ["ww::cells32".into(), "ww::bits8".into()],
+    }
+}
+
 /// The element functions of a step's stages.
 fn write_elements(text: &mut String, functors: &[String]) -> std::fmt::Result {
     writeln!(text, "struct ww_time_elements {{")?;
@@ -83,7 +94,9 @@ fn write_shape(
     stencil: &Spec,
     (policy, shape): (&CudaPolicy, &TemporalShape),
 ) -> std::fmt::Result {
-    let types = (0..stencil.cell.len()).map(|f| type_of(stencil.cell, f));
+    let of_fields = |which: usize| {
+        list((0..stencil.cell.len()).map(|f| element_of(stencil, shape, f)[which].clone()))
+    };
     let assigns = stencil
         .stages
         .iter()
@@ -100,24 +113,28 @@ WW_FN void ww_time_run(const struct ww_time_elements& elements, const Near& near
 struct ww_time_shape {{
   template <int F>
   using Type = ww::stencil::pick<F, {types}>;
+  template <int F>
+  using Number = ww::stencil::pick<F, {numbers}>;
   template <int Stage>
   using Assigns = ww::stencil::pick<Stage, {assigns}>;
   using Fields = ww::stencil::indices<{fields}>;
   using Used = Fields;
   using Writes = ww::stencil::indices<{writes}>;
-  static constexpr int dims = {dims}, vx = {vx}, vy = {vy}, beside = {beside}, warps = {warps}, prefetch = {prefetch};
+  static constexpr int packed = {packed}, dims = {dims}, vx = {vx}, vy = {vy}, beside = {beside}, warps = {warps}, prefetch = {prefetch};
   static constexpr int depth = {depth}, stages = {stages}, levels = {levels}, lag = {lag};
   static constexpr int before = {before}, copied = {copied}, closing = {closing}, kept = {kept}, group = {group};
   static constexpr int unrolled = {unrolled}, margin = {margin}, unit = {unit}, last = {last};
   static constexpr int overlap_low = {overlap_low}, overlap_high = {overlap_high};
   static constexpr int overlap_above = {overlap_above}, overlap_below = {overlap_below}, shared_bytes = {shared};
 ",
-        types = list(types),
+        types = of_fields(0),
+        numbers = of_fields(1),
         assigns = list(assigns),
         fields = list(&shape.fields),
         writes = list(&shape.writes),
         dims = stencil.rank(),
-        vx = cells[0],
+        packed = shape.packed,
+        vx = cells[0] as usize / shape.packed,
         vy = cells[1],
         beside = shape.beside,
         stages = shape.lags.len(),

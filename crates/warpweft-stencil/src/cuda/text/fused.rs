@@ -5,7 +5,7 @@ use super::pipeline::{PipelineShape, write_pipeline};
 use super::{CELLS, PATCHES, PIPELINE, STRIPS};
 use crate::cuda::memory::arrays::{FUSED, STEP};
 use crate::cuda::resident::{ResidentShape, write_resident};
-use crate::cuda::temporal::{self, TemporalShape, write_temporal};
+use crate::cuda::temporal::{self, PACKED, TemporalShape, write_temporal};
 use crate::{CudaKernel, CudaPolicy, Spec};
 use warpweft_core::element::Unit;
 use warpweft_core::grid::Axes;
@@ -29,7 +29,9 @@ impl FusedShape {
             CudaKernel::Pipeline if one => {
                 PipelineShape::of(policy, stencil.rank(), stencil.cell.size(0)).map(Self::Pipeline)
             }
-            CudaKernel::Temporal => TemporalShape::of(stencil, policy, extents).map(Self::Temporal),
+            CudaKernel::Temporal | CudaKernel::Packed => {
+                TemporalShape::of(stencil, policy, extents).map(Self::Temporal)
+            }
             CudaKernel::Resident if one => ResidentShape::of(stencil, policy).map(Self::Resident),
             _ => None,
         }
@@ -75,6 +77,10 @@ pub fn fused_text(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -> 
     let mut unit = Unit::new();
     let names: Vec<String> = stencil.stages.iter().map(|stage| stage.cuda(&mut unit)).collect();
     let mut source = unit.source();
+    if policy.kernel == CudaKernel::Packed {
+        // Calls in element functions find what stands before them.
+        source.insert_str(Unit::new().source().len(), PACKED);
+    }
     source.push_str(CELLS);
     let stage = &*stencil.stages[0];
     // Writing to a string can't fail.

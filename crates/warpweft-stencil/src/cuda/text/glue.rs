@@ -96,7 +96,10 @@ impl<'a> Glue<'a> {
             CudaKernel::Direct => ("direct", ""),
             CudaKernel::Planes => ("planes", "maps, "),
             // Their single steps are Direct's.
-            CudaKernel::Pipeline | CudaKernel::Temporal | CudaKernel::Resident => ("direct", ""),
+            CudaKernel::Pipeline
+            | CudaKernel::Temporal
+            | CudaKernel::Packed
+            | CudaKernel::Resident => ("direct", ""),
         };
         writeln!(text, "  ww::stencil::{skeleton}<{shape}>(fields, {maps}box, element);\n}}")
     }

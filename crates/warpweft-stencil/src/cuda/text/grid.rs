@@ -144,7 +144,9 @@ pub fn room_of(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -> Res
     }
     match policy.kernel {
         CudaKernel::Resident => return resident_room(stencil, extents, policy),
-        CudaKernel::Temporal => return temporal_room(stencil, extents, policy),
+        CudaKernel::Temporal | CudaKernel::Packed => {
+            return temporal_room(stencil, extents, policy);
+        }
         _ => {}
     }
     if !pipelines(stencil) {

@@ -92,7 +92,7 @@ pub fn device_bytes(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -
     let stays = policy.kernel == CudaKernel::Resident;
     let shape = ResidentShape::of(stencil, &policy).filter(|_| stays);
     let messages = shape.map_or([0; 2], |shape| shape.bytes(shape.tiles(&layout).iter().product()));
-    let fused = policy.kernel == CudaKernel::Temporal;
+    let fused = policy.kernel.levels();
     Ok(arrays::bytes_of(stencil, &layout, fused) + messages.iter().sum::<usize>() as u64)
 }
 

@@ -6,7 +6,7 @@ use crate::cpu::CpuSweeps;
 use crate::cuda::{CudaSweeps, Kernels, Known};
 use crate::drive::subdomain::Build;
 use crate::executor::SweepExecutor;
-use crate::policy::{CpuPolicy, CudaPolicy, Policy};
+use crate::policy::{CpuPolicy, CudaKernel, CudaPolicy, Policy};
 use crate::run::Run;
 use crate::spec::Spec;
 use crate::tune::tuning_cache::{key, on_gpus as tuned_on_gpus, usable};
@@ -134,6 +134,9 @@ impl Spec {
         let key = key(self, extents, machine, &gpu.name);
         let mut notes = Vec::new();
         let known = run.policy.is_none().then(|| tuned_on_gpus(&cache, &key, self)).flatten();
+        // A session may write any cells.
+        let known = known
+            .filter(|policy: &CudaPolicy| steps < u64::MAX || policy.kernel != CudaKernel::Packed);
         let tuned = usable(known, &mut notes, |policy: &CudaPolicy| policy.check(self, extents));
         let probe = probe(machine);
         let bandwidth = probe.and_then(|probe| probe.gpu(gpu.ordinal)?.bandwidth());

@@ -53,6 +53,7 @@ pub(crate) fn refusal(
         CudaKernel::Resident => {
             Some("its persistent kernel takes no halos from other devices".into())
         }
+        CudaKernel::Packed => Some("its packed cells are those of a whole volume".into()),
         _ if fused_steps(policy) > free => Some(format!(
             "it takes {} fused steps, and halo exchanges, checks or checkpoints are at most {free} apart",
             fused_steps(policy)

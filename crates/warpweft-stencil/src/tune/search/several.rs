@@ -44,12 +44,13 @@ impl Search<'_> {
         let of_list = |number| machine.gpus.iter().find(|gpu| gpu.ordinal == number);
         let Some(gpu) = gpus.numbers().next().and_then(of_list) else { return Ok(None) };
         let mut all = CudaPolicy::candidates(stencil, subdomain, (gpu.capability, gpu.sms));
-        // A persistent kernel exchanges no halos while it runs.
-        all.retain(|policy| policy.kernel != CudaKernel::Resident);
+        // A persistent kernel exchanges no halos while it runs, and packed cells are those of a whole volume.
+        let whole = [CudaKernel::Resident, CudaKernel::Packed];
+        all.retain(|policy| !whole.contains(&policy.kernel));
         let candidates = fastest_alone_first(all, &self.trials);
         if let Ok(arch) = gpu.device()?.arch() {
             let (threads, begin) = (machine.cpu.threads(), Budget::of(budget));
-            compile_ahead(candidates.len(), threads, begin, |n, checked| {
+            compile_ahead((candidates.len(), 0), threads, begin, |n, checked| {
                 let mut policy = candidates[n];
                 policy.contraction &= !checked;
                 let _ = cuda::compile_check(stencil, subdomain, &policy, &arch);
@@ -59,7 +60,7 @@ impl Search<'_> {
         let axis = Axis { name: "candidate", values: (0..measured.len()).collect() };
         let space = Space::new(vec![axis], |_| true);
         let begin = Budget::of(budget);
-        let found = exhaustive(&space, begin, &mut |values, best| {
+        let found = exhaustive(&space, (begin, 0), &mut |values, best| {
             let (policy, depth) = measured[values[0]];
             let on = (machine, gpus, Ranks { count, grid: None, depth });
             let ran = self.over_ranks(policy, on, best, begin)?;

@@ -1,12 +1,15 @@
-//! The text of an element function as a tree: as much of C++ as the translation of sums over cells uses. What it computes
-//! is not here (`weights`).
+//! The text of an element function as a tree: as much of C++ as translations use that only compute and compare. What is
+//! proved of it is not here.
 
 use std::iter::Peekable;
 use std::vec::IntoIter;
 
+use crate::spec::stage::Stage;
+use warpweft_core::element::Unit;
+
 /// An expression.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Expr {
+pub(crate) enum Expr {
     Name(String),
     /// A literal, as it is written.
     Number(String),
@@ -23,13 +26,45 @@ pub(super) enum Expr {
 
 /// A statement.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Statement {
+pub(crate) enum Statement {
     /// A variable, which may have no value yet.
     Let(String, Option<Expr>),
     Assign(Expr, Expr),
     Block(Vec<Statement>),
     If(Expr, Vec<Statement>, Vec<Statement>),
     Return(Option<Expr>),
+}
+
+/// An element function.
+pub(crate) struct Functor {
+    /// The whole text, with the functions that it calls.
+    pub text: String,
+    /// Its parameters' names and values.
+    pub members: Vec<(String, Expr)>,
+    pub body: Vec<Statement>,
+}
+
+impl Functor {
+    /// That of a stage without tables.
+    ///
+    /// # Errors
+    /// What of the text can't be read, to follow "it".
+    pub fn of(stage: &dyn Stage) -> Result<Self, String> {
+        let unreadable = |piece: String| format!("has `{piece}` in its translation");
+        let mut unit = Unit::new();
+        let name = stage.cuda(&mut unit);
+        let parameters = stage.parameters_text(&mut unit);
+        let text = unit.source();
+        let found = text.split_once(&format!("struct {name} {{"));
+        let found = found.and_then(|(_, functor)| functor.split_once("template<class Now"));
+        let (members, rest) = found.ok_or("has no translation of the usual form")?;
+        let (_, body) = rest.split_once("const {").ok_or("has no body")?;
+        let names = members.split(';').filter_map(|member| member.split_whitespace().last());
+        let values = Reader::of(&parameters).all().map_err(unreadable)?;
+        let members = names.map(String::from).zip(values).collect();
+        let body = Reader::of(body).statements().map_err(unreadable)?;
+        Ok(Self { text, members, body })
+    }
 }
 
 /// A piece of text.
@@ -87,7 +122,7 @@ fn tokens(text: &str) -> Vec<Token> {
 }
 
 /// Reads one text; an error is the piece that it can't read.
-pub(super) struct Reader {
+pub(crate) struct Reader {
     tokens: Peekable<IntoIter<Token>>,
 }
 
@@ -201,6 +236,12 @@ impl Reader {
             if self.takes(sign) {
                 value = Expr::Compare(sign.into(), Box::new([value, self.expr()?]));
                 break;
+            }
+        }
+        for (sign, name) in [("&", "&&"), ("|", "||")] {
+            if self.takes(sign) {
+                self.needs(sign)?;
+                value = Expr::Call(name.into(), String::new(), vec![value, self.expr()?]);
             }
         }
         if self.takes("?") {
