@@ -1,4 +1,4 @@
-//! Teams: lanes that run one call together. On cores a team is one lane, on a GPU the lanes of a warp.
+//! Teams: lanes that run one call together. On cores a team is one lane, on a GPU the lanes of a warp or of a block.
 
 use warpweft_core::element::Unit;
 
@@ -66,6 +66,18 @@ impl Team {
     pub fn count(&self, condition: bool) -> usize {
         usize::from(condition)
     }
+
+    /// The sum of the lanes' numbers, which wraps. All lanes must call it.
+    #[inline(always)]
+    pub fn sum(&self, number: u32) -> u32 {
+        number
+    }
+
+    /// The sum of the numbers of all lanes before this one, which wraps. All lanes must call it.
+    #[inline(always)]
+    pub fn prefix_sum(&self, _number: u32) -> u32 {
+        0
+    }
 }
 
 /// Adds the C++ of [`Team`] to a unit.
@@ -75,9 +87,11 @@ pub fn define_teams(unit: &mut Unit) {
         "// What a team tells a lane.
 namespace ww {
 template<class Team> WW_FN usize team_lane(const Team& team) { return team.lane; }
-template<class Team> WW_FN usize team_lanes(const Team&) { return 32; }
+template<class Team> WW_FN usize team_lanes(const Team&) { return Team::LANES; }
 template<class Team> WW_FN unit team_barrier(const Team& team) { team.barrier(); return {}; }
 template<class Team> WW_FN usize team_count(const Team& team, bool condition) { return team.count(condition); }
+template<class Team> WW_FN u32 team_sum(const Team& team, u32 number) { return team.sums(number).all; }
+template<class Team> WW_FN u32 team_prefix_sum(const Team& team, u32 number) { return team.sums(number).before; }
 }  // namespace ww
 "
         .into()

@@ -134,9 +134,11 @@ pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// It may take slices of words, `&[T]` and `&mut [T]`; `Channels::run_borrowing` then runs its calls.
 ///
 /// With `#[spawning(team)]`, all lanes of a warp run a call together on a GPU; on cores one lane
-/// runs it. The first parameter is `team: &Team`, with `team.lane()`, `lanes()`, `barrier()`,
-/// which waits for all lanes, and `count(condition)`, the number of lanes for which the condition
-/// holds. All lanes must reach each barrier and count. Parameters `room: &mut [T; N]` are arrays
+/// runs it. `#[spawning(team(256))]` makes a team of up to 256 lanes: 32, 64, 128, 256 or 512.
+/// The first parameter is `team: &Team`, with `team.lane()`, `lanes()`, `barrier()`,
+/// which waits for all lanes, `count(condition)`, the number of lanes for which the condition
+/// holds, `sum(number)`, and `prefix_sum(number)`, the sum over the lanes before.
+/// All lanes must reach each of the last four. Parameters `room: &mut [T; N]` are arrays
 /// that the lanes share. Callers do not pass them, and their words must be written before they are
 /// read. The function can't spawn calls.
 ///
@@ -147,12 +149,13 @@ pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
 pub fn spawning(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let original = proc_macro2::TokenStream::from(item.clone());
     let function = parse_macro_input!(item as syn::ItemFn);
-    let result = match attribute.to_string().as_str() {
-        "cores" => expand::spawning::cores_only::expand(function),
-        "team" => expand::spawning::team::expand(function),
+    let attribute = proc_macro2::TokenStream::from(attribute);
+    let team = expand::spawning::team::lanes(&attribute);
+    let result = match (attribute.to_string().as_str(), team) {
+        ("cores", _) => expand::spawning::cores_only::expand(function),
+        (_, Some(lanes)) => lanes.and_then(|lanes| expand::spawning::team::expand(function, lanes)),
         _ => {
-            let attribute = proc_macro2::TokenStream::from(attribute);
-            let instead = "write `#[spawning]`, `#[spawning(cores)]` for the cores only, or `#[spawning(team)]` for all lanes of a warp";
+            let instead = "write `#[spawning]`, `#[spawning(cores)]` for the cores only, or `#[spawning(team)]` for all lanes of a warp, `#[spawning(team(256))]` for 256 lanes";
             match attribute.is_empty() {
                 true => expand::spawning::expand(function),
                 false => {

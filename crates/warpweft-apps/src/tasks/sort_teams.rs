@@ -1,7 +1,10 @@
-//! Mergesort by teams of lanes, for GPUs and cores: leaves by a sorting network, merges in parts.
+//! Mergesort by teams of lanes, for GPUs and cores: sorted runs, and merges of up to 256 runs at once.
 //!
-//! References: Batcher, "Sorting networks and their applications" (1968), of whose bitonic sorter every comparison here puts the
-//! lesser key first; Green, McColl and Bader, "GPU merge path" (2012), by which a part of a merge finds where it begins.
+//! A merge of many runs is split by keys until each part fits a team's memory; a team then gathers the part's keys from all
+//! runs and sorts them. So a hundred million keys pass through memory three times.
+//!
+//! References: Green, McColl and Bader, "GPU merge path" (2012), by which a lane finds where its part of a merge begins; Shi
+//! and Schaeffer, "Parallel sorting by regular sampling" (1992), for sorted runs that are split by keys.
 
 // Device code has neither `div_ceil` nor `swap`.
 #![allow(clippy::manual_div_ceil, clippy::manual_swap)]
@@ -13,9 +16,7 @@ use warpweft::prelude::*;
 use super::sort::{Key, Pair};
 
 /// Keys that one team sorts.
-const LEAF: usize = 1024;
-/// Keys that one team merges: 21 for each of 32 lanes. An odd number keeps lanes out of one another's memory banks.
-const PART: usize = 672;
+const LEAF: usize = 4096;
 
 /// A key as an unsigned number of the same order.
 pub trait Ordered: Key {
@@ -70,71 +71,300 @@ impl Ordered for Pair {
     }
 }
 
+/// `count` divided by `by`, rounded up.
+#[device]
+fn parts(count: usize, by: usize) -> usize {
+    (count + by - 1) / by
+}
+
 /// Half of `count`, up to a multiple of `unit`.
 #[device]
 fn half(count: usize, unit: usize) -> usize {
-    (count / 2 + unit - 1) / unit * unit
+    parts(count / 2, unit) * unit
+}
+
+/// The length of the runs that `count` keys are merged from: at most 256 of them, about as many as each of them has in turn.
+#[device]
+fn run_length(count: usize) -> usize {
+    let leaves = parts(count, 4096);
+    let mut ways = 2;
+    while leaves > 256 && ways < 256 && ways * ways < leaves {
+        ways += 1;
+    }
+    if leaves > 256 { parts(leaves, ways) * 4096 } else { 4096 }
 }
 
 /// Sorts `keys` with the help of `other`, which is as long. The result is in `other` or in `keys`.
 #[spawning]
 pub fn team_sort<T: Scalar + Word>(keys: &mut [T], other: &mut [T], in_other: bool) {
     let count = keys.len();
-    let middle = half(count, LEAF);
+    let run = run_length(count);
     if count <= LEAF {
         spawn!(sort_leaf(keys, other, in_other));
     } else {
-        let (low, high) = keys.split_at_mut(middle);
-        let (other_low, other_high) = other.split_at_mut(middle);
-        spawn!(team_sort(low, other_low, !in_other));
-        spawn!(team_sort(high, other_high, !in_other));
+        spawn!(sort_runs(keys, other, !in_other, run));
     }
     sync!();
     if count > LEAF {
         if in_other {
-            let (low, high) = keys.split_at(middle);
-            spawn!(merge(low, high, other, 0));
+            spawn!(merge(keys, other, run, T::default(), T::default(), 0));
         } else {
-            let (low, high) = other.split_at(middle);
-            spawn!(merge(low, high, keys, 0));
+            spawn!(merge(other, keys, run, T::default(), T::default(), 0));
         }
     }
     sync!();
 }
 
-/// The keys of two sorted slices, in order, from number `from` on, as many as `to` has room for.
+/// Sorts each run of `run` keys.
 #[spawning]
-fn merge<T: Scalar + Word>(a: &[T], b: &[T], to: &mut [T], from: usize) {
-    let count = to.len();
-    if count <= PART {
-        spawn!(merge_part(a, b, to, from));
+fn sort_runs<T: Scalar + Word>(keys: &mut [T], other: &mut [T], in_other: bool, run: usize) {
+    let count = keys.len();
+    if count <= run {
+        spawn!(team_sort(keys, other, in_other));
     } else {
-        let middle = half(count, PART);
-        let (low, high) = to.split_at_mut(middle);
-        spawn!(merge(a, b, low, from));
-        spawn!(merge(a, b, high, from + middle));
+        let middle = half(count, run);
+        let (low, high) = keys.split_at_mut(middle);
+        let (other_low, other_high) = other.split_at_mut(middle);
+        spawn!(sort_runs(low, other_low, in_other, run));
+        spawn!(sort_runs(high, other_high, in_other, run));
     }
     sync!();
 }
 
-/// Puts the lesser of two keys first, if the second is one of `count`.
-#[device]
-fn order<T: Scalar>(keys: &mut [T; 1024], low: usize, high: usize, count: usize) {
-    if high < count && keys[high] < keys[low] {
-        let less = keys[high];
-        keys[high] = keys[low];
-        keys[low] = less;
+/// Merges sorted runs of `run` keys each: those keys that are above `low`, if bit 0 of `ends` is set, and below `high`, if bit 1 is
+/// set. There are as many as `to` has room for.
+#[spawning]
+fn merge<T: Scalar + Word>(from: &[T], to: &mut [T], run: usize, low: T, high: T, ends: u32) {
+    let count = to.len();
+    let mut found = [0u64; 3];
+    if count <= LEAF {
+        spawn!(merge_part(from, to, run, low, high, ends));
+    } else {
+        found = spawn!(divide(from, run, low, high, ends));
+    }
+    sync!();
+    if count > LEAF {
+        let pivot = from[found[0] as usize];
+        let (less, others) = to.split_at_mut(found[1] as usize);
+        let (equal, greater) = others.split_at_mut(found[2] as usize);
+        spawn!(merge(from, less, run, low, pivot, ends | 2));
+        spawn!(fill(equal, pivot));
+        spawn!(merge(from, greater, run, pivot, high, ends | 1));
+    }
+    sync!();
+}
+
+/// Writes `key` everywhere.
+#[spawning]
+fn fill<T: Scalar + Word>(to: &mut [T], key: T) {
+    if to.len() <= 8 {
+        for i in 0..to.len() {
+            to[i] = key;
+        }
+    } else if to.len() <= 65536 {
+        spawn!(fill_part(to, key));
+    } else {
+        let (low, high) = to.split_at_mut(to.len() / 2);
+        spawn!(fill(low, key));
+        spawn!(fill(high, key));
+    }
+    sync!();
+}
+
+#[spawning(team(256))]
+fn fill_part<T: Scalar + Word>(team: &Team, to: &mut [T], key: T) {
+    let mut i = team.lane();
+    while i < to.len() {
+        to[i] = key;
+        i += team.lanes();
     }
 }
 
-/// At most [`LEAF`] keys, by a sorting network in memory that the lanes share.
-#[spawning(team)]
+/// The place of the first of the sorted `keys` from `from` to `to` that is not below `key`, or that is above it.
+#[device]
+fn bound<T: Scalar + Word>(keys: &[T], from: usize, to: usize, key: T, above: bool) -> usize {
+    let mut low = from;
+    let mut high = to;
+    while low < high {
+        let middle = (low + high) / 2;
+        let other = keys[middle];
+        if other < key || (above && other == key) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
+/// Where a part begins in run `number`.
+#[device]
+fn begin_of<T: Scalar + Word>(from: &[T], run: usize, number: usize, low: T, ends: u32) -> usize {
+    let begin = (number * run).min(from.len());
+    let end = (begin + run).min(from.len());
+    if ends & 1 == 0 { begin } else { bound(from, begin, end, low, true) }
+}
+
+/// Where it ends, if it begins at `begin`.
+#[device]
+fn end_of<T: Scalar + Word>(
+    from: &[T],
+    run: usize,
+    number: usize,
+    begin: usize,
+    high: T,
+    ends: u32,
+) -> usize {
+    let end = ((number + 1) * run).min(from.len());
+    if ends & 2 == 0 { end } else { bound(from, begin, end, high, false) }
+}
+
+/// A key that splits a part of a merge well: its place, how many keys are less, and how many are equal.
+///
+/// It is the weighted median of the middle keys of the part's segments, so that a quarter of all keys are at least as large, and a
+/// quarter at most as large.
+#[spawning(team(256))]
+fn divide<T: Scalar + Word>(
+    team: &Team,
+    from: &[T],
+    run: usize,
+    low: T,
+    high: T,
+    ends: u32,
+    begins: &mut [u32; 256],
+    sizes: &mut [u32; 256],
+    middles: &mut [T; 256],
+    chosen: &mut [u32; 1],
+) -> [u64; 3] {
+    let runs = parts(from.len(), run);
+    let mut total = 0u32;
+    let mut r = team.lane();
+    while r < runs {
+        let begin = begin_of(from, run, r, low, ends);
+        let size = end_of(from, run, r, begin, high, ends) - begin;
+        begins[r] = begin as u32;
+        sizes[r] = size as u32;
+        total += size as u32;
+        if size > 0 {
+            middles[r] = from[begin + size / 2];
+        }
+        r += team.lanes();
+    }
+    total = team.sum(total);
+    let mut r = team.lane();
+    while r < runs {
+        let key = middles[r];
+        let mut less = 0u32;
+        let mut equal = 0u32;
+        let mut first = sizes[r] > 0;
+        for other in 0..runs {
+            let size = sizes[other];
+            if size > 0 {
+                if middles[other] < key {
+                    less += size;
+                } else if middles[other] == key {
+                    equal += size;
+                    first = first && other >= r;
+                }
+            }
+        }
+        if first && less < (total + 1) / 2 && less + equal >= (total + 1) / 2 {
+            chosen[0] = r as u32;
+        }
+        r += team.lanes();
+    }
+    team.barrier();
+    let number = chosen[0] as usize;
+    let pivot = middles[number];
+    let mut less = 0u32;
+    let mut equal = 0u32;
+    let mut r = team.lane();
+    while r < runs {
+        let begin = begins[r] as usize;
+        let end = begin + sizes[r] as usize;
+        let at = bound(from, begin, end, pivot, false);
+        less += (at - begin) as u32;
+        equal += (bound(from, at, end, pivot, true) - at) as u32;
+        r += team.lanes();
+    }
+    less = team.sum(less);
+    equal = team.sum(equal);
+    let place = begins[number] as usize + sizes[number] as usize / 2;
+    [place as u64, less as u64, equal as u64]
+}
+
+/// Sorts the few `keys` from `begin` to `end`.
+#[device]
+fn insert<T: Scalar + Word>(keys: &mut [T; 4096], begin: usize, end: usize) {
+    let mut k = begin + 1;
+    while k < end {
+        let key = keys[k];
+        let mut to = k;
+        while to > begin && key < keys[to - 1] {
+            keys[to] = keys[to - 1];
+            to -= 1;
+        }
+        keys[to] = key;
+        k += 1;
+    }
+}
+
+/// Keys from `begin` to `end` of a merge of neighbouring sorted runs of length `run`.
+#[device]
+fn merge_few<T: Scalar + Word>(
+    from: &[T; 4096],
+    to: &mut [T; 4096],
+    run: usize,
+    count: usize,
+    begin: usize,
+    end: usize,
+) {
+    let first = begin / (2 * run) * (2 * run);
+    let middle = (first + run).min(count);
+    let last = (middle + run).min(count);
+    let rank = begin - first;
+    let mut low = rank.saturating_sub(last - middle);
+    let mut high = rank.min(middle - first);
+    while low < high {
+        let probe = (low + high) / 2;
+        if from[middle + rank - 1 - probe] < from[first + probe] {
+            high = probe;
+        } else {
+            low = probe + 1;
+        }
+    }
+    let mut i = first + low;
+    let mut j = middle + rank - low;
+    let mut a = from[i.min(count - 1)];
+    let mut b = from[j.min(count - 1)];
+    for k in begin..end {
+        if j == last || (i < middle && !(b < a)) {
+            to[k] = a;
+            i += 1;
+            a = from[i.min(count - 1)];
+        } else {
+            to[k] = b;
+            j += 1;
+            b = from[j.min(count - 1)];
+        }
+    }
+}
+
+/// The length of the runs with which lanes begin. An odd number keeps lanes out of one another's memory banks.
+#[device]
+fn first_run(count: usize, lanes: usize) -> usize {
+    parts(count, lanes).min(17) | 1
+}
+
+/// At most [`LEAF`] keys, by merges in memory that the lanes share.
+#[spawning(team(256))]
 fn sort_leaf<T: Scalar + Word>(
     team: &Team,
     keys: &mut [T],
     other: &mut [T],
     in_other: bool,
-    room: &mut [T; 1024],
+    room: &mut [T; 4096],
+    merged: &mut [T; 4096],
 ) {
     let (count, lane, lanes) = (keys.len(), team.lane(), team.lanes());
     let mut i = lane;
@@ -142,129 +372,121 @@ fn sort_leaf<T: Scalar + Word>(
         room[i] = keys[i];
         i += lanes;
     }
-    let mut pairs = 1;
-    while 2 * pairs < count {
-        pairs *= 2;
+    let each = first_run(count, lanes);
+    team.barrier();
+    let mut begin = lane * each;
+    while begin < count {
+        insert(room, begin, (begin + each).min(count));
+        begin += lanes * each;
     }
-    // The length of sorted runs, of which two become one.
-    let mut run = 1;
+    let mut run = each;
+    let mut is_merged = false;
     while run < count {
         team.barrier();
-        let mut k = lane;
-        while k < pairs {
-            let inside = k & (run - 1);
-            let first = 2 * (k - inside);
-            order(room, first + inside, first + 2 * run - 1 - inside, count);
-            k += lanes;
-        }
-        let mut apart = run / 2;
-        while apart > 0 {
-            team.barrier();
-            let mut k = lane;
-            while k < pairs {
-                let low = 2 * k - (k & (apart - 1));
-                order(room, low, low + apart, count);
-                k += lanes;
+        let mut begin = lane * each;
+        while begin < count {
+            if is_merged {
+                merge_few(merged, room, run, count, begin, (begin + each).min(count));
+            } else {
+                merge_few(room, merged, run, count, begin, (begin + each).min(count));
             }
-            apart /= 2;
+            begin += lanes * each;
         }
+        is_merged = !is_merged;
         run *= 2;
     }
     team.barrier();
     let mut i = lane;
     while i < count {
+        let mut key = room[i];
+        if is_merged {
+            key = merged[i];
+        }
         if in_other {
-            other[i] = room[i];
+            other[i] = key;
         } else {
-            keys[i] = room[i];
+            keys[i] = key;
         }
         i += lanes;
     }
 }
 
-/// The keys from `begin` to `end` of a merge of the first `of_a` keys of `room` with the others.
-#[device]
-fn merge_few<T: Scalar>(
-    room: &mut [T; 672],
-    merged: &mut [T; 672],
-    of_a: usize,
-    count: usize,
-    begin: usize,
-    end: usize,
-) {
-    let mut low = begin.saturating_sub(count - of_a);
-    let mut high = begin.min(of_a);
-    while low < high {
-        let middle = (low + high) / 2;
-        if room[middle] <= room[of_a + begin - 1 - middle] {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    let mut i = low;
-    let mut j = of_a + begin - low;
-    for k in begin..end {
-        if j == count || (i < of_a && room[i] <= room[j]) {
-            merged[k] = room[i];
-            i += 1;
-        } else {
-            merged[k] = room[j];
-            j += 1;
-        }
-    }
-}
-
-/// At most [`PART`] keys of a merge.
-#[spawning(team)]
+/// A part of a merge of at most [`LEAF`] keys: gathers them from all runs and sorts them.
+#[spawning(team(256))]
 fn merge_part<T: Scalar + Word>(
     team: &Team,
-    a: &[T],
-    b: &[T],
+    from: &[T],
     to: &mut [T],
-    from: usize,
-    room: &mut [T; 672],
-    merged: &mut [T; 672],
+    run: usize,
+    low: T,
+    high: T,
+    ends: u32,
+    begins: &mut [u32; 256],
+    sizes: &mut [u32; 256],
+    places: &mut [u32; 256],
+    room: &mut [T; 4096],
+    merged: &mut [T; 4096],
 ) {
     let (count, lane, lanes) = (to.len(), team.lane(), team.lanes());
-    // How many keys of `a` are among the first `from`, and among those up to the part's end: each lane tries one number.
-    let mut ends = [0usize; 2];
-    for k in 0..2 {
-        let rank = from + k * count;
-        let mut low = rank.saturating_sub(b.len());
-        let mut high = rank.min(a.len());
-        while low < high {
-            let step = (high - low + lanes) / (lanes + 1);
-            let probe = low + step * (lane + 1) - 1;
-            let more = probe < high && a[probe] <= b[rank - 1 - probe];
-            let taken = team.count(more);
-            low += step * taken;
-            if taken < lanes {
-                high = high.min(low + step - 1);
+    let runs = parts(from.len(), run);
+    let mine = parts(runs, lanes);
+    let mut total = 0u32;
+    for r in (lane * mine).min(runs)..(lane * mine + mine).min(runs) {
+        let begin = begin_of(from, run, r, low, ends);
+        let size = end_of(from, run, r, begin, high, ends) - begin;
+        begins[r] = begin as u32;
+        sizes[r] = size as u32;
+        total += size as u32;
+    }
+    let mut place = team.prefix_sum(total);
+    for r in (lane * mine).min(runs)..(lane * mine + mine).min(runs) {
+        places[r] = place;
+        place += sizes[r];
+    }
+    team.barrier();
+    let width = lanes.min(32);
+    let mut r = lane / width;
+    while r < runs {
+        let begin = begins[r] as usize;
+        let place = places[r] as usize;
+        let mut i = lane & (width - 1);
+        while i < sizes[r] as usize {
+            room[place + i] = from[begin + i];
+            i += width;
+        }
+        r += lanes / width;
+    }
+    let each = first_run(count, lanes);
+    team.barrier();
+    let mut begin = lane * each;
+    while begin < count {
+        insert(room, begin, (begin + each).min(count));
+        begin += lanes * each;
+    }
+    let mut run = each;
+    let mut is_merged = false;
+    while run < count {
+        team.barrier();
+        let mut begin = lane * each;
+        while begin < count {
+            if is_merged {
+                merge_few(merged, room, run, count, begin, (begin + each).min(count));
+            } else {
+                merge_few(room, merged, run, count, begin, (begin + each).min(count));
             }
+            begin += lanes * each;
         }
-        ends[k] = low;
+        is_merged = !is_merged;
+        run *= 2;
     }
-    let first = ends[0];
-    let of_a = ends[1] - first;
-    let start = from - first;
-    let mut i = lane;
-    while i < count {
-        if i < of_a {
-            room[i] = a[first + i];
-        } else {
-            room[i] = b[start + (i - of_a)];
-        }
-        i += lanes;
-    }
-    team.barrier();
-    let each = ((count + lanes - 1) / lanes) | 1;
-    let begin = (lane * each).min(count);
-    merge_few(room, merged, of_a, count, begin, (begin + each).min(count));
     team.barrier();
     let mut i = lane;
     while i < count {
-        to[i] = merged[i];
+        let mut key = room[i];
+        if is_merged {
+            key = merged[i];
+        }
+        to[i] = key;
         i += lanes;
     }
 }
@@ -292,13 +514,15 @@ mod tests {
     #[test]
     fn teams_sort_as_the_standard_library() {
         let random = |count: u64| (0..count).map(|k| k.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 7);
-        for count in [0, 1, 2, 1023, 1024, 1025, 30_000] {
+        for count in [0, 1, 2, 4095, 4096, 4097, 30_000] {
             check(&random(count).collect::<Vec<_>>());
             check(&random(count).map(|key| key as u32 % 100).collect::<Vec<_>>());
         }
         check(&(0..5000u32).collect::<Vec<_>>());
         check(&(0..5000u32).rev().collect::<Vec<_>>());
         check(&[7i32; 5000]);
+        // More runs than are merged at once.
+        check(&(0..1_100_000u32).map(|key| key.wrapping_mul(2_654_435_761)).collect::<Vec<_>>());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Strassen's product of two matrices by teams of lanes, for GPUs and cores.
 //!
-//! Matrices are kept in quarters, as in [`strassen`](super::strassen), with tiles of 64 rows. The seven products of halves
+//! Matrices are kept in quarters, as in [`strassen`](super::strassen), with tiles of 64 rows. A team computes a block of two by two tiles. The seven products of halves
 //! follow one another, each spread over the whole device, so the helping memory is as large as one matrix.
 
 // Matrices in parts are many arguments.
@@ -12,12 +12,12 @@ use warpweft::prelude::*;
 
 use super::strassen::{Matrix, Number};
 
-/// Rows of a tile.
-const TILE: usize = 64;
-/// Words of half a tile, which one team computes.
-const HALF: usize = TILE * TILE / 2;
+/// Rows of a block, which one team computes.
+const BLOCK: usize = 128;
+/// Its words.
+const CELLS: usize = BLOCK * BLOCK;
 /// Words that one team adds.
-const PART: usize = 4096;
+const PART: usize = 32768;
 /// Rows of a matrix up to which eight products are taken, where nothing else is said.
 pub const LEAF: usize = 2048;
 
@@ -39,7 +39,7 @@ pub fn team_product<T: Real + Word>(
 ) {
     let half = n / 2;
     if n <= leaf {
-        spawn!(tiles(a, b, c, 0, n / TILE));
+        spawn!(blocks(a, b, c, 0, n / BLOCK));
     }
     sync!();
     let quarter = if n <= leaf { 0 } else { half * half };
@@ -144,7 +144,7 @@ fn combined<T: Real + Word>(a: &[T], b: &[T], to: &mut [T], how: u32) {
     sync!();
 }
 
-#[spawning(team)]
+#[spawning(team(256))]
 fn combined_part<T: Real + Word>(team: &Team, a: &[T], b: &[T], to: &mut [T], how: u32) {
     let sign = if how == SUBTRACT { T::lit(-1.0) } else { T::lit(1.0) };
     let mut i = team.lane();
@@ -169,7 +169,7 @@ fn updated<T: Real + Word>(from: &[T], to: &mut [T], how: u32) {
     sync!();
 }
 
-#[spawning(team)]
+#[spawning(team(256))]
 fn updated_part<T: Real + Word>(team: &Team, from: &[T], to: &mut [T], how: u32) {
     let sign = if how == SUBTRACT { T::lit(-1.0) } else { T::lit(1.0) };
     let mut i = team.lane();
@@ -183,44 +183,50 @@ fn updated_part<T: Real + Word>(team: &Team, from: &[T], to: &mut [T], how: u32)
     }
 }
 
-/// The half tiles of a product from number `at` on, of matrices with so many tiles a side.
+/// The blocks of a product from number `at` on, of matrices with so many blocks a side.
 #[spawning]
-fn tiles<T: Real + Word>(a: &[T], b: &[T], c: &mut [T], at: usize, side: usize) {
+fn blocks<T: Real + Word>(a: &[T], b: &[T], c: &mut [T], at: usize, side: usize) {
     let middle = c.len() / 2;
-    if c.len() <= HALF {
-        spawn!(half_tile(a, b, c, at, side));
+    if c.len() <= CELLS {
+        spawn!(block(a, b, c, at, side));
     } else {
         let (low, high) = c.split_at_mut(middle);
-        spawn!(tiles(a, b, low, at, side));
-        spawn!(tiles(a, b, high, at + middle / HALF, side));
+        spawn!(blocks(a, b, low, at, side));
+        spawn!(blocks(a, b, high, at + middle / CELLS, side));
     }
     sync!();
 }
 
-/// Where tile `i`, `j` of a matrix in quarters lies.
+/// Where block `i`, `j` of a matrix in quarters lies.
 #[device]
-fn tile_place(i: usize, j: usize) -> usize {
+fn block_place(i: usize, j: usize) -> usize {
     let mut at = 0;
     for bit in 0..8usize {
         at += (2 * (i >> bit & 1) + (j >> bit & 1)) << (2 * bit);
     }
-    at * 4096
+    at * 16384
 }
 
-/// Adds the product of eight columns of 32 rows with eight rows: of eight rows from `row` on, and every eighth column.
+/// Where a cell of a block lies in it: a block is four tiles of 64 rows.
+#[device]
+fn cell_place(row: usize, column: usize) -> usize {
+    4096 * (2 * (row / 64) + column / 64) + 64 * (row & 63) + (column & 63)
+}
+
+/// Adds the product of sixteen columns of 128 rows with sixteen rows: of eight rows from `row` on, and every sixteenth column.
 #[device]
 fn add_product<T: Real>(
-    left: &mut [T; 256],
-    right: &mut [T; 512],
+    left: &mut [T; 2112],
+    right: &mut [T; 2048],
     row: usize,
     column: usize,
     sums: &mut [[T; 8]; 8],
 ) {
-    for y in 0..8usize {
+    for y in 0..16usize {
         let (mut of_left, mut of_right) = ([T::lit(0.0); 8], [T::lit(0.0); 8]);
         for r in 0..8usize {
-            of_left[r] = left[32 * y + row + r];
-            of_right[r] = right[64 * y + 8 * r + column];
+            of_left[r] = left[132 * y + row + r];
+            of_right[r] = right[128 * y + 16 * r + column];
         }
         for r in 0..8usize {
             for s in 0..8usize {
@@ -230,45 +236,40 @@ fn add_product<T: Real>(
     }
 }
 
-/// Half a tile: 32 rows of 64 columns, of which each lane of 32 has eight rows and every eighth column.
-#[spawning(team)]
-fn half_tile<T: Real + Word>(
+/// A block of 128 rows and columns, of which each lane of 256 has eight rows and every sixteenth column.
+#[spawning(team(256))]
+fn block<T: Real + Word>(
     team: &Team,
     a: &[T],
     b: &[T],
     c: &mut [T],
     at: usize,
     side: usize,
-    left: &mut [T; 256],
-    right: &mut [T; 512],
+    left: &mut [T; 2112],
+    right: &mut [T; 2048],
 ) {
-    let (tile, lanes) = (at / 2, team.lanes());
+    let lanes = team.lanes();
     let (mut i, mut j) = (0, 0);
     for bit in 0..8usize {
-        i += (tile >> (2 * bit + 1) & 1) << bit;
-        j += (tile >> (2 * bit) & 1) << bit;
+        i += (at >> (2 * bit + 1) & 1) << bit;
+        j += (at >> (2 * bit) & 1) << bit;
     }
-    let row = 32 * (at & 1);
-    // A lane of fewer has several blocks of eight by eight cells, one after the other.
-    let mut block = team.lane();
-    let mut blocks = 32 / lanes;
-    while blocks > 0 {
-        let (rows, column) = (block / 8, block % 8);
+    // A lane of fewer has several parts of eight by eight cells, one after the other.
+    let mut part = team.lane();
+    let mut parts = 256 / lanes;
+    while parts > 0 {
+        let (rows, column) = (part / 16, part & 15);
         let mut sums = [[T::lit(0.0); 8]; 8];
         for k in 0..side {
-            let (from_a, from_b) = (tile_place(i, k) + 64 * row, tile_place(k, j));
-            for part in 0..8usize {
+            let (from_a, from_b) = (block_place(i, k), block_place(k, j));
+            for panel in 0..8usize {
                 team.barrier();
                 let mut cell = team.lane();
-                while cell < 256 {
-                    // By columns of the left part.
-                    let (x, y) = (cell / 8, cell % 8);
-                    left[32 * y + x] = a[from_a + 64 * x + 8 * part + y];
-                    cell += lanes;
-                }
-                let mut cell = team.lane();
-                while cell < 512 {
-                    right[cell] = b[from_b + 512 * part + cell];
+                while cell < 2048 {
+                    // By columns of the left panel. Four words between columns keep lanes out of one another's banks.
+                    let (x, y) = (cell / 16, cell & 15);
+                    left[132 * y + x] = a[from_a + cell_place(x, 16 * panel + y)];
+                    right[cell] = b[from_b + cell_place(16 * panel + cell / 128, cell & 127)];
                     cell += lanes;
                 }
                 team.barrier();
@@ -277,32 +278,32 @@ fn half_tile<T: Real + Word>(
         }
         for r in 0..8usize {
             for s in 0..8usize {
-                c[64 * (8 * rows + r) + 8 * s + column] = sums[r][s];
+                c[cell_place(8 * rows + r, 16 * s + column)] = sums[r][s];
             }
         }
-        block += lanes;
-        blocks -= 1;
+        part += lanes;
+        parts -= 1;
     }
 }
 
-/// Rows of a matrix with room for `n`, in tiles of 64 rows, doubled.
+/// Rows of a matrix with room for `n`, in blocks of 128 rows, doubled.
 pub fn rows(n: usize) -> usize {
-    n.div_ceil(TILE).next_power_of_two() * TILE
+    n.div_ceil(BLOCK).next_power_of_two() * BLOCK
 }
 
 /// The product of two matrices of [`rows`] each, on the device that `run` names; up to `leaf` rows by eight products.
 ///
 /// # Errors
-/// A leaf of less than 64 rows; matrices kept in other rows; as [`Channels::run_borrowing`].
+/// A leaf of less than 128 rows; matrices kept in other rows; as [`Channels::run_borrowing`].
 pub fn multiplied<T: Number + Real + Word>(
     [a, b]: [&Matrix<T>; 2],
     leaf: usize,
     machine: &Machine,
     run: &Run<'_>,
 ) -> Result<(Matrix<T>, Report)> {
-    if leaf < TILE {
+    if leaf < BLOCK {
         let what = format!("eight products of matrices up to {leaf} rows");
-        return Err(Error::spec(what, format!("take at least {TILE} rows")));
+        return Err(Error::spec(what, format!("take at least {BLOCK} rows")));
     }
     if a.rows() != rows(a.n) || b.rows() != a.rows() {
         let what = format!("a matrix kept in {} rows with one in {}", a.rows(), b.rows());
@@ -328,14 +329,14 @@ mod tests {
     #[test]
     fn products_by_teams_are_exact() {
         let machine = Machine::detect().unwrap();
-        for (n, leaf, threads) in [(1, 64, 1), (100, 64, 2), (200, 256, 1), (256, 64, 2)] {
+        for (n, leaf, threads) in [(1, 128, 1), (200, 256, 1), (256, 128, 2)] {
             let of = |seed| signs_of_rows::<f32>(n, rows(n), seed).unwrap();
             let (a, b) = (of(1), of(2));
             let run = Run { target: Target::Cpu, threads: Some(threads), ..Run::default() };
             let (c, _) = multiplied([&a, &b], leaf, &machine, &run).unwrap();
             assert_eq!(difference([&a, &b, &c], 8), 0.0, "{n} rows");
         }
-        let a = signs_of_rows::<f64>(9, 64, 1).unwrap();
+        let a = signs_of_rows::<f64>(9, 128, 1).unwrap();
         assert!(multiplied([&a, &a], 1, &machine, &Run::default()).is_err());
     }
 

@@ -11,7 +11,8 @@
 // calls (or a product, minimum, maximum, `&`, `|`, `^`); no call waits for another. tasks_joins.cuh: all others; a call
 // waits for the values of its calls.
 //
-// Functions with `#[spawning(team)]` are run by all lanes of a warp together (tasks_teams.cuh).
+// Functions with `#[spawning(team)]` are run by all lanes of a warp together, or by all of a block (tasks_teams.cuh). Where
+// some are run by a block, its first warp alone holds calls.
 //
 // A warp makes some steps without a look at anything that others share, then counts its idle lanes. When enough are idle
 // they take the oldest frames of the lanes that have most. A warp without work draws a ticket: it writes its number to a
@@ -93,18 +94,38 @@ __device__ __noinline__ void ww_end(const ww_arguments& a, u32 why) { ww_compare
 #endif
 #include "tasks_sharing.cuh"
 
-extern "C" __device__ u32 ww_sizes[2] = {RECORD, RECORD_WORDS};
+#if WW_BLOCK_TEAMS
+extern "C" __device__ u32 ww_sizes[3] = {RECORD, RECORD_WORDS, ROOM_BYTES};
+#else
+extern "C" __device__ u32 ww_sizes[3] = {RECORD, RECORD_WORDS, 0};
+#endif
 
-extern "C" __global__ void __launch_bounds__(32 * WW_WARPS) channels_tasks(const __grid_constant__ ww_arguments a, const __grid_constant__ ww_watchdog dog
+extern "C" __global__ void __launch_bounds__(32 * WW_WARPS, WW_RESIDENT) channels_tasks(const __grid_constant__ ww_arguments a, const __grid_constant__ ww_watchdog dog
 #if WW_UNIFORM
     , const __grid_constant__ WW_ROOT only_root
 #endif
 ) {
+#if WW_BLOCK_TEAMS
+    // Warps that hold no calls help the first.
+#if WW_DEVICE
+    __shared__ ww_errand errand;
+#else
+    static ww_errand errands[HOST_BLOCKS];
+    ww_errand& errand = errands[blockIdx.x];
+#endif
+    const u32 lane = threadIdx.x & 31u, number = 0, warp = blockIdx.x;
+    unsigned char* room = ww_block_room();
+    if (threadIdx.x >= 32) return help(errand, room);
+    constexpr u32 HOLDING = 1;
+#else
     const u32 lane = threadIdx.x & 31u, number = threadIdx.x >> 5, warp = blockIdx.x * WW_WARPS + number;
-    __shared__ unsigned char givers[WW_WARPS][32];
+    constexpr u32 HOLDING = WW_WARPS;
 #if WW_TEAMS
     alignas(16) __shared__ unsigned char rooms[WW_WARPS][ROOM_BYTES];
+    unsigned char* room = rooms[number];
 #endif
+#endif
+    __shared__ unsigned char givers[HOLDING][32];
 #if WW_SHARED
     extern __shared__ __align__(16) unsigned char ww_windows[];
     const ww_place stack = (u32)__cvta_generic_to_shared(ww_windows) + number * (a.window * FRAME_BYTES);
@@ -117,11 +138,17 @@ extern "C" __global__ void __launch_bounds__(32 * WW_WARPS) channels_tasks(const
 #endif
         stack, lane, warp}}, givers[number]};
 #if WW_TEAMS
-    own.room = rooms[number];
+    own.room = room;
+#endif
+#if WW_BLOCK_TEAMS
+    own.errand = &errand;
 #endif
     own.begin_frames();
     own.begin_values();
     own.begin_sharing();
     own.run();
     own.finish();
+#if WW_BLOCK_TEAMS
+    send_home(errand);
+#endif
 }

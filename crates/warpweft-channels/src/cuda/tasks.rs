@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 use super::proof::Proof;
-use super::text::{Arguments, WARPS, bytes_of, bytes_of_mut, has_teams, options, source, unroll};
+use super::text::{
+    Arguments, block_warps, bytes_of, bytes_of_mut, has_teams, holding_warps, options, source, unroll,
+};
 use crate::borrowing::DeviceCall;
 use crate::policy::StacksPolicy;
 use crate::spec::Channels;
@@ -55,6 +57,7 @@ pub(super) struct Tasks {
     pub proof: Option<Proof>,
     /// With every number filled in.
     pub policy: StacksPolicy,
+    blocks: u32,
     warps: u32,
     shared: u32,
     ring_size: u32,
@@ -114,13 +117,14 @@ impl Tasks {
         };
         // Teams' arrays lie where windows would.
         let policy = StacksPolicy { shared: policy.shared && !has_teams(&unit), ..policy };
-        let (module, [record, record_words], (window, inside)) =
+        let (module, [record, record_words, room], (window, inside)) =
             loaded(stream, load, proof.is_some(), &policy)?;
         let kernel = module.kernel("channels_tasks")?;
-        let shared = if inside { WARPS * window * 128 * record } else { 0 };
+        let each = block_warps(&unit);
+        let shared = if inside { each * window * 128 * record } else { room };
         kernel.allow_shared(shared)?;
-        let blocks = blocks(device, &kernel, &policy, shared)?;
-        let warps = blocks * WARPS;
+        let blocks = blocks(device, &kernel, &policy, (each, shared))?;
+        let warps = blocks * holding_warps(&unit);
         let ring_size = (2 * warps).next_power_of_two();
         let control = 4 * (COUNTERS + 2 * COUNTS) + 4 * (ring_size + warps) as usize;
         let unroll = unroll(&unit);
@@ -139,11 +143,12 @@ impl Tasks {
             unit,
             proof,
             policy: StacksPolicy {
-                warps: warps / device.sms()?.max(1),
+                warps: blocks * each / device.sms()?.max(1),
                 blocks,
                 records: records_each,
                 ..filled_in(policy, window, inside, unroll)
             },
+            blocks,
             warps,
             shared,
             ring_size,
@@ -204,7 +209,7 @@ impl Tasks {
             args.blob(bytes_of(&channels.roots[..1]), align_of::<C>());
         }
         watchdog.reset();
-        let launch = Launch::line(self.warps / WARPS, 32 * WARPS).shared(self.shared);
+        let launch = Launch::line(self.blocks, 32 * block_warps(&self.unit)).shared(self.shared);
         // SAFETY: the arguments are those of `channels_tasks` in order and layout; every buffer is as large as the
         // kernel's comments say, and `self` keeps them past the executor's wait.
         unsafe { stream.launch_cooperative(&self.kernel, launch, &args) }
@@ -294,9 +299,9 @@ fn loaded(
     load: impl Fn(bool) -> Result<Module>,
     is_sum: bool,
     policy: &StacksPolicy,
-) -> Result<(Module, [u32; 2], (u32, bool))> {
+) -> Result<(Module, [u32; 3], (u32, bool))> {
     let module = load(policy.shared)?;
-    let sizes: [u32; 2] = module.global("ww_sizes")?.read(stream)?;
+    let sizes: [u32; 3] = module.global("ww_sizes")?.read(stream)?;
     let (window, inside) = window(sizes[0], is_sum, policy);
     let module = if policy.shared && !inside { load(false)? } else { module };
     Ok((module, sizes, (window, inside)))
@@ -323,10 +328,15 @@ fn filled_in(policy: StacksPolicy, window: u32, inside: bool, unroll: u32) -> St
 }
 
 /// Blocks of the launch, all of which are resident at once.
-fn blocks(device: &Device, kernel: &Kernel, policy: &StacksPolicy, shared: u32) -> Result<u32> {
-    let fitting = kernel.blocks_per_sm(32 * WARPS, shared)?;
-    let most = if policy.warps == 0 { 32 } else { policy.warps };
-    let blocks = fitting.min((most / WARPS).max(1)) * device.sms()?;
+fn blocks(
+    device: &Device,
+    kernel: &Kernel,
+    policy: &StacksPolicy,
+    (each, shared): (u32, u32),
+) -> Result<u32> {
+    let fitting = kernel.blocks_per_sm(32 * each, shared)?;
+    let most = if policy.warps == 0 { 32.max(4 * each) } else { policy.warps };
+    let blocks = fitting.min((most / each).max(1)) * device.sms()?;
     let blocks = if policy.blocks == 0 { blocks } else { blocks.min(policy.blocks) };
     if blocks > 0 {
         return Ok(blocks);
@@ -334,7 +344,7 @@ fn blocks(device: &Device, kernel: &Kernel, policy: &StacksPolicy, shared: u32) 
     Err(Error::Device {
         stage: "planning".into(),
         device: device.label().into(),
-        what: format!("no block of {} threads and {shared} bytes fits an SM", 32 * WARPS),
+        what: format!("no block of {} threads and {shared} bytes fits an SM", 32 * each),
         hint: "give the policy smaller stacks: less `depth`".into(),
     })
 }
@@ -347,7 +357,7 @@ fn window(record: u32, is_sum: bool, policy: &StacksPolicy) -> (u32, bool) {
     // are large.
     let most = if is_sum { 8192 } else { 16 << 10 };
     let inside = [32, 16, 8].into_iter().map(asked).find(|&frames| bytes(frames) <= most);
-    let inside = inside.or(Some(asked(8)).filter(|&frames| bytes(frames) * WARPS <= 160 << 10));
+    let inside = inside.or(Some(asked(8)).filter(|&frames| bytes(frames) * 4 <= 160 << 10));
     match inside.filter(|_| policy.shared) {
         Some(frames) => (frames, true),
         None => (asked(16), false),

@@ -104,7 +104,10 @@ struct ww_values : ww_frames {
     u32 parent, parent_at;      // where the value of the oldest call goes, unless that has a record
     u32 joined, floor;          // the record of the oldest; `push` while it is the present call, or never
     u32 free_top;               // of the warp's free records
-    unsigned char* room;        // of the warp's teams
+    unsigned char* room;        // of the warp's teams, or of the block's
+#if WW_BLOCK_TEAMS
+    ww_errand* errand;          // what the other warps of the block are to do
+#endif
 
     WW_FN void begin_values() {
         known = false;

@@ -1,33 +1,128 @@
-// Calls that all lanes of a warp run together: functions with `#[spawning(team)]`.
+// Calls that all lanes of a warp run together, or all of a block: functions with `#[spawning(team)]`.
 //
 // Such a call is the present call of one lane, as any other. At the next step the warp runs all calls of teams that its lanes
 // have, one after the other, and each lane goes on with the value of its own. So that teams are spread over warps, one lane of a
 // warp holds frames: lanes of a warp give one another nothing, and other warps get one frame at a time.
+//
+// Where a function wants more than a warp (WW_BLOCK_TEAMS), only the first warp of a block holds calls. The others wait at a
+// barrier of the block until it has a call for them, and again when they have done their part.
 #pragma once
 
 #define WW_SIZE(F) bytes = larger(bytes, F::TEAM_BYTES);
 __host__ __device__ constexpr u32 largest_room() { u32 bytes = 16; WW_FUNCTIONS(WW_SIZE) return bytes; }
 #undef WW_SIZE
-// Bytes that a warp's lanes share.
+// Bytes that a team's lanes share.
 constexpr u32 ROOM_BYTES = largest_room();
-static_assert(ROOM_BYTES <= 11264, "the arrays of a team take 11264 bytes at most");
+#if WW_BLOCK_TEAMS
+static_assert(ROOM_BYTES <= 98304, "the arrays of a team take 98304 bytes at most");
+#else
+static_assert(ROOM_BYTES <= 11264, "the arrays of a team of 32 lanes take 11264 bytes at most");
+#endif
 
-// The team as a lane has it.
+// Of the lanes' numbers, the sum of those before a lane, and of all.
+struct ww_sums { u32 before, all; };
+WW_FN ww_sums sums_of_warp(u32 number, u32 lane) {
+    u32 up_to = number;
+#pragma unroll
+    for (u32 apart = 1; apart < 32; apart *= 2) {
+        const u32 other = __shfl_sync(ALL, up_to, lane < apart ? lane : lane - apart);
+        up_to += lane < apart ? 0 : other;
+    }
+    return {up_to - number, __shfl_sync(ALL, up_to, 31)};
+}
+
+// The team as a lane has it: a warp.
 struct ww_team {
+    static constexpr u32 LANES = 32;
     u32 lane;
     WW_FN void barrier() const { __syncwarp(); }
     WW_FN u32 count(bool condition) const { return __popc(__ballot_sync(ALL, condition)); }
+    WW_FN ww_sums sums(u32 number) const { return sums_of_warp(number, lane); }
 };
+
+#if WW_BLOCK_TEAMS
+// A call for all warps of a block; NONE: the run is over.
+struct ww_errand { u32 number, words[WORDS], sums[WW_WARPS]; };
+// All lanes of a block.
+struct ww_block_team {
+    static constexpr u32 LANES = 32 * WW_WARPS;
+    u32 lane;
+    u32* of_warps; // a word of each warp that all share
+    WW_FN void barrier() const { __syncthreads(); }
+    WW_FN u32 count(bool condition) const { return (u32)__syncthreads_count(condition); }
+    WW_FN ww_sums sums(u32 number) const {
+        const u32 own = lane / 32;
+        const ww_sums here = sums_of_warp(number, lane % 32);
+        if (lane % 32 == 0) of_warps[own] = here.all;
+        __syncthreads();
+        ww_sums found{here.before, 0};
+        for (u32 k = 0; k < WW_WARPS; ++k) {
+            found.before += k < own ? of_warps[k] : 0;
+            found.all += of_warps[k];
+        }
+        __syncthreads();
+        return found;
+    }
+};
+#if WW_DEVICE
+WW_FN unsigned char* ww_block_room() {
+    extern __shared__ __align__(16) unsigned char ww_room[];
+    return ww_room;
+}
+#else
+WW_FN unsigned char* ww_block_room() {
+    alignas(16) static unsigned char rooms[HOST_BLOCKS][ROOM_BYTES];
+    return rooms[blockIdx.x];
+}
+#endif
+
+template<class F> WW_FN void help_with(ww_errand& errand, unsigned char* room) {
+    if constexpr (F::TEAM) {
+        F given;
+        memcpy((void*)&given, errand.words, sizeof given);
+        given.team(ww_block_team{threadIdx.x, errand.sums}, room);
+    }
+}
+// What the warps do that hold no calls.
+WW_FN void help(ww_errand& errand, unsigned char* room) {
+    while (true) {
+        __syncthreads();
+        if (errand.number == NONE) return;
+#define WW_CASE(F) case F::NUMBER: help_with<F>(errand, room); break;
+        switch (errand.number) { WW_FUNCTIONS(WW_CASE) }
+#undef WW_CASE
+        __syncthreads();
+    }
+}
+WW_FN void send_home(ww_errand& errand) {
+    if (threadIdx.x == 0) errand.number = NONE;
+    __syncthreads();
+}
+#endif
 
 // All lanes run the call of lane `of`, whose words are `words`.
 template<class F, class Lane> WW_FN void run_team(Lane& own, const u32 (&words)[WORDS], u32 of) {
     if constexpr (F::TEAM) {
         F given;
         memcpy((void*)&given, words, sizeof given);
-        // What lanes wrote before is there for all lanes of the team, and the other way round.
-        __syncwarp();
-        const typename F::Output made = given.team(ww_team{own.lane}, own.room);
-        __syncwarp();
+        typename F::Output made;
+#if WW_BLOCK_TEAMS
+        if constexpr (F::LANES > 32) {
+            if (own.lane == 0) {
+                own.errand->number = F::NUMBER;
+                for (u32 i = 0; i < WORDS; ++i) own.errand->words[i] = words[i];
+            }
+            // What lanes wrote before is there for all lanes of the team, and the other way round.
+            __syncthreads();
+            made = given.team(ww_block_team{own.lane, own.errand->sums}, own.room);
+            __syncthreads();
+        } else
+#endif
+        {
+            __syncwarp();
+            made = given.team(ww_team{own.lane}, own.room);
+            __syncwarp();
+        }
         u32 value[words_of(sizeof(typename F::Output))] = {};
         memcpy(value, &made, sizeof made);
 #pragma unroll

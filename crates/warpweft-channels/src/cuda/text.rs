@@ -9,8 +9,11 @@ use warpweft_core::error::{Error, Result};
 
 /// Functions that spawn one another: more make kernels that are hard to compile.
 const FUNCTIONS: usize = 64;
-/// Warps of a block.
-pub(super) const WARPS: u32 = 4;
+/// Warps of a block, where no team is larger than a warp.
+const WARPS: u32 = 4;
+
+/// Warps of an SM for which registers are to suffice, where teams are blocks.
+const RESIDENT_WARPS: u32 = 32;
 
 /// Text of functions beyond which steps are not unrolled.
 const LONG: usize = 6000;
@@ -67,10 +70,12 @@ pub(super) fn source(
         "#define WW_UNIFORM {}
 #define WW_JOINS {}
 #define WW_TEAMS {}
+#define WW_BLOCK_TEAMS {}
 {}
 #define WW_FUNCTIONS(F) {}
 #define WW_ROOT {root}
-#define WW_WARPS {WARPS}
+#define WW_WARPS {}
+#define WW_RESIDENT {}
 #define WW_SHARED {}
 #define WW_OPERATION {}
 #define WW_UNROLL {unroll}
@@ -80,8 +85,11 @@ pub(super) fn source(
         u32::from(uniform),
         u32::from(proof.is_none()),
         u32::from(has_teams(unit)),
+        u32::from(lanes(unit) > 32),
         unit.source(),
         numbered(unit),
+        block_warps(unit),
+        resident(unit),
         u32::from(shared),
         proof.map_or(0, |proof| proof.operation),
         size_of::<Arguments>(),
@@ -96,7 +104,29 @@ pub(super) fn unroll(unit: &Unit) -> u32 {
 
 /// Whether some calls are run by all lanes of a warp together.
 pub(super) fn has_teams(unit: &Unit) -> bool {
-    unit.notes().any(|note| note == "team")
+    lanes(unit) > 0
+}
+
+/// Lanes of the largest team, or 0.
+fn lanes(unit: &Unit) -> u32 {
+    let lanes = unit.notes().filter_map(|note| note.strip_prefix("team ")?.parse().ok());
+    lanes.max().unwrap_or(0)
+}
+
+/// Warps of a block: those of the largest team, or several that each have calls of their own.
+pub(super) fn block_warps(unit: &Unit) -> u32 {
+    if lanes(unit) > 32 { lanes(unit) / 32 } else { WARPS }
+}
+
+/// Blocks of an SM for which registers are to suffice. The scheduler of a block's first warp needs more than what all its warps run, so
+/// that without a limit few warps would fit.
+fn resident(unit: &Unit) -> u32 {
+    if lanes(unit) > 32 { (RESIDENT_WARPS / block_warps(unit)).max(1) } else { 1 }
+}
+
+/// Warps of a block that hold calls.
+pub(super) fn holding_warps(unit: &Unit) -> u32 {
+    if lanes(unit) > 32 { 1 } else { WARPS }
 }
 
 /// The functions of `unit` as the arguments of a macro.

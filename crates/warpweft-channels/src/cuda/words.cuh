@@ -8,6 +8,11 @@ __device__ __forceinline__ ww_word ww_load_relaxed(const ww_word* word) {
     asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
     return value;
 }
+__device__ __forceinline__ void ww_store_relaxed(ww_word* word, ww_word value) {
+    asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" :: "l"(word), "r"(value) : "memory");
+}
+// All that this thread has read and written comes before what it does next, for all that see the latter.
+__device__ __forceinline__ void ww_fence_gpu() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
 __device__ __forceinline__ ww_word ww_add_relaxed(ww_word* word, ww_word value) {
     ww_word before;
     asm volatile("atom.add.relaxed.gpu.global.u32 %0, [%1], %2;"

@@ -15,7 +15,7 @@
 #define __forceinline__ inline
 #define __noinline__
 #define __grid_constant__
-#define __launch_bounds__(n)
+#define __launch_bounds__(...)
 #define __shared__ static
 
 struct host_dim { unsigned x = 0, y = 0, z = 0; };
@@ -25,7 +25,8 @@ struct host_lane {
     // Where it begins; later it goes on from `jump`, since a switch of contexts asks the kernel each time.
     ucontext_t context;
     jmp_buf jump;
-    bool begun = false, waits = false, ended = false;
+    bool begun = false, ended = false;
+    unsigned waits = 0; // for so many
     unsigned slot = 0;
 };
 static std::vector<host_lane> host_lanes;
@@ -60,16 +61,31 @@ static void host_whole() {
 }
 static void host_maybe_yield() { if (host_draw(4) == 0) host_yield(); }
 
-// All lanes of a warp meet.
-static void __syncwarp() {
-    const unsigned warp = host_now / 32 * 32;
-    host_lanes[host_now].waits = true;
+// The lanes of a group of so many meet.
+static void host_meet(unsigned count) {
+    const unsigned first = host_now / count * count;
+    host_lane& own = host_lanes[host_now];
+    own.waits = count;
     bool all = true;
-    for (unsigned i = 0; i < 32; ++i) all = all && host_lanes[warp + i].waits;
+    for (unsigned i = 0; i < count; ++i) all = all && host_lanes[first + i].waits == count;
     if (all)
-        for (unsigned i = 0; i < 32; ++i) host_lanes[warp + i].waits = false;
+        for (unsigned i = 0; i < count; ++i) host_lanes[first + i].waits = 0;
     host_yield();
 }
+// All lanes of a warp, and all of a block where blocks have several warps and only the first holds calls.
+static void __syncwarp() { host_meet(32); }
+#ifdef HOST_BLOCK_WARPS
+static void __syncthreads() { host_meet(32 * HOST_BLOCK_WARPS); }
+static int __syncthreads_count(bool value) {
+    const unsigned first = host_now / (32 * HOST_BLOCK_WARPS) * (32 * HOST_BLOCK_WARPS);
+    host_lanes[host_now].slot = value;
+    __syncthreads();
+    int found = 0;
+    for (unsigned i = 0; i < 32 * HOST_BLOCK_WARPS; ++i) found += (int)host_lanes[first + i].slot;
+    __syncthreads();
+    return found;
+}
+#endif
 static unsigned __shfl_sync(unsigned mask, unsigned value, unsigned from) {
     if (mask != 0xffffffffu) return value;
     host_lanes[host_now].slot = value;
@@ -87,6 +103,7 @@ static unsigned __ballot_sync(unsigned, bool value) {
     return found;
 }
 static bool __any_sync(unsigned mask, bool value) { return __ballot_sync(mask, value) != 0; }
+static bool __all_sync(unsigned mask, bool value) { return __ballot_sync(mask, !value) == 0; }
 static unsigned __match_any_sync(unsigned, unsigned value) {
     host_lanes[host_now].slot = value;
     __syncwarp();
@@ -126,6 +143,8 @@ static ww_word ww_load_relaxed(const ww_word* word) { host_maybe_yield(); return
 static ww_word ww_load_acquire_gpu(const ww_word* word) { return ww_load_relaxed(word); }
 static ww_word ww_load_acquire_sys(const ww_word* word) { return ww_load_relaxed(word); }
 static void ww_store_release_gpu(ww_word* word, ww_word value) { host_maybe_yield(); *word = value; }
+static void ww_store_relaxed(ww_word* word, ww_word value) { ww_store_release_gpu(word, value); }
+static void ww_fence_gpu() { host_maybe_yield(); }
 static ww_word ww_add_relaxed(ww_word* word, ww_word value) { return atomicAdd(word, value); }
 static ww_word ww_add_acq_rel_gpu(ww_word* word, ww_word value) { return atomicAdd(word, value); }
 static ww_word ww_swap_acquire(ww_word* word, ww_word value) {
@@ -175,7 +194,7 @@ static bool host_run(unsigned warps, void (*body)()) {
         bool ended = true;
         for (unsigned i = 0; i < host_lanes.size(); ++i) {
             ended = ended && host_lanes[i].ended;
-            if (!host_lanes[i].ended && !host_lanes[i].waits) able.push_back(i);
+            if (!host_lanes[i].ended && host_lanes[i].waits == 0) able.push_back(i);
         }
         if (ended) return true;
         if (able.empty() || host_steps > 40000000ull) {
@@ -187,11 +206,16 @@ static bool host_run(unsigned warps, void (*body)()) {
         for (unsigned round = 0; round < 64; ++round) {
             bool any = false;
             for (unsigned i = first; i < first + 32; ++i) {
-                if (host_lanes[i].ended || host_lanes[i].waits) continue;
+                if (host_lanes[i].ended || host_lanes[i].waits != 0) continue;
                 any = true;
                 ++host_steps;
                 host_now = i;
+#ifdef HOST_BLOCK_WARPS
+                threadIdx.x = i % (32 * HOST_BLOCK_WARPS);
+                blockIdx.x = i / (32 * HOST_BLOCK_WARPS);
+#else
                 threadIdx.x = i;
+#endif
                 host_resume(host_lanes[i]);
             }
             if (!any || host_draw(2) == 0) break;

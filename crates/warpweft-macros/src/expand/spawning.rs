@@ -128,7 +128,7 @@ fn declaration(routines: &Routines, [name, number, output, data, checks]: [&str;
     format!(
         "struct {name} {{
 {data}  using Output = {output};
-  static constexpr ww::u32 NUMBER = {number}, TEAM_BYTES = 0u;
+  static constexpr ww::u32 NUMBER = {number}, TEAM_BYTES = 0u, LANES = 0u;
   static constexpr bool TEAM = false;
 {}}};
 {checks}",

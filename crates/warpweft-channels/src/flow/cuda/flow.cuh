@@ -58,7 +58,8 @@ __device__ constexpr bool ww_is_flat() {
 // Firings of one channel without levels before a warp searches the others, and steps between two tests whether the run goes on.
 constexpr u32 IN_A_ROW = 8, STEPS = 8;
 
-__shared__ u64 ww_counts[WW_KERNELS * COUNTS];
+// Of each warp, so that none waits for another.
+__shared__ u64 ww_counts[WW_WARPS][WW_KERNELS * COUNTS];
 
 // What a kernel's function sees.
 template<class Kernel> struct ww_firing {
@@ -76,6 +77,8 @@ struct ww_warp {
     const ww_arguments& a;
     u32 lane, number;
     u32* activity;
+    u32 acted;        // what it says
+    u64* counts;      // of the warp
     u32 more;         // items of the channel that were ready when the last firing had taken its own
 
     __device__ __forceinline__ u32 below(u32 mask) const { return __popc(mask & ((1u << lane) - 1u)); }
@@ -114,7 +117,7 @@ struct ww_warp {
     }
 
     __device__ __forceinline__ void count(u32 kernel, u32 what, u64 more) const {
-        if (lane == 0) atomicAdd(&ww_counts[kernel * COUNTS + what], more);
+        if (lane == 0) counts[kernel * COUNTS + what] += more;
     }
 
     // Ends the run; the first reason counts.
@@ -184,13 +187,18 @@ struct ww_warp {
             Node::others([&](u32 number, u32 bound, bool) { give(number, room * bound); });
             return false;
         }
-        if (lane == 0) *(volatile u32*)activity += 1;
+        if (lane == 0) *(volatile u32*)activity = ++acted;
         using Item = typename Node::Kernel::Item;
         Item item;
         if (on) {
             if (from.host) item = ((const Item*)a.first[K].items)[first];
             else item = in.template take<Item>(first);
         }
+        bool holds = !from.host;
+        auto release = [&] {
+            if (holds && on) in.release(first);
+            holds = false;
+        };
         __syncwarp();
         // Its latency is that of the calls: no firing waits for it.
         i32 ready = 0;
@@ -204,11 +212,13 @@ struct ww_warp {
         __syncwarp();
         more = 0;
         if (!emitted_well<K>(kernel, firing.outs, item, on)) return true;
-        publish<K>(kernel, firing.outs, from.level, deeper, got, room, held);
+        publish<K>(kernel, firing.outs, from.level, deeper, got, room, held, release);
+        if (holds) ww_fence_gpu();
+        release();
         count(K, 0, got);
         count(K, 1, 1);
-        if (lane == 0) atomicMin(&ww_counts[K * COUNTS + 3], (u64)max((i32)free, 0));
-        if (lane == 0) *(volatile u32*)activity += 1;
+        if (lane == 0) counts[K * COUNTS + 3] = min(counts[K * COUNTS + 3], (u64)max((i32)free, 0));
+        if (lane == 0) *(volatile u32*)activity = ++acted;
         more = __shfl_sync(ALL, (u32)max(ready, 0), 0);
         return true;
     }
@@ -236,8 +246,8 @@ struct ww_warp {
     }
 
     // Puts what was emitted into the channels, and gives back credits.
-    template<u32 K, class Kernel, class Outs>
-    __device__ __forceinline__ void publish(const Kernel& kernel, Outs& outs, u32 level, bool deeper, u32 got, u32 room, u32 held) {
+    template<u32 K, class Kernel, class Outs, class Release>
+    __device__ __forceinline__ void publish(const Kernel& kernel, Outs& outs, u32 level, bool deeper, u32 got, u32 room, u32 held, Release& release) {
         using Node = ww_node<K>;
         using Group = ww_group<Node::OWN>;
         u32 totals[Kernel::OUTS + 1] = {}, own = 0, inside = 0;
@@ -265,7 +275,7 @@ struct ww_warp {
             constexpr u32 C = Node::target(J);
             if (totals[J] == 0) return;
             if constexpr (ww_channel<C>::HOST) to_host<C>(out, totals[J]);
-            else to_queue(queue<C>(ww_channel<C>::GROUP == Node::OWN && Group::LEVELS > 1 ? level + 1 : 0), out, totals[J]);
+            else to_queue(queue<C>(ww_channel<C>::GROUP == Node::OWN && Group::LEVELS > 1 ? level + 1 : 0), out, totals[J], release);
         });
         if (deeper) give(Group::CREDITS + (Group::LEVELS > 1 ? level + 1 : 0), held - own);
         Node::others([&](u32 number, u32 bound, bool) {
@@ -296,11 +306,15 @@ struct ww_warp {
         __syncwarp();
     }
 
-    template<class Queue, class Out> __device__ __forceinline__ void to_queue(Queue to, Out& out, u32 total) const {
+    template<class Queue, class Out, class Release> __device__ __forceinline__ void to_queue(Queue to, Out& out, u32 total, Release& release) const {
         if (!WW_AGGREGATED) {
+            ww_fence_gpu();
+            release();
             placed(out, [&](u32, const typename Out::Item& item) {
                 const u32 at = ww_add_relaxed(to.tail(), 1u);
+                while (!to.is_free(at)) __nanosleep(20);
                 to.write(at, item);
+                ww_fence_gpu();
                 to.publish(at);
                 ww_add_relaxed(to.ready(), 1u);
             });
@@ -309,7 +323,18 @@ struct ww_warp {
         u32 first = 0;
         if (lane == 0) first = ww_add_relaxed(to.tail(), total);
         first = __shfl_sync(ALL, first, 0);
+        // A warp that has to wait gives its own elements back first: others may wait for those.
+        bool free = true;
+        placed(out, [&](u32 at, const typename Out::Item&) { free = free && to.is_free(first + at); });
+        if (!__all_sync(ALL, free)) {
+            ww_fence_gpu();
+            release();
+            placed(out, [&](u32 at, const typename Out::Item&) { while (!to.is_free(first + at)) __nanosleep(20); });
+        }
         placed(out, [&](u32 at, const typename Out::Item& item) { to.write(first + at, item); });
+        // What was read and what was written.
+        ww_fence_gpu();
+        release();
         placed(out, [&](u32 at, const typename Out::Item&) { to.publish(first + at); });
         if (lane == 0) ww_add_relaxed(to.ready(), total);
     }
@@ -432,14 +457,14 @@ struct ww_warp {
 
 extern "C" __global__ void __launch_bounds__(32 * WW_WARPS) channels_flow(const __grid_constant__ ww_arguments a) {
     ww_begin_faults();
-    for (u32 k = threadIdx.x; k < WW_KERNELS * COUNTS; k += 32 * WW_WARPS) ww_counts[k] = k % COUNTS == 3 ? ~0ull : 0;
-    __syncthreads();
-    const u32 number = blockIdx.x * WW_WARPS + threadIdx.x / 32;
-    ww_warp warp{a, threadIdx.x % 32, number, a.activity + number, 0};
+    const u32 own = threadIdx.x / 32, lane = threadIdx.x % 32, number = blockIdx.x * WW_WARPS + own;
+    for (u32 k = lane; k < WW_KERNELS * COUNTS; k += 32) ww_counts[own][k] = k % COUNTS == 3 ? ~0ull : 0;
+    __syncwarp();
+    ww_warp warp{a, lane, number, a.activity + number, a.activity[number], ww_counts[own], 0};
     warp.run();
-    __syncthreads();
-    for (u32 k = threadIdx.x; k < WW_KERNELS * COUNTS; k += 32 * WW_WARPS) {
-        if (k % COUNTS == 3) atomicMin(a.counts + k, ww_counts[k]);
-        else if (ww_counts[k] > 0) atomicAdd(a.counts + k, ww_counts[k]);
+    __syncwarp();
+    for (u32 k = lane; k < WW_KERNELS * COUNTS; k += 32) {
+        if (k % COUNTS == 3) atomicMin(a.counts + k, ww_counts[own][k]);
+        else if (ww_counts[own][k] > 0) atomicAdd(a.counts + k, ww_counts[own][k]);
     }
 }

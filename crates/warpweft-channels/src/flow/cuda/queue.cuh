@@ -49,7 +49,7 @@ template<u32 SHIFT, u32 WORDS> struct ww_queue {
         return got;
     }
 
-    // By the lane that has dispatched the position: the item. The element is free then.
+    // By the lane that has dispatched the position: the item. The element is free after `release`.
     template<class Item> __device__ __forceinline__ Item take(u32 position) const {
         u32* at = state(position);
         // Acquire: the item is written.
@@ -59,16 +59,18 @@ template<u32 SHIFT, u32 WORDS> struct ww_queue {
         for (u32 k = 0; k < WORDS; ++k) words[k] = *(volatile u32*)word(position, k);
         Item item;
         memcpy(&item, words, sizeof(Item));
-        // Release: the item has been read.
-        ww_store_release_gpu(at, available(position) + 2);
         return item;
+    }
+    // After a fence, which says that the item has been read.
+    __device__ __forceinline__ void release(u32 position) const { ww_store_relaxed(state(position), available(position) + 2); }
+
+    // Whether the lane that has the position may write: the item of the round before has been read.
+    __device__ __forceinline__ bool is_free(u32 position) const {
+        return ((ww_load_acquire_gpu(state(position)) ^ available(position)) & ROUNDS) == 0;
     }
 
     // By the lane that has the position: the item, which nobody sees before `publish`.
     template<class Item> __device__ __forceinline__ void write(u32 position, const Item& item) const {
-        u32* at = state(position);
-        // Acquire: the item of the round before has been read.
-        while (((ww_load_acquire_gpu(at) ^ available(position)) & ROUNDS) != 0) __nanosleep(20);
         u32 words[WORDS];
         words[WORDS - 1] = 0;
         memcpy(words, &item, sizeof(Item));
@@ -76,7 +78,6 @@ template<u32 SHIFT, u32 WORDS> struct ww_queue {
         for (u32 k = 0; k < WORDS; ++k) *(volatile u32*)word(position, k) = words[k];
     }
 
-    __device__ __forceinline__ void publish(u32 position) const {
-        ww_store_release_gpu(state(position), available(position) + 1);
-    }
+    // After a fence, which says that the item has been written.
+    __device__ __forceinline__ void publish(u32 position) const { ww_store_relaxed(state(position), available(position) + 1); }
 };

@@ -64,6 +64,30 @@ fn graphs_give_what_the_reference_gives() {
     }
 }
 
+/// A number that the environment sets.
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+/// `WARPWEFT_GRAPHS` and `WARPWEFT_RUNS` say how many, and how often each; `WARPWEFT_RANDOM_SEED` the first.
+#[test]
+fn random_graphs_on_many_numbers_of_warps() {
+    let Some(device) = device() else { return };
+    let (graphs, runs) = (number("WARPWEFT_GRAPHS", 2), number("WARPWEFT_RUNS", 24));
+    let first = number("WARPWEFT_RANDOM_SEED", 1000);
+    let shapes = [(4, 1), (4, 2), (4, 7), (8, 33), (16, 0), (32, 0), (8, 0), (4, 132)];
+    for seed in first..first + graphs {
+        for (warps, blocks) in shapes {
+            let policy = FlowGpuPolicy { warps, blocks, ..FlowGpuPolicy::default() };
+            let mut executor = FlowGpuExecutor::new(&device, policy).unwrap();
+            for run in 0..runs.div_ceil(shapes.len() as u64) {
+                let failure = random_failure(&mut executor, seed);
+                assert_eq!(failure, None, "graph {seed}, run {run}: {policy:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn narrow_channels_and_large_recursions() {
     let Some(device) = device() else { return };

@@ -2,4 +2,5 @@
 
 mod cores;
 mod gpu;
+mod history;
 mod played;

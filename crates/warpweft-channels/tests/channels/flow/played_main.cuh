@@ -31,7 +31,6 @@ static bool play(u64 seed, const std::vector<u32>& capacities, const std::vector
     gridDim.x = 1;
     while (true) {
         memset(host_faults, 0, sizeof(host_faults));
-        host_arrived = 0;
         if (!host_run(WW_WARPS, host_kernel)) return false;
         u32 number = (u32)capacities.size();
         for (size_t c = host.size(); c-- > 0;) {

@@ -48,7 +48,11 @@ static bool host_check(const std::vector<Root>& roots, const std::vector<Value>&
     host_root = roots[0];
 #endif
     gridDim.x = 1;
+#ifdef HOST_BLOCK_WARPS
+    const bool ended = host_run(warps * HOST_BLOCK_WARPS, host_kernel);
+#else
     const bool ended = host_run(warps, host_kernel);
+#endif
     bool right = ended && words[0] == 0 && counters[STATUS] == DONE;
     for (u32 i = 0; right && i < count; ++i) right = same(results[i].value, expect[i].value);
     if (!right) {

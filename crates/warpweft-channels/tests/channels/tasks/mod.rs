@@ -1,6 +1,7 @@
 //! The kernel of `channels/cuda/tasks.cuh` itself, on warps that the host plays: every interleaving that a seed draws must
 //! end, with the values of Rust.
 
+mod blocks;
 mod generate;
 mod joins;
 mod random;
@@ -101,10 +102,18 @@ fn ran(calls: &Roots, operation: Option<u32>, uniform: bool, seeds: u32) -> Opti
         u32::from(operation.is_none()),
         u32::from(unit.contains("TEAM = true"))
     );
+    let lanes = unit.split("LANES = ").skip(1);
+    let lanes = lanes.filter_map(|text| text.split('u').next()?.parse::<u32>().ok()).max();
+    let block = lanes.filter(|&lanes| lanes > 32).map(|lanes| lanes / 32);
+    text.push_str(&format!("#define WW_BLOCK_TEAMS {}\n", u32::from(block.is_some())));
+    if let Some(warps) = block {
+        text.push_str(&format!("#define HOST_BLOCK_WARPS {warps}\n#define HOST_BLOCKS 5\n"));
+    }
     text.push_str(unit);
     text.push_str(include_str!("../warps.cuh"));
     text.push_str(&format!(
-        "#define WW_FUNCTIONS(F) {functions}\n#define WW_ROOT {root}\n#define WW_WARPS 5\n#define WW_SHARED 0\n#define WW_OPERATION {}\n#define WW_UNROLL 1\n#define WW_ARGUMENTS_BYTES 144\n",
+        "#define WW_FUNCTIONS(F) {functions}\n#define WW_ROOT {root}\n#define WW_WARPS {}\n#define WW_SHARED 0\n#define WW_OPERATION {}\n#define WW_UNROLL 1\n#define WW_ARGUMENTS_BYTES 144\n",
+        block.unwrap_or(5),
         operation.unwrap_or_default()
     ));
     text.push_str(&skeleton(operation.is_some()));

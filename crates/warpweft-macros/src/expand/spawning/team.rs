@@ -20,8 +20,11 @@ use crate::parse::signature::{
 
 /// The C++ name of the team.
 const TEAM: &str = "at_team";
+/// Numbers of lanes that a team may have.
+const LANES: [u32; 5] = [32, 64, 128, 256, 512];
 /// What a team tells, and what it does, with how many arguments.
-const OPERATIONS: [(&str, usize); 4] = [("lane", 0), ("lanes", 0), ("barrier", 0), ("count", 1)];
+const OPERATIONS: [(&str, usize); 6] =
+    [("lane", 0), ("lanes", 0), ("barrier", 0), ("count", 1), ("sum", 1), ("prefix_sum", 1)];
 
 /// The parameters of the function.
 struct Shape {
@@ -77,7 +80,32 @@ impl Shape {
     }
 }
 
-pub fn expand(function: ItemFn) -> syn::Result<TokenStream> {
+/// The lanes of a team at most, of an attribute's arguments: `team`, or `team(256)`.
+pub fn lanes(attribute: &TokenStream) -> Option<syn::Result<u32>> {
+    let parse = |input: syn::parse::ParseStream<'_>| {
+        let name: Ident = input.parse()?;
+        let lanes = match input.is_empty() {
+            true => None,
+            false => {
+                let inside;
+                syn::parenthesized!(inside in input);
+                Some(inside.parse::<syn::LitInt>()?)
+            }
+        };
+        Ok((name, lanes))
+    };
+    let (name, lanes) = syn::parse::Parser::parse2(parse, attribute.clone()).ok()?;
+    if name != "team" {
+        return None;
+    }
+    let Some(lanes) = lanes else { return Some(Ok(32)) };
+    Some(match lanes.base10_parse::<u32>() {
+        Ok(number) if LANES.contains(&number) => Ok(number),
+        _ => Err(reject(&lanes, "a team of so many lanes", "take 32, 64, 128, 256 or 512")),
+    })
+}
+
+pub fn expand(function: ItemFn, lanes: u32) -> syn::Result<TokenStream> {
     let signature = &function.sig;
     no_lifetimes(&signature.generics)?;
     attributes::check(|found| {
@@ -91,7 +119,7 @@ pub fn expand(function: ItemFn) -> syn::Result<TokenStream> {
         }
     }
     let shape = Shape::of(&function)?;
-    let form = translated(&function, &shape)?;
+    let form = translated(&function, &shape, lanes)?;
     let (inner, called) = host(&function, &shape);
     let host = cores_only::expand(called.clone())?;
     let device = device(&called, &shape.arguments, signature, &form);
@@ -114,7 +142,7 @@ fn host(function: &ItemFn, shape: &Shape) -> (ItemFn, ItemFn) {
 }
 
 /// The function as C++, and the shadow that types it.
-fn translated(function: &ItemFn, shape: &Shape) -> syn::Result<Form> {
+fn translated(function: &ItemFn, shape: &Shape, lanes: u32) -> syn::Result<Form> {
     let signature = &function.sig;
     let mut inputs = Lanes(&shape.team);
     let mut lower = Lower::new(&signature.ident, &signature.generics, &mut inputs);
@@ -153,7 +181,7 @@ fn translated(function: &ItemFn, shape: &Shape) -> syn::Result<Form> {
 {data}  using Output = {output};
   static constexpr ww::u32 NUMBER = {number}, JOIN_WORDS = ({size}u + 3u) / 4u, SLOT_WORDS = 0u;
   static constexpr bool TEAM = true;
-  static constexpr ww::u32 TEAM_BYTES = {bytes};
+  static constexpr ww::u32 TEAM_BYTES = {bytes}, LANES = {lanes}u;
   struct Joins {{}};
   template<class Team> WW_FN Output team(const Team& {TEAM}, unsigned char* room) const {{
 {arrays}{}  }}
@@ -162,7 +190,8 @@ fn translated(function: &ItemFn, shape: &Shape) -> syn::Result<Form> {
         body,
     );
     let text = weave_used(&text, &lower.holes);
-    let (body, note) = (quote!(::std::string::String::new()), quote!("team".to_string()));
+    let note = format!("team {lanes}");
+    let (body, note) = (quote!(::std::string::String::new()), quote!(#note.to_string()));
     Ok(Form { slots: lower.slots, shadow, text, body, note })
 }
 
@@ -182,7 +211,7 @@ impl Inputs for Lanes<'_> {
         let method = call.method.to_string();
         if !OPERATIONS.contains(&(&*method, call.args.len())) {
             let what = format!("a team has no operation `{method}` of these arguments");
-            let instead = "use `lane()`, `lanes()`, `barrier()` or `count(condition)`";
+            let instead = "use `lane()`, `lanes()`, `barrier()`, `count(condition)`, `sum(number)` or `prefix_sum(number)`";
             return Some(Err(reject(&call.method, what, instead)));
         }
         Some(Ok(Operation {
