@@ -6,7 +6,8 @@ use std::sync::Mutex;
 
 use super::proof::Proof;
 use super::text::{
-    Arguments, block_warps, bytes_of, bytes_of_mut, has_teams, holding_warps, options, source, unroll,
+    Arguments, block_warps, bytes_of, bytes_of_mut, has_teams, holding_warps, options, source,
+    unroll,
 };
 use crate::borrowing::DeviceCall;
 use crate::policy::StacksPolicy;
@@ -128,8 +129,7 @@ impl Tasks {
         let ring_size = (2 * warps).next_power_of_two();
         let control = 4 * (COUNTERS + 2 * COUNTS) + 4 * (ring_size + warps) as usize;
         let unroll = unroll(&unit);
-        let chunk = 4 * (2 + CHUNK * record as usize);
-        let chunks = (POOL / chunk).max(warps as usize) as u32;
+        let (chunk, chunks) = chunks(record as usize, warps as usize);
         let records_each = match proof {
             Some(_) => 0,
             None => records(policy.records, warps as usize * 4 * record_words as usize),
@@ -305,6 +305,12 @@ fn loaded(
     let (window, inside) = window(sizes[0], is_sum, policy);
     let module = if policy.shared && !inside { load(false)? } else { module };
     Ok((module, sizes, (window, inside)))
+}
+
+/// Bytes of a chunk of frames of so many words, and how many there are.
+fn chunks(record: usize, warps: usize) -> (usize, u32) {
+    let chunk = 4 * (2 + CHUNK * record);
+    (chunk, (POOL / chunk).max(warps) as u32)
 }
 
 /// Records of a warp, of which one takes so many bytes for all warps: as asked, or as memory allows.

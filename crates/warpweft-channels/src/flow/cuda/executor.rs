@@ -68,7 +68,8 @@ impl FlowGpuExecutor {
 
     /// Compiles the kernel of `graph`, unless the last run was of the same.
     fn prepare(&mut self, graph: &FlowGraph, plan: &Plan, layout: &Layout) -> Result<()> {
-        let (text, unit) = source(graph, plan, layout, (WARPS, self.policy.aggregated));
+        let shape = (WARPS, (self.policy.warps / WARPS).max(1), self.policy.aggregated);
+        let (text, unit) = source(graph, plan, layout, shape);
         if self.loaded.as_ref().is_some_and(|loaded| loaded.text == text) {
             return Ok(());
         }

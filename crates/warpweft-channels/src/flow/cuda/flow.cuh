@@ -8,8 +8,8 @@
 // credits for one item the firing is put off and counted as a yield. Warps look at 32 queues at once, in service order: the
 // deepest first, whole warps of items before the host's items before fewer than 32 (section 5.3, "deeper in the recursion").
 //
-// A warp stays with a channel without levels for some firings while whole warps of items are ready: it learns that from one load
-// that overlaps the calls, and does not search all queues. Where no channel has levels, warps begin with different ones.
+// A warp stays with a channel without levels for some firings while whole warps of items are ready: it learns that when it
+// dispatches its own, and does not search all queues. Where no channel has levels, warps begin with different ones.
 //
 // With WW_AGGREGATED 0 every lane reserves and dispatches its own position: what aggregation saves can be measured so.
 //
@@ -160,10 +160,10 @@ struct ww_warp {
 
         // The items.
         const auto in = queue<input>(from.level);
-        u32 first = 0, got = 0;
+        u32 first = 0, got = 0, left = 0;
         bool on = false;
         if (!WW_AGGREGATED && !from.host) {
-            on = lane < room && in.dispatch(1, first) == 1;
+            on = lane < room && in.dispatch(1, first, left) == 1;
             got = __popc(__ballot_sync(ALL, on));
         } else if (lane == 0) {
             if (from.host) {
@@ -171,7 +171,7 @@ struct ww_warp {
                 const u32 all = (u32)a.first[K].count;
                 got = first < all ? min(room, all - first) : 0;
             } else {
-                got = in.dispatch(room, first);
+                got = in.dispatch(room, first, left);
             }
         }
         if (WW_AGGREGATED || from.host) {
@@ -200,9 +200,6 @@ struct ww_warp {
             holds = false;
         };
         __syncwarp();
-        // Its latency is that of the calls: no firing waits for it.
-        i32 ready = 0;
-        if (!leveled && !from.host && lane == 0) ready = (i32)ww_load_relaxed(in.ready());
         if (!from.host && !passes) give(Group::CREDITS + from.level, got);
 
         // The calls.
@@ -219,7 +216,7 @@ struct ww_warp {
         count(K, 1, 1);
         if (lane == 0) counts[K * COUNTS + 3] = min(counts[K * COUNTS + 3], (u64)max((i32)free, 0));
         if (lane == 0) *(volatile u32*)activity = ++acted;
-        more = __shfl_sync(ALL, (u32)max(ready, 0), 0);
+        if (!leveled) more = __shfl_sync(ALL, left, 0);
         return true;
     }
 
@@ -455,7 +452,7 @@ struct ww_warp {
     }
 };
 
-extern "C" __global__ void __launch_bounds__(32 * WW_WARPS) channels_flow(const __grid_constant__ ww_arguments a) {
+extern "C" __global__ void __launch_bounds__(32 * WW_WARPS, WW_RESIDENT) channels_flow(const __grid_constant__ ww_arguments a) {
     ww_begin_faults();
     const u32 own = threadIdx.x / 32, lane = threadIdx.x % 32, number = blockIdx.x * WW_WARPS + own;
     for (u32 k = lane; k < WW_KERNELS * COUNTS; k += 32) ww_counts[own][k] = k % COUNTS == 3 ? ~0ull : 0;

@@ -40,11 +40,12 @@ template<u32 SHIFT, u32 WORDS> struct ww_queue {
     __device__ __forceinline__ u32* ready() const { return control + APART; }
     __device__ __forceinline__ u32* head() const { return control + 2 * APART; }
 
-    // By one lane: dispatches at most `most` items. How many, and the first position.
-    __device__ __forceinline__ u32 dispatch(u32 most, u32& first) const {
+    // By one lane: dispatches at most `most` items. How many, the first position, and how many items are left then.
+    __device__ __forceinline__ u32 dispatch(u32 most, u32& first, u32& left) const {
         const i32 before = (i32)ww_add_relaxed(ready(), 0u - most);
         const u32 got = before >= (i32)most ? most : before > 0 ? (u32)before : 0;
         if (got < most) ww_add_relaxed(ready(), most - got);
+        left = before > (i32)most ? (u32)before - most : 0;
         if (got > 0) first = ww_add_relaxed(head(), got);
         return got;
     }

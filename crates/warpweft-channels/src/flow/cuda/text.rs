@@ -12,12 +12,13 @@ use warpweft_core::error::Result;
 /// Warps of a block.
 pub(super) const WARPS: u32 = 4;
 
-/// CUDA C++ of the kernel for `graph`, and where it may fault.
+/// CUDA C++ of the kernel for `graph` with blocks of so many warps, of which registers are to suffice for `resident` an SM; and where it
+/// may fault.
 pub(super) fn source(
     graph: &FlowGraph,
     plan: &Plan,
     layout: &Layout,
-    (warps, aggregated): (u32, bool),
+    (warps, resident, aggregated): (u32, u32, bool),
 ) -> (String, Unit) {
     let mut unit = Unit::new();
     // Graphs of kernels without outputs and buffers use these as well.
@@ -27,6 +28,7 @@ pub(super) fn source(
     let cases: Vec<_> = (0..names.len()).map(|kernel| format!("F({kernel})")).collect();
     let text = format!(
         "#define WW_WARPS {warps}
+#define WW_RESIDENT {resident}
 #define WW_AGGREGATED {}
 {FAULTS}{}
 #define WW_KERNELS {}
@@ -159,7 +161,7 @@ pub(super) fn options() -> Options {
 pub fn compile_check(graph: &FlowGraph, arch: &str) -> Result<Cubin> {
     let plan = graph.plan()?;
     let layout = Layout::of(graph, &plan, 1 << 10)?;
-    compile(&source(graph, &plan, &layout, (WARPS, true)).0, "channels_flow", arch, &options())
+    compile(&source(graph, &plan, &layout, (WARPS, 1, true)).0, "channels_flow", arch, &options())
 }
 
 /// What a test needs to play the scheduler on the host.
@@ -186,10 +188,14 @@ pub struct Played {
 /// # Errors
 /// As [`compile_check`].
 #[doc(hidden)]
-pub fn played(graph: &FlowGraph, warps: (u32, bool), collected: usize) -> Result<Played> {
+pub fn played(
+    graph: &FlowGraph,
+    (warps, aggregated): (u32, bool),
+    collected: usize,
+) -> Result<Played> {
     let plan = graph.plan()?;
     let layout = Layout::of(graph, &plan, collected)?;
-    let (text, _) = source(graph, &plan, &layout, warps);
+    let (text, _) = source(graph, &plan, &layout, (warps, 1, aggregated));
     let groups = layout.groups.iter();
     let first = graph.kernels.iter().map(|kernel| &graph.channels[kernel.input].first);
     let host = |channel: &crate::flow::graph::ChannelNode| {

@@ -50,8 +50,8 @@ static __device__ __forceinline__ u32 history_put(const history_arguments& a, co
 }
 static __device__ __forceinline__ void history_take(const history_arguments& a, const history_queue& queue, u32 lane, u32 most) {
     const u32 begun = history_tick(a);
-    u32 first = 0, got = 0;
-    if (lane == 0) got = queue.dispatch(most, first);
+    u32 first = 0, got = 0, left = 0;
+    if (lane == 0) got = queue.dispatch(most, first, left);
     got = __shfl_sync(ALL, got, 0);
     first = __shfl_sync(ALL, first, 0) + lane;
     if (got == 0) return;

@@ -73,11 +73,8 @@ fn histories_of_played_warps_are_those_of_a_queue() {
     let included = |line: &&str| !line.starts_with("#include") && !line.starts_with("#pragma once");
     let queue: String = QUEUE.lines().filter(included).map(|line| format!("{line}\n")).collect();
     let (source, binary) = (folder.join("history.cpp"), folder.join("history"));
-    let text = [
-        include_str!("../warps.cuh"),
-        &kernel(5, 4, &queue),
-        include_str!("history_main.cuh"),
-    ];
+    let text =
+        [include_str!("../warps.cuh"), &kernel(5, 4, &queue), include_str!("history_main.cuh")];
     std::fs::write(&source, text.concat()).unwrap();
     let mut command = Command::new(compiler);
     command.args(["-std=c++17", "-O1", "-w", "-U_FORTIFY_SOURCE"]);
@@ -126,7 +123,12 @@ fn options() -> Options {
 }
 
 /// The notes of a run of so many blocks of warps, each of which puts in `each` items.
-fn on_gpu(device: &Device, (shift, warps): (u32, u32), (blocks, each): (u32, u32), seed: u32) -> Vec<Notes> {
+fn on_gpu(
+    device: &Device,
+    (shift, warps): (u32, u32),
+    (blocks, each): (u32, u32),
+    seed: u32,
+) -> Vec<Notes> {
     let stream = Stream::new(device).unwrap();
     let arch = device.arch().unwrap();
     let cubin = compile(&kernel(shift, warps, QUEUE), "history", &arch, &options()).unwrap();

@@ -90,7 +90,8 @@ fn products_by_strassen_are_exact() {
 
 #[test]
 fn products_by_teams_are_exact_on_cores() {
-    let object = warpweft("channels strassen 130 --leaf 128 --dtype f32 --device cpu --json").json();
+    let object =
+        warpweft("channels strassen 130 --leaf 128 --dtype f32 --device cpu --json").json();
     assert_eq!(
         (&object["check"]["passed"], &object["check"]["error"]),
         (&true.into(), &0.0.into())
