@@ -37,7 +37,7 @@ struct ww_arguments {
     const unsigned char* roots;    // calls, as they lie in Rust
     unsigned char* results;        // a value a root; of sums it begins with the operation's neutral one
     u32* ring;                     // [ring_size] warps that wait, each plus one; 0 is free
-    u32* inbox;                     // [warps][RECORD + 1][32]
+    u32* inbox;                     // [warps][RECORD + 2][32]
     u32* inbox_counts;              // [warps] frames in the inbox, plus one; 0: none
     u32* stacks;                   // [warps][window][RECORD][32 lanes], where windows are not in shared memory
     u32* pool;                     // [chunks][CHUNK_WORDS]

@@ -146,14 +146,14 @@ impl Tasks {
                 warps: blocks * each / device.sms()?.max(1),
                 blocks,
                 records: records_each,
-                ..filled_in(policy, window, inside, unroll)
+                ..filled_in(policy, (window, inside), unroll, proof.is_some())
             },
             blocks,
             warps,
             shared,
             ring_size,
             control: Buffer::new(device, control)?,
-            inbox: Buffer::new(device, (warps * 128 * (record + 1)) as usize)?,
+            inbox: Buffer::new(device, (warps * 128 * (record + 2)) as usize)?,
             stacks: Buffer::new(device, outside)?,
             pool: Buffer::new(device, chunks as usize * chunk)?,
             chunks,
@@ -240,7 +240,8 @@ impl Tasks {
             every: self.policy.every,
             idle: self.policy.idle,
             ramp: (self.warps / 2).max(1),
-            age: 16,
+            // Frames of calls that wait cost a record each.
+            age: if self.proof.is_some() { 16 } else { 64 },
             warps: self.warps,
             records_each: self.policy.records,
             _padding: 0,
@@ -322,13 +323,19 @@ fn records(asked: u32, bytes: usize) -> u32 {
 }
 
 /// `policy` with what work sharing needs.
-fn filled_in(policy: StacksPolicy, window: u32, inside: bool, unroll: u32) -> StacksPolicy {
+fn filled_in(
+    policy: StacksPolicy,
+    (window, inside): (u32, bool),
+    unroll: u32,
+    is_sum: bool,
+) -> StacksPolicy {
     let or = |asked: u32, otherwise: u32| if asked == 0 { otherwise } else { asked };
     StacksPolicy {
         depth: window,
         shared: inside,
-        every: or(policy.every, 16).min(window / 2).max(unroll),
-        idle: or(policy.idle, 8),
+        // Frames that stay until their calls have ended fill a window: the fewer steps, the fewer go to global memory.
+        every: or(policy.every, if is_sum { 16 } else { window / 4 }).min(window / 2).max(unroll),
+        idle: or(policy.idle, if is_sum { 8 } else { 16 }),
         ..policy
     }
 }

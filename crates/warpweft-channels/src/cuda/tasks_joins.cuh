@@ -30,8 +30,8 @@ static_assert(all_fit(), "variables that live while a call waits take 4096 bytes
 constexpr u32 WAITS = 512, LABELS = 1023, SITE = 10, SITES = 1023, FUNCTION = 20;
 // Where the value of a lane's oldest call goes: to a root, or to a record, as its frame's label says.
 constexpr u32 TO_ROOT = ALL;
-// A record: values to come, where its own goes (two words), nothing, values, the frame.
-enum : u32 { PENDING = 0, BELOW = 1, BELOW_AT = 2, SLOTS = 4 };
+// A record: values to come, where its own goes (two words), how deep the call is, values, the frame.
+enum : u32 { PENDING = 0, BELOW = 1, BELOW_AT = 2, DEPTH = 3, SLOTS = 4 };
 constexpr u32 SLOT_WORDS = largest_slots(), SAVED = SLOTS + SLOT_WORDS, VALUE_WORDS = largest_value();
 constexpr u32 RECORD_WORDS = (SAVED + RECORD + 7u) / 8u * 8u;
 // Records that a warp keeps for frames that wait below those that it gives.
@@ -103,6 +103,7 @@ struct ww_values : ww_frames {
     u32 open;                   // frames on the stack that have calls left to spawn
     u32 parent, parent_at;      // where the value of the oldest call goes, unless that has a record
     u32 joined, floor;          // the record of the oldest; `push` while it is the present call, or never
+    u32 depth;                  // of the oldest call: how many calls are above it
     u32 free_top;               // of the warp's free records
     unsigned char* room;        // of the warp's teams, or of the block's
 #if WW_BLOCK_TEAMS
@@ -111,7 +112,7 @@ struct ww_values : ww_frames {
 
     WW_FN void begin_values() {
         known = false;
-        open = parent = parent_at = 0;
+        open = parent = parent_at = depth = 0;
         joined = floor = NONE;
         for (u32 i = lane; i < a.records_each; i += 32) a.free_records[(u64)warp * a.records_each + i] = warp * a.records_each + i;
         free_top = a.records_each;
@@ -220,6 +221,11 @@ struct ww_values : ww_frames {
     // A lane that has given away what its value goes to keeps the value until the next look.
     WW_FN bool holds() const { return (at != 0) | known; }
     WW_FN bool can_give() const { return (open != 0) & (free_top >= RESERVE); }
+    // A frame is worth the more the fewer calls are above it: more are likely to be below. Only frames that are worth most of the
+    // warp's are given, since each costs a record. `most`: of the warp's frames.
+    WW_FN u32 worth() const { return (1u << 24) - min(depth, (1u << 24) - 1); }
+    static constexpr bool TALL_ONLY = true;
+    static WW_FN bool is_tall(u32 worth, u32 most) { return worth == most; }
     // The window may have changed.
     WW_FN void rebase() { floor = joined != NONE && spilled == 0 ? low : NONE; }
 
@@ -276,6 +282,7 @@ struct ww_values : ww_frames {
         at = from[SAVED + WORDS];
         parent = from[BELOW];
         parent_at = from[BELOW_AT];
+        depth = from[DEPTH];
 #define WW_CASE(F) case F::NUMBER: merge<F>(from + SLOTS); break;
         switch (at >> FUNCTION) { WW_FUNCTIONS(WW_CASE) }
 #undef WW_CASE
@@ -314,7 +321,7 @@ struct ww_values : ww_frames {
 
     // A lane that gives takes the oldest frame with calls left to spawn from its stack; the frame's record. Older frames go to
     // records. Lanes for which no record is free give nothing.
-    WW_FN u32 part(bool& gives, u32 (&words)[RECORD]) {
+    WW_FN u32 part(bool& gives, u32 (&words)[RECORD], u32& its_depth) {
         u32 home = NONE;
         bool gives_now = gives;
         while (__any_sync(ALL, gives_now)) {
@@ -332,6 +339,7 @@ struct ww_values : ww_frames {
                     made[PENDING] = opens ? 2u : 1u;
                     made[BELOW] = parent;
                     made[BELOW_AT] = parent_at;
+                    made[DEPTH] = depth;
                     for (u32 i = 0; i < SLOT_WORDS; ++i) made[SLOTS + i] = 0;
                 } else if (opens) {
                     ww_add_relaxed(record(number) + PENDING, 1u);
@@ -343,6 +351,7 @@ struct ww_values : ww_frames {
                 parent = number;
                 parent_at = its_at;
                 joined = NONE;
+                its_depth = depth++;
                 drop_oldest();
                 if (opens) {
                     home = number;
@@ -359,22 +368,23 @@ struct ww_values : ww_frames {
     }
     // Lanes that are `free`, of which `rank` come before, take such frames of lanes that give; how many do.
     WW_FN u32 hand(bool gives, bool free, u32 rank, volatile unsigned char* givers) {
-        u32 words[RECORD];
-        const u32 home = part(gives, words);
+        u32 words[RECORD], given = 0;
+        const u32 home = part(gives, words, given);
         // Some may have failed.
         const u32 from = __ballot_sync(ALL, gives), count = __popc(from);
         if (gives) givers[below(from)] = (unsigned char)lane;
         __syncwarp();
         const bool takes = free && rank < count;
         const u32 of = takes ? givers[rank] : lane, its_home = __shfl_sync(ALL, home, of);
+        const u32 its_depth = __shfl_sync(ALL, given, of);
 #pragma unroll UNROLLED
         for (u32 i = 0; i < RECORD; ++i) words[i] = __shfl_sync(ALL, words[i], of);
-        take(words, its_home, takes);
+        take(words, its_home, its_depth, takes);
         __syncwarp();
         return count;
     }
     // An idle lane goes on with such a frame.
-    WW_FN void take(const u32 (&words)[RECORD], u32 its_record, bool on) {
+    WW_FN void take(const u32 (&words)[RECORD], u32 its_record, u32 its_depth, bool on) {
         u32 own[RECORD];
         pack(own);
 #pragma unroll UNROLLED
@@ -383,6 +393,7 @@ struct ww_values : ww_frames {
         if (!on) return;
         push = low = open = 0;
         joined = its_record;
+        depth = its_depth;
         floor = 0;
     }
     // Or with a root.
@@ -390,6 +401,7 @@ struct ww_values : ww_frames {
         const WW_ROOT given = *(const WW_ROOT*)(a.roots + (u64)number * a.roots_bytes);
         parent = number;
         parent_at = TO_ROOT;
+        depth = 0;
         child_at = 0;
         known = begin<WW_ROOT>(0, given);
         if (!known) become_child();

@@ -54,9 +54,9 @@ struct ww_warp : ww_values {
 
     // Idle lanes of the warp take the oldest frames of lanes with many.
     WW_FN void hand_over() {
-        const u32 height = can_give() ? frames() : 0, most = tallest(height);
-        const u32 tall = __ballot_sync(ALL, height > 0 && 2 * height >= most);
-        const u32 from = (u32)__popc(tall) >= idle ? tall : donors;
+        const u32 height = can_give() ? worth() : 0, most = tallest(height);
+        const u32 tall = __ballot_sync(ALL, height > 0 && is_tall(height, most));
+        const u32 from = TALL_ONLY || (u32)__popc(tall) >= idle ? tall : donors;
         const bool gives = (from >> lane & 1) != 0 && below(from) < idle;
         const u32 count = hand(gives, (busy >> lane & 1) == 0, below(~busy), givers);
         given += count;
@@ -101,8 +101,8 @@ struct ww_warp : ww_values {
         if (wait <= 0 || donors == 0) return;
         const bool ramp = TEAMS || (u32)wait >= a.ramp;
         if (!ramp && batches - last < a.age) return;
-        const u32 height = can_give() ? frames() : 0, most = tallest(height);
-        const u32 from = ramp ? donors : __ballot_sync(ALL, height > 0 && 2 * height >= most);
+        const u32 height = can_give() ? worth() : 0, most = tallest(height);
+        const u32 from = ramp ? donors : __ballot_sync(ALL, height > 0 && is_tall(height, most));
         const u32 each = TEAMS ? 1 : ramp ? 4 : 16;
         u32 count = __popc(from), parts = min((u32)wait, (count + each - 1) / each), tail = 0;
         if (lane == 0) {
@@ -128,15 +128,16 @@ struct ww_warp : ww_values {
         __syncwarp();
         const u32 place = below(from), warp_of = __shfl_sync(ALL, to, place / each & 31u);
         bool gives = (from >> lane & 1) != 0 && place < count && warp_of != NONE;
-        u32 words[RECORD];
-        const u32 home = part(gives, words);
+        u32 words[RECORD], its_depth = 0;
+        const u32 home = part(gives, words, its_depth);
         // Where some have failed a batch is shorter, and may be empty.
         const u32 done = __ballot_sync(ALL, gives);
         const u32 mates = __match_any_sync(ALL, gives ? warp_of : NONE) & done, rank = __popc(mates & ((1u << lane) - 1u));
         if (gives) {
-            u32* inbox = a.inbox + (u64)warp_of * ((RECORD + 1) * 32) + rank;
+            u32* inbox = a.inbox + (u64)warp_of * ((RECORD + 2) * 32) + rank;
             for (u32 k = 0; k < RECORD; ++k) inbox[32 * k] = words[k];
             inbox[32 * RECORD] = home;
+            inbox[32 * RECORD + 32] = its_depth;
         }
         u32 sent = 0;
         for (u32 i = 0; i < parts; ++i) {
@@ -219,13 +220,14 @@ struct ww_warp : ww_values {
         }
         const u32 count = min(got - used, idle), rank = below(~busy);
         const bool takes = (busy >> lane & 1) == 0 && rank < count;
-        const u32* inbox = a.inbox + (u64)warp * ((RECORD + 1) * 32) + used + rank;
-        u32 words[RECORD], home = NONE;
+        const u32* inbox = a.inbox + (u64)warp * ((RECORD + 2) * 32) + used + rank;
+        u32 words[RECORD], home = NONE, its_depth = 0;
         if (takes) {
             for (u32 k = 0; k < RECORD; ++k) words[k] = inbox[32 * k];
             home = inbox[32 * RECORD];
+            its_depth = inbox[32 * RECORD + 32];
         }
-        take(words, home, takes);
+        take(words, home, its_depth, takes);
         used += count;
         __syncwarp();
         if (used == got) {

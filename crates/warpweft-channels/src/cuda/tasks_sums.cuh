@@ -110,6 +110,10 @@ struct ww_values : ww_frames {
     WW_FN bool holds() const { return works(); }
     // Whether it has a frame to give and something left then.
     WW_FN bool can_give() const { return frames() + (at != 0 ? 1u : 0u) >= 2; }
+    // A lane's oldest frame is worth the more the more frames it has; `most`: of the warp's lanes.
+    WW_FN u32 worth() const { return frames(); }
+    static constexpr bool TALL_ONLY = false;
+    static WW_FN bool is_tall(u32 worth, u32 most) { return 2 * worth >= most; }
     // The window may have changed.
     WW_FN void rebase() {}
     // Values that wait for a look: none.
@@ -138,14 +142,14 @@ struct ww_values : ww_frames {
         return count;
     }
     // A lane that gives takes its oldest frame from its stack; what else a lane needs to go on with it.
-    WW_FN u32 part(bool& gives, u32 (&words)[RECORD]) {
+    WW_FN u32 part(bool& gives, u32 (&words)[RECORD], u32&) {
         read_oldest(lane, low, oldest, taken, words, gives);
         if (gives) drop_oldest();
         __syncwarp();
         return root;
     }
     // An idle lane goes on with such a frame.
-    WW_FN void take(const u32 (&words)[RECORD], u32 of_root, bool on) {
+    WW_FN void take(const u32 (&words)[RECORD], u32 of_root, u32, bool on) {
         u32 own[RECORD];
         pack(own);
 #pragma unroll UNROLLED

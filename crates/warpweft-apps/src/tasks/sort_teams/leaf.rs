@@ -17,16 +17,18 @@ pub(super) fn parts(count: usize, by: usize) -> usize {
 
 /// Sorts the few `keys` from `begin` to `end`.
 #[device]
-pub(super) fn insert<T: Scalar + Word>(keys: &mut [T; 4096], begin: usize, end: usize) {
+pub(super) fn insert<T: Scalar + Word>(keys: &mut [T; 4096], begin: u32, end: u32) {
     let mut k = begin + 1;
     while k < end {
-        let key = keys[k];
+        let key = keys[k as usize];
         let mut to = k;
-        while to > begin && key < keys[to - 1] {
-            keys[to] = keys[to - 1];
+        let mut other = keys[(k - 1) as usize];
+        while to > begin && key < other {
+            keys[to as usize] = other;
             to -= 1;
+            other = keys[to.max(1) as usize - 1];
         }
-        keys[to] = key;
+        keys[to as usize] = key;
         k += 1;
     }
 }
@@ -36,10 +38,10 @@ pub(super) fn insert<T: Scalar + Word>(keys: &mut [T; 4096], begin: usize, end: 
 pub(super) fn merge_few<T: Scalar + Word>(
     from: &[T; 4096],
     to: &mut [T; 4096],
-    run: usize,
-    count: usize,
-    begin: usize,
-    end: usize,
+    run: u32,
+    count: u32,
+    begin: u32,
+    end: u32,
 ) {
     let first = begin / (2 * run) * (2 * run);
     let middle = (first + run).min(count);
@@ -49,7 +51,7 @@ pub(super) fn merge_few<T: Scalar + Word>(
     let mut high = rank.min(middle - first);
     while low < high {
         let probe = (low + high) / 2;
-        if from[middle + rank - 1 - probe] < from[first + probe] {
+        if from[(middle + rank - 1 - probe) as usize] < from[(first + probe) as usize] {
             high = probe;
         } else {
             low = probe + 1;
@@ -57,23 +59,24 @@ pub(super) fn merge_few<T: Scalar + Word>(
     }
     let mut i = first + low;
     let mut j = middle + rank - low;
-    let mut a = from[i.min(count - 1)];
-    let mut b = from[j.min(count - 1)];
-    for k in begin..end {
-        if j == last || (i < middle && !(b < a)) {
-            to[k] = a;
-            i += 1;
-            a = from[i.min(count - 1)];
-        } else {
-            to[k] = b;
-            j += 1;
-            b = from[j.min(count - 1)];
-        }
+    let mut a = from[i.min(count - 1) as usize];
+    let mut b = from[j.min(count - 1) as usize];
+    let mut k = begin;
+    while k < end {
+        // Lanes take from either run in the same way.
+        let takes = j == last || (i < middle && !(b < a));
+        to[k as usize] = if takes { a } else { b };
+        i += if takes { 1 } else { 0 };
+        j += if takes { 0 } else { 1 };
+        let next = from[(if takes { i } else { j }).min(count - 1) as usize];
+        a = if takes { next } else { a };
+        b = if takes { b } else { next };
+        k += 1;
     }
 }
 
 /// The length of the runs with which lanes begin. An odd number keeps lanes out of one another's memory banks.
 #[device]
-pub(super) fn first_run(count: usize, lanes: usize) -> usize {
-    parts(count, lanes).min(17) | 1
+pub(super) fn first_run(count: u32, lanes: u32) -> u32 {
+    ((count + lanes - 1) / lanes).min(17) | 1
 }

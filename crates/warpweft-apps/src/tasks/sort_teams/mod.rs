@@ -10,14 +10,14 @@
 #![allow(clippy::manual_div_ceil, clippy::manual_swap)]
 
 mod leaf;
-mod merge;
+mod runs;
 
 use warpweft::channels::Team;
 use warpweft::element::Word;
 use warpweft::prelude::*;
 
 use self::leaf::{LEAF, first_run, insert, merge_few, parts};
-use self::merge::merge;
+use self::runs::merge;
 use super::sort::{Key, Pair};
 
 /// A key as an unsigned number of the same order.
@@ -143,25 +143,26 @@ fn sort_leaf<T: Scalar + Word>(
         room[i] = keys[i];
         i += lanes;
     }
-    let each = first_run(count, lanes);
+    let (keys_here, number, lanes_here) = (count as u32, lane as u32, lanes as u32);
+    let each = first_run(keys_here, lanes_here);
     team.barrier();
-    let mut begin = lane * each;
-    while begin < count {
-        insert(room, begin, (begin + each).min(count));
-        begin += lanes * each;
+    let mut begin = number * each;
+    while begin < keys_here {
+        insert(room, begin, (begin + each).min(keys_here));
+        begin += lanes_here * each;
     }
     let mut run = each;
     let mut is_merged = false;
-    while run < count {
+    while run < keys_here {
         team.barrier();
-        let mut begin = lane * each;
-        while begin < count {
+        let mut begin = number * each;
+        while begin < keys_here {
             if is_merged {
-                merge_few(merged, room, run, count, begin, (begin + each).min(count));
+                merge_few(merged, room, run, keys_here, begin, (begin + each).min(keys_here));
             } else {
-                merge_few(room, merged, run, count, begin, (begin + each).min(count));
+                merge_few(room, merged, run, keys_here, begin, (begin + each).min(keys_here));
             }
-            begin += lanes * each;
+            begin += lanes_here * each;
         }
         is_merged = !is_merged;
         run *= 2;

@@ -35,7 +35,7 @@ static bool host_check(const std::vector<Root>& roots, const std::vector<Value>&
     u32 ring_size = 1;
     while (ring_size < 2 * warps) ring_size *= 2;
     const u32 chunks = 4096;
-    std::vector<u32> ring(ring_size, 0), inbox(warps * 32 * (RECORD + 1), 0x55555555u), inbox_counts(warps, 0);
+    std::vector<u32> ring(ring_size, 0), inbox(warps * 32 * (RECORD + 2), 0x55555555u), inbox_counts(warps, 0);
     std::vector<u32> stacks(warps * with.window * 32 * RECORD, 0x55555555u), pool(chunks * CHUNK_WORDS, 0x55555555u);
     std::vector<u32> counters(256, 0), words(8, 0);
     std::vector<u64> counts(8, 0);
