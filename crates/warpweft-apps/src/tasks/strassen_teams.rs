@@ -6,7 +6,7 @@
 // Matrices in parts are many arguments.
 #![allow(clippy::too_many_arguments)]
 
-use warpweft::channels::{Run, Team};
+use warpweft::channels::{Policy, Run, StacksPolicy, Team};
 use warpweft::element::Word;
 use warpweft::prelude::*;
 
@@ -19,7 +19,7 @@ const CELLS: usize = BLOCK * BLOCK;
 /// Words that one team adds.
 const PART: usize = 32768;
 /// Rows of a matrix up to which eight products are taken, where nothing else is said.
-pub const LEAF: usize = 2048;
+pub const LEAF: usize = 8192;
 
 /// What is done with a word and another: it is stored, added, subtracted, or nothing.
 const STORE: u32 = 0;
@@ -315,7 +315,10 @@ pub fn multiplied<T: Number + Real + Word>(
     let mut c = zeros(a.cells().len())?;
     let mut room = zeros(if a.rows() > leaf { c.len() } else { 0 })?;
     let call = team_product::call(a.rows(), leaf, a.cells(), b.cells(), &mut c, &mut room);
-    let (_, report) = Channels::of(call).levels(200).run_borrowing(machine, run)?;
+    // The sums of a lane need many registers, so few warps fit.
+    let few = Policy::Stacks(StacksPolicy { warps: 16, ..StacksPolicy::default() });
+    let run = Run { policy: run.policy.or(Some(few)), ..run.clone() };
+    let (_, report) = Channels::of(call).levels(200).run_borrowing(machine, &run)?;
     Ok((a.from_product(c), report))
 }
 

@@ -113,7 +113,7 @@ impl Tasks {
     ) -> Result<Self> {
         let (arch, policy, proof) = (device.arch()?, key.3, Proof::of(&unit));
         let load = |shared: bool| {
-            let text = source(&unit, &root, proof, key.2, shared)?;
+            let text = source(&unit, &root, proof, key.2, (shared, policy.warps))?;
             Module::load(device, &compile(&text, C::NAME, &arch, &options())?)
         };
         // Teams' arrays lie where windows would.

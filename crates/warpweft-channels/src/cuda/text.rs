@@ -48,8 +48,8 @@ pub(super) struct Arguments {
     pub _padding: u32,
 }
 
-/// CUDA C++ of the kernel for calls of `root`, with `proof` if they are one sum, and with lanes' windows in shared memory or
-/// not.
+/// CUDA C++ of the kernel for calls of `root`, with `proof` if they are one sum, with lanes' windows in shared memory or
+/// not, and for so many warps of an SM, or any number if 0.
 ///
 /// # Errors
 /// Too many functions that spawn one another.
@@ -58,7 +58,7 @@ pub(super) fn source(
     root: &str,
     proof: Option<Proof>,
     uniform: bool,
-    shared: bool,
+    (shared, warps): (bool, u32),
 ) -> Result<String> {
     let count = unit.numbered().len();
     if count > FUNCTIONS {
@@ -89,7 +89,7 @@ pub(super) fn source(
         unit.source(),
         numbered(unit),
         block_warps(unit),
-        resident(unit),
+        resident(unit, warps),
         u32::from(shared),
         proof.map_or(0, |proof| proof.operation),
         size_of::<Arguments>(),
@@ -120,8 +120,9 @@ pub(super) fn block_warps(unit: &Unit) -> u32 {
 
 /// Blocks of an SM for which registers are to suffice. The scheduler of a block's first warp needs more than what all its warps run, so
 /// that without a limit few warps would fit.
-fn resident(unit: &Unit) -> u32 {
-    if lanes(unit) > 32 { (RESIDENT_WARPS / block_warps(unit)).max(1) } else { 1 }
+fn resident(unit: &Unit, warps: u32) -> u32 {
+    let warps = if warps == 0 { RESIDENT_WARPS } else { warps };
+    if lanes(unit) > 32 { (warps / block_warps(unit)).max(1) } else { 1 }
 }
 
 /// Warps of a block that hold calls.
@@ -167,6 +168,6 @@ pub fn compile_check<C: DeviceCall>(arch: &str) -> Result<Cubin> {
     let mut unit = Unit::new();
     let root = C::cuda(&mut unit);
     let uniform = is_uniform::<C>(&unit, 1);
-    let text = source(&unit, &root, Proof::of(&unit), uniform, !has_teams(&unit))?;
+    let text = source(&unit, &root, Proof::of(&unit), uniform, (!has_teams(&unit), 0))?;
     compile(&text, C::NAME, arch, &options())
 }

@@ -33,7 +33,7 @@ pub struct Strassen {
     #[arg(long, value_enum, default_value = "f64")]
     dtype: Precision,
     /// Multiply by teams of lanes, on cores too. Matrices of up to this many rows use eight
-    /// products of halves instead of Strassen's seven [default on a GPU: 2048].
+    /// products of halves instead of Strassen's seven [default on a GPU: 8192].
     #[arg(long, value_name = "ROWS")]
     leaf: Option<usize>,
     #[command(flatten)]
