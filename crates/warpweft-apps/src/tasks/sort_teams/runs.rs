@@ -292,11 +292,7 @@ fn merge_part<T: Scalar + Word>(
     team.barrier();
     let mut i = lane;
     while i < count {
-        let mut key = room[i];
-        if is_merged {
-            key = merged[i];
-        }
-        to[i] = key;
+        to[i] = if is_merged { merged[i] } else { room[i] };
         i += lanes;
     }
 }
