@@ -64,7 +64,7 @@ pub(super) fn merge_few<T: Scalar + Word>(
     let mut k = begin;
     while k < end {
         // Lanes take from either run in the same way.
-        let takes = j == last || (i < middle && !(b < a));
+        let takes = j == last || (i < middle && a <= b);
         to[k as usize] = if takes { a } else { b };
         i += if takes { 1 } else { 0 };
         j += if takes { 0 } else { 1 };
