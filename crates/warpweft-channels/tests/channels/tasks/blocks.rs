@@ -1,5 +1,8 @@
 //! Teams of several warps: prefix sums by teams of 64 lanes, next to teams of one warp.
 
+// Device code has no `div_ceil`.
+#![allow(clippy::manual_div_ceil)]
+
 use warpweft::channels::cuda::compile_check;
 use warpweft::channels::{Borrowing, DeviceCall, Policy, Run, StacksPolicy, Team};
 use warpweft::element::{DeviceType, Unit};
