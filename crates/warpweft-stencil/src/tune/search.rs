@@ -30,6 +30,8 @@ use warpweft_core::tune::{Axis, Budget, Found, Measured, Space, climb, exhaustiv
 pub const CHECKED: usize = 24;
 /// Cells along y in three dimensions: no tile of fused steps is taller.
 const TALLEST: usize = 132;
+/// Cells along y and x where cells may be packed: rows of whole words, and no fewer than steps are fused.
+const PACKED: [usize; 2] = [67, 192];
 /// Time for each kernel that an untuned run tries, even if the budget is spent.
 const FAIR: Duration = Duration::from_millis(400);
 
@@ -56,12 +58,17 @@ impl<'a> Search<'a> {
     ) -> Result<Self> {
         let dims = stencil.rank();
         let radius = stencil.radius();
+        let packs = dims == 2 && stencil.packs(1).is_some();
         let extents = Axes::from_fn(dims, |d| {
             let least = radius[d][0].max(radius[d][1]) + 1;
             // Odd, so that tiles and vectors have remainders.
             let cells = if axes.contains(&d) { planes } else { CHECKED };
             let cells = if (dims, d) == (3, 1) { cells.max(TALLEST) } else { cells };
-            (cells + 2 * d + 1).max(least).min(volume.extents()[d])
+            let cells = match packs {
+                true => cells.max(PACKED[d]).next_multiple_of([1, PACKED[1]][d]),
+                false => cells + 2 * d + 1,
+            };
+            cells.max(least).min(volume.extents()[d])
         });
         let corner = volume.cut_out(Axes::filled(dims, 0), extents)?;
         let (refused, trials) = (Vec::new(), Vec::new());
