@@ -18,12 +18,13 @@ pub(super) struct Loops<E: WavefrontElement, F: Form<E>> {
     /// Where the form has no striped order, it is not compiled.
     quads: Option<Quads<E, F>>,
     sum: for<'v> unsafe fn(&F, View<'v, F::Held>) -> i128,
+    hold: unsafe fn(&F, &[E::Cell], &mut [F::Held]),
+    cells: unsafe fn(&F, &[F::Held], &mut [E::Cell]),
 }
 
 type Row<E> = <E as WavefrontElement>::Row;
 type Column<E> = <E as WavefrontElement>::Column;
 type Input<E> = <E as WavefrontElement>::Input;
-type Cell<E> = <E as WavefrontElement>::Cell;
 type Held<E, F> = <F as Form<E>>::Held;
 type Part<E, F> = <Held<E, F> as Parts>::Part;
 type Score<E, F> = <F as Form<E>>::Score;
@@ -80,9 +81,8 @@ type Quads<E, F> = unsafe fn(
     &mut [[Score<E, F>; GROUP]],
     &[[Row<E>; GROUP]],
     &[[Column<E>; GROUP]],
-    Held<E, F>,
-    &[Cell<E>],
-    &mut [Cell<E>],
+    &[Held<E, F>],
+    &mut [Held<E, F>],
 );
 
 impl<E: WavefrontElement, F: Form<E>> Clone for Loops<E, F> {
@@ -165,18 +165,33 @@ macro_rules! copies {
                 winning: &mut [[F::Score; GROUP]],
                 rows: &[[E::Row; GROUP]],
                 columns: &[[E::Column; GROUP]],
-                first: F::Held,
-                above: &[E::Cell],
-                bottom: &mut [E::Cell],
+                above: &[F::Held],
+                bottom: &mut [F::Held],
             ) {
                 let last = [last_0, last_1, last_2, last_3];
                 let before = [before_0, before_1, before_2, before_3];
                 let of = Striped { form, last, before, winning, rows, columns };
-                striped::quads::<E, F, T, $wide>(of, Lines { first, above, bottom });
+                striped::quads::<E, F, T, $wide>(of, Lines { above, bottom });
             }
             $(#[$attribute])*
             fn sum_of<E: WavefrontElement, F: Form<E>>(form: &F, cells: View<'_, F::Held>) -> i128 {
                 sum((0..cells.len()).map(|at| form.whole(F::score(cells.at(at)))))
+            }
+            $(#[$attribute])*
+            fn hold<E: WavefrontElement, F: Form<E>>(
+                form: &F,
+                cells: &[E::Cell],
+                to: &mut [F::Held],
+            ) {
+                to.iter_mut().zip(cells).for_each(|(to, &cell)| *to = form.hold(cell));
+            }
+            $(#[$attribute])*
+            fn cells<E: WavefrontElement, F: Form<E>>(
+                form: &F,
+                held: &[F::Held],
+                to: &mut [E::Cell],
+            ) {
+                to.iter_mut().zip(held).for_each(|(to, &held)| *to = form.cell(held));
             }
             pub fn loops<E: WavefrontElement, F: Form<E>, T: Track>() -> Loops<E, F> {
                 Loops {
@@ -188,6 +203,8 @@ macro_rules! copies {
                         None
                     },
                     sum: sum_of::<E, F>,
+                    hold: hold::<E, F>,
+                    cells: cells::<E, F>,
                 }
             }
         }
@@ -263,19 +280,27 @@ impl<E: WavefrontElement, F: Form<E>> Loops<E, F> {
     }
 
     /// [`striped::quads`], where the form has it.
-    pub fn quads(&self, of: Striped<'_, E, F>, lines: Lines<'_, E::Cell, F::Held>) {
-        let Lines { first, above, bottom } = lines;
+    pub fn quads(&self, of: Striped<'_, E, F>, Lines { above, bottom }: Lines<'_, F::Held>) {
         let Striped { form, last: [l0, l1, l2, l3], before, winning, rows, columns } = of;
         let [b0, b1, b2, b3] = before;
         if let Some(quads) = self.quads {
             // SAFETY: as above.
             unsafe {
-                quads(
-                    form, l0, l1, l2, l3, b0, b1, b2, b3, winning, rows, columns, first, above,
-                    bottom,
-                );
+                quads(form, l0, l1, l2, l3, b0, b1, b2, b3, winning, rows, columns, above, bottom);
             }
         }
+    }
+
+    /// `cells` as they are held, of as many as there is room for.
+    pub fn hold(&self, form: &F, cells: &[E::Cell], to: &mut [F::Held]) {
+        // SAFETY: as above.
+        unsafe { (self.hold)(form, cells, to) }
+    }
+
+    /// The cells of what is `held`, of as many as there is room for.
+    pub fn cells(&self, form: &F, held: &[F::Held], to: &mut [E::Cell]) {
+        // SAFETY: as above.
+        unsafe { (self.cells)(form, held, to) }
     }
 
     /// The sum of the scores of `cells`.

@@ -81,7 +81,7 @@ pub(super) struct Strip<'a, E: WavefrontElement, F: Form<E>> {
     pub extreme: Option<Extreme>,
     pub winning: Vec<F::Score>,
     pub since: usize,
-    pub stripes: Option<Stripes<'a, E>>,
+    pub stripes: Option<Stripes<'a, E, F::Held>>,
 }
 
 /// The inputs of all columns, last column first: a front reads ascending addresses. Lanes that have

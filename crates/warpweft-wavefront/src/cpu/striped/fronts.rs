@@ -19,11 +19,10 @@ pub(in crate::cpu) struct Striped<'l, E: WavefrontElement, F: Form<E>> {
     pub columns: &'l [[E::Column; GROUP]],
 }
 
-/// The cells above lane 0, of which `first` is in the column before the first front, and room for those of the last lane.
-pub(in crate::cpu) struct Lines<'l, C, H> {
-    pub first: H,
-    pub above: &'l [C],
-    pub bottom: &'l mut [C],
+/// The cells above lane 0, from the column before the first front on, and room for those of the last lane.
+pub(in crate::cpu) struct Lines<'l, H> {
+    pub above: &'l [H],
+    pub bottom: &'l mut [H],
 }
 
 /// A vector of cells, part by part.
@@ -180,31 +179,30 @@ fn cut<H: Parts>([a, b, c, d]: Vectors<'_, H>, count: usize) -> Vectors<'_, H> {
 #[inline(always)]
 pub(in crate::cpu) fn quads<E: WavefrontElement, F: Form<E>, T: Track, const WIDE: bool>(
     Striped { form, last, before, winning, rows, columns }: Striped<'_, E, F>,
-    Lines { mut first, above, bottom }: Lines<'_, E::Cell, F::Held>,
+    Lines { above, bottom }: Lines<'_, F::Held>,
 ) {
     let count = last[0].len();
     let fronts = bottom.len();
-    assert!(count >= super::LEAST && above.len() == fronts && columns.len() >= count + fronts - 1);
+    assert!(count >= super::LEAST && above.len() > fronts && columns.len() >= count + fronts - 1);
     let (mut last, mut before) = (cut::<F::Held>(last, count), cut::<F::Held>(before, count));
     let (winning, rows) = (&mut winning[..count], &rows[..count]);
     let (mut older, mut old) = (Group::of(&before, count - 1), Group::of(&last, count - 1));
-    let (above, _) = above.as_chunks::<FRONTS>();
     for (quad, bottom) in bottom.as_chunks_mut::<FRONTS>().0.iter_mut().enumerate() {
         // A front later, each lane reads the column after.
         let at = fronts - FRONTS * (quad + 1);
         let (b0, b1) = (&columns[at + 3..][..count], &columns[at + 2..][..count]);
         let (b2, b3) = (&columns[at + 1..][..count], &columns[at..][..count]);
-        let [second, third, fourth, fifth] = above[quad].map(|cell| form.hold(cell));
+        let above = &above[FRONTS * quad..][..FRONTS + 1];
         let (was_older, was_old, of_0, of_1, of_2) =
             ahead::<E, F>(form, &last, &before, rows, [b0, b1, b2]);
         if !WIDE {
             (older, old) = (was_older, was_old);
         }
-        let mut n0 = older.moved(first);
-        let mut n1 = old.moved(second);
-        let mut n2 = of_0.moved(third);
-        let mut n3 = of_1.moved(fourth);
-        let mut n4 = of_2.moved(fifth);
+        let mut n0 = older.moved(above[0]);
+        let mut n1 = old.moved(above[1]);
+        let mut n2 = of_0.moved(above[2]);
+        let mut n3 = of_1.moved(above[3]);
+        let mut n4 = of_2.moved(above[4]);
         let mut n5 = Group::new();
         let none = [<F::Held as Parts>::Part::default(); GROUP];
         let (mut beyond, mut beyond_too) = ([none; MOST_PARTS - 1], [none; MOST_PARTS - 1]);
@@ -240,8 +238,8 @@ pub(in crate::cpu) fn quads<E: WavefrontElement, F: Form<E>, T: Track, const WID
         }
         let (z, end) = (count - 1, GROUP - 1);
         let latest = if WIDE { n5.at(end) } else { F::Held::of(|part| last[part][z][end]) };
-        *bottom = [n2.at(end), n3.at(end), n4.at(end), latest].map(|held| form.cell(held));
-        (older, old, first) = (n4, n5, fifth);
+        *bottom = [n2.at(end), n3.at(end), n4.at(end), latest];
+        (older, old) = (n4, n5);
     }
 }
 

@@ -11,17 +11,20 @@ use crate::recurrence::WavefrontElement;
 type Order<T> = fn(&[T]) -> Vec<T>;
 
 /// What a tile-row needs for that.
-pub(in crate::cpu) struct Stripes<'a, E: WavefrontElement> {
+pub(in crate::cpu) struct Stripes<'a, E: WavefrontElement, H> {
     /// The inputs of rows and columns.
     pub rows: Vec<[E::Row; GROUP]>,
     pub columns: &'a [[E::Column; GROUP]],
+    /// The cells above lane 0 and those of the last lane, of the fronts that are computed at once.
+    above: Vec<H>,
+    bottom: Vec<H>,
 }
 
-impl<'a, E: WavefrontElement> Stripes<'a, E> {
+impl<'a, E: WavefrontElement, H> Stripes<'a, E, H> {
     /// For lanes of these rows.
     pub fn new(rows: &[E::Row], columns: &'a [[E::Column; GROUP]]) -> Self {
         let rows = striped(rows).as_chunks().0.to_vec();
-        Self { rows, columns }
+        Self { rows, columns, above: Vec::new(), bottom: Vec::new() }
     }
 }
 
@@ -36,12 +39,12 @@ impl<E: WavefrontElement, F: Form<E>> Strip<'_, E, F> {
         if !self.state.striped {
             self.reorder(striped, striped);
         }
-        let (Some(Stripes { rows, columns }), Some(&latest)) = (&self.stripes, top.last()) else {
-            return;
-        };
-        let State { form, last, before, above, front, .. } = &mut self.state;
-        let known = to.len();
-        to.resize(known + top.len(), E::Cell::default());
+        let Some(Stripes { rows, columns, above, bottom }) = &mut self.stripes else { return };
+        let State { form, last, before, above: first, front, .. } = &mut self.state;
+        above.resize(top.len() + 1, F::Held::default());
+        above[0] = *first;
+        loops.hold(form, top, &mut above[1..]);
+        bottom.resize(top.len(), F::Held::default());
         // The last of these fronts reads the columns that come first in the reversed order.
         let columns = &columns[self.columns - *front - top.len()..];
         let of = Striped {
@@ -52,9 +55,12 @@ impl<E: WavefrontElement, F: Form<E>> Strip<'_, E, F> {
             rows,
             columns,
         };
-        loops.quads(of, Lines { first: *above, above: top, bottom: &mut to[known..] });
-        *above = form.hold(latest);
+        loops.quads(of, Lines { above, bottom });
+        *first = above[top.len()];
         *front += top.len();
+        let known = to.len();
+        to.resize(known + top.len(), E::Cell::default());
+        loops.cells(form, bottom, &mut to[known..]);
     }
 
     /// Puts lanes back into their own order.

@@ -1,0 +1,59 @@
+"""One core: `warpweft align --score-only` next to parasail's striped forms of 16 and 32 bits, in turns.
+
+    python3 -m pip install parasail && taskset -c 1 python3 bench/peers/align_core.py target/release/warpweft [rounds]
+
+Two random sequences of 20,000 letters, local alignment; each line is the best and the median rate. Warpweft's seconds are
+those of its report, parasail's those of the call, so neither includes reading files.
+"""
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+
+import parasail
+
+LETTERS = 20_000
+CASES = {
+    "affine": ((2, -3, 5, 2), "--match 2 --mismatch -3 --gap-open -5 --gap-extend -2"),
+    "linear": ((2, -1, 1, 1), "--match 2 --mismatch -1 --gap -1"),
+}
+
+
+def main():
+    command = os.path.abspath(sys.argv[1])
+    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 21
+    numbers = random.Random(1)
+    a, b = ("".join(numbers.choice("ACGT") for _ in range(LETTERS)) for _ in range(2))
+    folder = tempfile.TemporaryDirectory()
+    for name, letters in (("a", a), ("b", b)):
+        with open(f"{folder.name}/{name}.fa", "w") as file:
+            file.write(f">{name}\n{letters}\n")
+    seconds = {}
+
+    def ours(case, options):
+        line = f"align a.fa b.fa --score-only {options} --device cpu --threads 1 --no-check --json"
+        ran = subprocess.run([command] + line.split(), cwd=folder.name, capture_output=True, text=True, check=True)
+        report = json.loads(ran.stdout)
+        seconds.setdefault(f"warpweft, {case}", []).append(report["seconds"])
+        return report["result"]["pairs"][0]["score"]
+
+    for _ in range(rounds):
+        for case, ((matching, mismatch, opened, extended), options) in CASES.items():
+            matrix = parasail.matrix_create("ACGT", matching, mismatch)
+            score = ours(case, options)
+            for bits in (16, 32):
+                begin = time.perf_counter()
+                found = getattr(parasail, f"sw_striped_{bits}")(a, b, opened, extended, matrix).score
+                seconds.setdefault(f"parasail striped {bits}, {case}", []).append(time.perf_counter() - begin)
+                # With a linear gap the striped form may be a little low, see align_parasail.py.
+                assert case == "linear" or found == score, (found, score)
+    for name, all in seconds.items():
+        all.sort()
+        best, median = (LETTERS**2 / s / 1e9 for s in (all[0], all[len(all) // 2]))
+        print(f"{name:28} best {best:6.2f}, median {median:6.2f} Gcells/s")
+
+
+main()
