@@ -18,8 +18,8 @@ pub(super) struct Loops<E: WavefrontElement, F: Form<E>> {
     /// Where the form has no striped order, it is not compiled.
     quads: Option<Quads<E, F>>,
     sum: for<'v> unsafe fn(&F, View<'v, F::Held>) -> i128,
-    hold: unsafe fn(&F, &[E::Cell], &mut [F::Held]),
-    cells: unsafe fn(&F, &[F::Held], &mut [E::Cell]),
+    hold: Convert<F, E::Cell, F::Held>,
+    cells: Convert<F, F::Held, E::Cell>,
 }
 
 type Row<E> = <E as WavefrontElement>::Row;
@@ -28,6 +28,9 @@ type Input<E> = <E as WavefrontElement>::Input;
 type Held<E, F> = <F as Form<E>>::Held;
 type Part<E, F> = <Held<E, F> as Parts>::Part;
 type Score<E, F> = <F as Form<E>>::Score;
+
+/// Makes other values of all.
+type Convert<F, From, To> = unsafe fn(&F, &[From], &mut [To]);
 
 /// [`front::double`], every array an argument.
 type Double<E, F> = unsafe fn(
