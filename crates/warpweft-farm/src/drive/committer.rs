@@ -221,7 +221,8 @@ impl Committer<'_> {
         }
         if !self.master.wanted(worker, &(task..task + 1)).is_empty() {
             let what = too_long(self.task_limit);
-            let collected = Collected { tasks: 1, failed: vec![(0, what)], ..Collected::default() };
+            let collected =
+                Collected { tasks: 1, failed: vec![(0, what.into())], ..Collected::default() };
             self.hand_over(worker, task..task + 1, &collected, 0.0, served)?;
         }
         let why = given_up(&self.shares[worker], task);

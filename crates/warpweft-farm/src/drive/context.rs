@@ -103,7 +103,7 @@ impl WorkerContext<'_> {
                     // All of it was handed over by the executor.
                     continue;
                 }
-                output = outcome.as_ref().map_or(0, |c| c.bytes.len() as u64 / c.tasks.max(1));
+                output = outcome.as_ref().map_or(0, |c| c.size() as u64 / c.tasks.max(1));
                 if !self.settled(range, outcome, seconds) {
                     return;
                 }
@@ -170,7 +170,7 @@ impl WorkerContext<'_> {
             self.clocks.ends(self.number);
             if let Err(why) = outcome {
                 results.cut(before);
-                results.fail(k, why);
+                results.fail(k, &why);
             }
             through = k + 1;
             if results.mark().0 >= PIECE || self.endpoint.is_over() {

@@ -67,6 +67,7 @@ impl Up {
                 let ranges = |Piece { tasks, bytes }: Piece| {
                     (tasks.start, tasks.end, bytes.start, bytes.end)
                 };
+                let failed: Vec<_> = failed.iter().map(|(k, why)| (*k, why.to_string())).collect();
                 (pieces.into_iter().map(ranges).collect::<Vec<_>>(), failed).pack(&mut to);
                 to.extend_from_slice(&bytes);
             }
@@ -108,6 +109,7 @@ impl Up {
                 let fits =
                     |piece: &Piece| whole(&piece.tasks, count) && whole(&piece.bytes, bytes.len());
                 (pieces.iter().all(fits) && failed.iter().all(|(k, _)| *k < count)).then_some(())?;
+                let failed = failed.into_iter().map(|(k, why)| (k, why.into())).collect();
                 let collected = Collected { tasks, bytes, pieces, failed };
                 Self::Done { worker, range: start..end, collected, seconds }
             }

@@ -1,6 +1,7 @@
 //! The outputs of one chunk, in any order, on their way to the committer.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::bytes::Bytes;
 use warpweft_core::error::{Error, Result};
@@ -27,8 +28,11 @@ pub struct Results {
     bytes: Vec<u8>,
     /// Where each output begins, by task: as they come, which is in order unless the executor has another.
     begins: Vec<(usize, usize)>,
-    failed: Vec<(usize, String)>,
+    failed: Vec<(usize, Reason)>,
 }
+
+/// Why a task failed: tasks one after another that fail alike share the text, so that millions of them cost little.
+pub type Reason = Arc<str>;
 
 /// The results of all tasks of a chunk, or of the first ones.
 #[derive(Debug, Default, PartialEq)]
@@ -41,7 +45,7 @@ pub struct Collected {
     /// failed or a piece grew beyond [`PIECE`]. What an executor lends is one piece.
     pub pieces: Vec<Piece>,
     /// Those that failed, by their place in the chunk, in order.
-    pub failed: Vec<(usize, String)>,
+    pub failed: Vec<(usize, Reason)>,
 }
 
 /// Outputs of tasks next to one another.
@@ -78,7 +82,9 @@ impl Results {
     }
 
     /// Task `k` has no output.
-    pub fn fail(&mut self, k: usize, why: String) {
+    pub fn fail(&mut self, k: usize, why: &str) {
+        let alike = self.failed.last().filter(|(_, last)| **last == *why);
+        let why = alike.map_or_else(|| why.into(), |(_, last)| last.clone());
         self.failed.push((k, why));
     }
 
@@ -121,6 +127,11 @@ impl Results {
 }
 
 impl Collected {
+    /// Bytes that it takes, about.
+    pub fn size(&self) -> usize {
+        self.bytes.len() + self.failed.iter().map(|(_, why)| 56 + why.len()).sum::<usize>()
+    }
+
     /// The outputs of so many tasks in memory of an executor.
     pub fn lent(tasks: usize, bytes: impl AsRef<[u8]> + Send + 'static) -> Self {
         let bytes = Bytes::Lent(Box::new(bytes));

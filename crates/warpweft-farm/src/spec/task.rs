@@ -126,7 +126,7 @@ impl<'a, T: Task + ?Sized> ChunkOutputs<'a, T> {
 
     /// Task `k`, by its place in the chunk, has none, for this reason.
     pub fn failed(&mut self, k: usize, why: &Failure) {
-        self.results.fail(self.place(k), why.to_string());
+        self.results.fail(self.place(k), &why.to_string());
     }
 
     /// Hands over the outputs of `tasks`, by their places in the chunk, before the chunk ends: `bytes` holds them packed,
