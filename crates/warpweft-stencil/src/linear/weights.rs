@@ -120,8 +120,9 @@ impl Function<'_> {
                 Ok(Value::Truth(name == "true"))
             }
             Expr::Name(name) => match self.variables.get(name) {
-                Some(Value::None) | None => Err(format!("uses `{name}`, which has no value")),
+                Some(Value::None) => Err(format!("uses `{name}`, which has no value")),
                 Some(value) => Ok(value.clone()),
+                None => self.constant(name),
             },
             Expr::Number(text) => number(text),
             Expr::Tap(0, offset) => Ok(Value::Sum([(offset.clone(), 1.0)].into(), 0.0)),
@@ -147,6 +148,15 @@ impl Function<'_> {
             Expr::Choice(parts) => self.value(&parts[if self.truth(&parts[0])? { 1 } else { 2 }]),
             Expr::Call(name, of, arguments) => self.call(name, of, arguments),
         }
+    }
+
+    /// An array that stands before the function.
+    fn constant(&self, name: &str) -> Evaluated {
+        let unknown = || format!("uses `{name}`, which has no value");
+        let (_, rest) = self.text.split_once(&format!(" {name} = ")).ok_or_else(unknown)?;
+        let (value, _) = rest.split_once(';').ok_or_else(unknown)?;
+        let values = Reader::of(value).all().map_err(|_| unknown())?;
+        values.first().map_or_else(|| Err(unknown()), |value| self.value(value))
     }
 
     fn call(&self, name: &str, of: &str, arguments: &[Expr]) -> Evaluated {
