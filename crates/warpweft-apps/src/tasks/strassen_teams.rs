@@ -317,7 +317,8 @@ pub fn multiplied<T: Number + Real + Word>(
     let call = team_product::call(a.rows(), leaf, a.cells(), b.cells(), &mut c, &mut room);
     // The sums of a lane need many registers, so few warps fit.
     let few = Policy::Stacks(StacksPolicy { warps: 16, ..StacksPolicy::default() });
-    let run = Run { policy: run.policy.or(Some(few)), ..run.clone() };
+    let on_gpu = !matches!(run.target, Target::Cpu) && !machine.gpus.is_empty();
+    let run = Run { policy: run.policy.or(on_gpu.then_some(few)), ..run.clone() };
     let (_, report) = Channels::of(call).levels(200).run_borrowing(machine, &run)?;
     Ok((a.from_product(c), report))
 }
