@@ -104,6 +104,7 @@ Examples:
   warpweft align query.fa target.fa.gz
   warpweft align a.fa b.fa --match 5 --mismatch -4 --gap -8 --json
   warpweft align a.fa b.fa --output hits.paf --eqx --plot
+  warpweft align a.fa b.fa --checkpoint saved
   warpweft align a.fa b.fa --checkpoint saved --resume
   warpweft align reads.fa windows.fa --batch --score-only
   warpweft align reads.fq windows.fa --batch --stream --output hits.paf

@@ -127,9 +127,9 @@ impl Sat {
     fn check(&self, planned: &Planned, kind: Option<ScalarKind>) -> Result<()> {
         let stacked = self.bins.is_some() || self.channels;
         let other = planned.formats.iter().find(|&&format| format != Format::Npy);
-        if let Some(format) = other.filter(|_| stacked) {
-            let what = format!("several tables in a file of {format:?}");
-            return Err(Error::spec(what, "end the name in .npy"));
+        if other.is_some_and(|_| stacked) {
+            let what = "several tables for a file that holds one";
+            return Err(Error::spec(what.into(), "end the name in .npy"));
         }
         match kind {
             Some(kind) if (stacked || self.tilted) && kind != ScalarKind::U8 => {

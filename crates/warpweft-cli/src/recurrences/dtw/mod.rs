@@ -132,7 +132,7 @@ impl Dtw {
             (a, b) => {
                 let other = self.b.as_ref().unwrap_or(&self.a);
                 let (path, what) = match a == b {
-                    true => (&self.a, format!("holds {}, as {} does", a.name(), other.display())),
+                    true => (&self.a, format!("holds {}; warping takes f32 or f64", a.name())),
                     false => {
                         let first = format!("{} holds {}", self.a.display(), a.name());
                         (other, format!("holds {}, and {first}", b.name()))
