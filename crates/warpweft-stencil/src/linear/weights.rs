@@ -173,6 +173,8 @@ impl Function<'_> {
             ("neg", [a]) => multiply(a, &Value::Number(-1.0, kind_of(a))),
             ("mul_add", [a, b, c]) => add(&multiply(a, b)?, c, 1.0),
             ("cast", [value]) => cast(of, value),
+            // Cells are f32 or f64, which nothing widens.
+            ("widen", [value]) => Ok(value.clone()),
             ("at", [Value::List(items), Value::Number(index, _), ..]) => {
                 items.get(*index as usize).cloned().ok_or_else(|| "indexes out of bounds".into())
             }

@@ -4,9 +4,16 @@ use warpweft::grid::RawVolume;
 use warpweft::prelude::*;
 use warpweft::stencil::{Run, Stages, reference};
 
+const WEIGHTS: [f64; 2] = [-2.0, 1.0];
+
+/// As the application writes it.
 #[stencil]
-fn heat1<T: Real>(u: Near<T, 1>, rate: T) -> T {
-    u[[0]] + rate * (u[[-1]] + u[[1]] - T::lit(2.0) * u[[0]])
+fn heat1<T: Stored<Number = N>, N: Real>(u: Near<T, 1>, rate: N) -> T {
+    let mut sum = N::lit(WEIGHTS[0]) * u[[0]].widen();
+    for k in 1..=1 {
+        sum += N::lit(WEIGHTS[k as usize]) * (u[[-k]].widen() + u[[k]].widen());
+    }
+    T::narrow(u[[0]].widen() + rate * sum)
 }
 
 #[device]
@@ -77,9 +84,9 @@ fn all(target: Target) {
     let noise = |n: usize| ((n * 7919 + 13) % 1009) as f64 / 1009.0;
     for cells in [1, 2, 45, 64] {
         let line = Volume::from_fn([cells], |[x]| noise(x));
-        compare(Stencil::of(heat1::<f64>(0.3)), &line, (1000, 1e-12), target);
+        compare(Stencil::of(heat1::<f64, f64>(0.3)), &line, (1000, 1e-12), target);
         let line = Volume::from_fn([cells], |[x]| noise(x) as f32);
-        compare(Stencil::of(heat1::<f32>(0.3)), &line, (1000, 1e-5), target);
+        compare(Stencil::of(heat1::<f32, f32>(0.3)), &line, (1000, 1e-5), target);
     }
     for extents in [[15, 22], [16, 9]] {
         let plate = Volume::from_fn(extents, |[y, x]| noise(31 * y + x) as f32 + 1.0);
@@ -155,14 +162,14 @@ fn what_is_not_linear_or_not_periodic_is_refused_with_the_reason() {
         (refusal(periodic(capped())), "it compares cells"),
         (refusal(periodic(placed())), "it is told the index of its cell or the step"),
         (refusal(periodic(counted())), "of cells of u8"),
-        (refusal(Stencil::of(heat1::<f32>(0.1))), "along x"),
-        (refusal(periodic(heat1::<f32>(0.1)).until(Residual::Max, 0.1)), "single steps"),
+        (refusal(Stencil::of(heat1::<f32, f32>(0.1))), "along x"),
+        (refusal(periodic(heat1::<f32, f32>(0.1)).until(Residual::Max, 0.1)), "single steps"),
     ];
     for (said, expect) in said {
         assert!(said.contains(expect), "{said}");
         assert!(said.contains("leave `regroup_sums` out"), "{said}");
     }
-    let stencil = periodic(heat1::<f32>(0.1)).regroup_sums();
+    let stencil = periodic(heat1::<f32, f32>(0.1)).regroup_sums();
     let mut volume = Volume::zeroed([8]).unwrap();
     let machine = machine();
     assert!(stencil.on(&mut volume, &machine).is_err());
