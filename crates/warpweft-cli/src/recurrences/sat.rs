@@ -129,7 +129,7 @@ impl Sat {
         let other = planned.formats.iter().find(|&&format| format != Format::Npy);
         if other.is_some_and(|_| stacked) {
             let what = "several tables for a file that holds one";
-            return Err(Error::spec(what.into(), "end the name in .npy"));
+            return Err(Error::spec(what, "end the name in .npy"));
         }
         match kind {
             Some(kind) if (stacked || self.tilted) && kind != ScalarKind::U8 => {

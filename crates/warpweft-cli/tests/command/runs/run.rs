@@ -60,6 +60,20 @@ fn every_app_is_right_at_every_boundary() {
 }
 
 #[test]
+fn heat_of_every_order_takes_all_steps_at_once() {
+    for order in ["2", "8"] {
+        let line = format!(
+            "run heat --size 40x30 --order {order} --steps 100 --seed 2 --device cpu --json"
+        );
+        let [stepped, at_once] = ["", " --linear"].map(|more| {
+            let json = warpweft(&format!("{line}{more}")).json();
+            json["result"]["maximum"].as_f64().expect("a number")
+        });
+        assert!((stepped - at_once).abs() <= 1e-5 * stepped, "{order}: {stepped} {at_once}");
+    }
+}
+
+#[test]
 fn heat_is_neither_made_nor_lost_on_a_torus() {
     let mean = |steps: u32| {
         let line = format!("run heat --dtype f64 --seed 3 --size 20x21x22 --steps {steps} --json");
