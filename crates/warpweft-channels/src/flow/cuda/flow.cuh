@@ -208,10 +208,12 @@ struct ww_warp {
         if (on) kernel(item, firing);
         __syncwarp();
         more = 0;
-        if (!emitted_well<K>(kernel, firing.outs, item, on)) return true;
-        publish<K>(kernel, firing.outs, from.level, deeper, got, room, held, release);
+        const bool well = emitted_well<K>(kernel, firing.outs, item, on);
+        if (well) publish<K>(kernel, firing.outs, from.level, deeper, got, room, held, release);
+        // Also after a fault: another warp may wait for the elements.
         if (holds) ww_fence_gpu();
         release();
+        if (!well) return true;
         count(K, 0, got);
         count(K, 1, 1);
         if (lane == 0) counts[K * COUNTS + 3] = min(counts[K * COUNTS + 3], (u64)max((i32)free, 0));
@@ -303,13 +305,18 @@ struct ww_warp {
         __syncwarp();
     }
 
+    // Waits until the element of the position is free, or the run has failed: then what is written there does not count.
+    template<class Queue> __device__ __forceinline__ void await(Queue to, u32 position) const {
+        while (!to.is_free(position) && ww_load_relaxed(a.record) < STUCK) __nanosleep(20);
+    }
+
     template<class Queue, class Out, class Release> __device__ __forceinline__ void to_queue(Queue to, Out& out, u32 total, Release& release) const {
         if (!WW_AGGREGATED) {
             ww_fence_gpu();
             release();
             placed(out, [&](u32, const typename Out::Item& item) {
                 const u32 at = ww_add_relaxed(to.tail(), 1u);
-                while (!to.is_free(at)) __nanosleep(20);
+                await(to, at);
                 to.write(at, item);
                 ww_fence_gpu();
                 to.publish(at);
@@ -326,7 +333,7 @@ struct ww_warp {
         if (!__all_sync(ALL, free)) {
             ww_fence_gpu();
             release();
-            placed(out, [&](u32 at, const typename Out::Item&) { while (!to.is_free(first + at)) __nanosleep(20); });
+            placed(out, [&](u32 at, const typename Out::Item&) { await(to, first + at); });
         }
         placed(out, [&](u32 at, const typename Out::Item& item) { to.write(first + at, item); });
         // What was read and what was written.
