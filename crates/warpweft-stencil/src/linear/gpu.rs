@@ -36,10 +36,12 @@ fn arguments(symbol: &Symbol, steps: u64) -> Result<(Vec<u8>, Vec<u8>, usize)> {
     let (first, last) = (along_x().min().unwrap_or(0), along_x().max().unwrap_or(0));
     let columns = usize::try_from(last - first + 1).unwrap_or(usize::MAX);
     if columns > COLUMNS {
-        return Err(Error::spec(
-            format!("neighbours that are {columns} cells apart along x"),
-            format!("run on the cores, or read neighbours at most {COLUMNS} cells apart"),
-        ));
+        return Err(Error::Device {
+            stage: "regrouping sums".into(),
+            device: "a GPU".into(),
+            what: format!("neighbours that are {columns} cells apart along x"),
+            hint: format!("run on the cores, or read neighbours at most {COLUMNS} cells apart"),
+        });
     }
     let mut taps = Vec::new();
     for (offset, weight) in &symbol.taps {
@@ -66,17 +68,30 @@ fn arguments(symbol: &Symbol, steps: u64) -> Result<(Vec<u8>, Vec<u8>, usize)> {
     Ok((taps, bytes, columns))
 }
 
+/// What ended [`advance`].
+pub(super) enum Failed {
+    /// The cells are as they were.
+    Whole(Error),
+    /// Copying back: some cells may have taken the steps, others not.
+    Partly(Error),
+}
+
+impl From<Error> for Failed {
+    fn from(error: Error) -> Self {
+        Self::Whole(error)
+    }
+}
+
 /// Takes `steps` steps of `symbol` over the `cells` of a volume. Returns the seconds from the first transform to the last.
 ///
 /// # Errors
-/// There is no cuFFT or no compiler; too little memory; the device's. The cells are then as they were, unless copying them
-/// back failed.
+/// There is no cuFFT or no compiler; too little memory; the device's.
 pub(super) fn advance(
     device: &Device,
     symbol: &Symbol,
     steps: u64,
     (cells, precision): (&mut [u8], Precision),
-) -> Result<f64> {
+) -> std::result::Result<f64, Failed> {
     let (taps, of_box, columns) = arguments(symbol, steps)?;
     let stream = Stream::new(device)?;
     let kernel =
@@ -105,7 +120,8 @@ pub(super) fn advance(
     fourier.back(&stream, &spectrum, &values)?;
     stream.synchronize()?;
     let seconds = begin.elapsed().as_secs_f64();
-    stream.download_box(extents, (&values, Rows::dense(extents)), (cells, Rows::dense(extents)))?;
+    let dense = Rows::dense(extents);
+    stream.download_box(extents, (&values, dense), (cells, dense)).map_err(Failed::Partly)?;
     Ok(seconds)
 }
 

@@ -9,6 +9,7 @@ mod weights;
 
 use std::time::Instant;
 
+use self::gpu::Failed;
 use self::symbol::Symbol;
 use crate::run::Run;
 use crate::spec::boundary::Boundary;
@@ -93,13 +94,19 @@ impl Spec {
         }
         let extents = volume.extents();
         let symbol = self.symbol(&extents.iter().copied().collect::<Vec<_>>())?;
+        // All steps or none.
+        let (asked, steps) = (steps, if run.stopped() { 0 } else { steps });
+        let begin = Instant::now();
         let (seconds, label, notes) = match steps {
             0 => (0.0, machine.cpu.label(1), Vec::new()),
             _ => advance(&symbol, volume, steps, (machine, run), devices)?,
         };
+        if let Some(trace) = &run.trace {
+            trace.add(&label, "Fourier transforms", begin);
+        }
         let (cells, size) = (volume.len(), self.cell.size(0));
         if let Some(progress) = run.progress {
-            progress(steps, steps);
+            progress(steps, asked);
         }
         Ok(Report {
             pattern: "stencil",
@@ -119,7 +126,7 @@ impl Spec {
             policy: serde_json::json!({ "fourier": { "depth": steps } }),
             done: steps,
             first: 0,
-            interrupted: false,
+            interrupted: steps < asked,
             residual: None,
             tolerance: None,
             probes: Vec::new(),
@@ -143,12 +150,13 @@ fn advance<'m>(
         ScalarKind::F32 => Precision::Single,
         _ => Precision::Double,
     };
-    let done = gpu.device().and_then(|device| {
+    let done = gpu.device().map_err(Failed::Whole).and_then(|device| {
         gpu::advance(&device, symbol, steps, (volume.field_bytes_mut(0), precision))
     });
     match done {
         Ok(seconds) => Ok((seconds, gpu.label(), devices.notes)),
-        Err(error) => {
+        Err(Failed::Partly(error)) => Err(error),
+        Err(Failed::Whole(error)) => {
             let cores = devices.instead(error, machine, run)?;
             on_cores(symbol, volume, steps, (machine, run), cores.notes)
         }

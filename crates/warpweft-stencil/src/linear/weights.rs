@@ -17,7 +17,8 @@ pub(crate) type Weights = BTreeMap<Vec<isize>, f64>;
 enum Kind {
     Single,
     Double,
-    Integer,
+    /// The least and the greatest of the type; f64 holds all between.
+    Integer([f64; 2]),
 }
 
 /// What an expression comes to.
@@ -165,6 +166,9 @@ impl Function<'_> {
         let Some(name) = name.strip_prefix("ww::") else {
             return self.device_function(name, values);
         };
+        if let (Some(kind), [Value::Number(value, _)]) = (integer(name), &values[..]) {
+            return rounded(*value, kind);
+        }
         match (name, &values[..]) {
             ("add", [a, b]) => add(a, b, 1.0),
             ("sub", [a, b]) => add(a, b, -1.0),
@@ -176,14 +180,11 @@ impl Function<'_> {
             // Cells are f32 or f64, which nothing widens.
             ("widen", [value]) => Ok(value.clone()),
             ("at", [Value::List(items), Value::Number(index, _), ..]) => {
-                items.get(*index as usize).cloned().ok_or_else(|| "indexes out of bounds".into())
+                let item = (*index >= 0.0).then(|| items.get(*index as usize)).flatten();
+                item.cloned().ok_or_else(|| "indexes out of bounds".into())
             }
             ("list", items) => Ok(Value::List(items.to_vec())),
-            (
-                "i8" | "i16" | "i32" | "i64" | "isize" | "u8" | "u16" | "u32" | "u64" | "usize",
-                [Value::Number(value, _)],
-            ) => Ok(Value::Number(*value, Kind::Integer)),
-            (name, [Value::Number(value, kind)]) if *kind != Kind::Integer => {
+            (name, [Value::Number(value, kind @ (Kind::Single | Kind::Double))]) => {
                 let value = match name {
                     "abs" => value.abs(),
                     "sqrt" => value.sqrt(),
@@ -194,7 +195,7 @@ impl Function<'_> {
                     "recip" => value.recip(),
                     _ => return Err(format!("calls `{name}`")),
                 };
-                Ok(rounded(value, *kind))
+                rounded(value, *kind)
             }
             (name, _) => Err(format!("calls `{name}`")),
         }
@@ -224,13 +225,37 @@ fn kind_of(value: &Value) -> Kind {
     }
 }
 
-/// A number as the function computes with it.
-fn rounded(value: f64, kind: Kind) -> Value {
-    match kind {
+/// The type of integers of this name, if it is one.
+fn integer(name: &str) -> Option<Kind> {
+    // Beyond 2^53, f64 does not hold every integer.
+    let exact = (1u64 << 53) as f64;
+    let range = match name {
+        "i8" => [f64::from(i8::MIN), f64::from(i8::MAX)],
+        "i16" => [f64::from(i16::MIN), f64::from(i16::MAX)],
+        "i32" => [f64::from(i32::MIN), f64::from(i32::MAX)],
+        "i64" | "isize" => [-exact, exact],
+        "u8" => [0.0, f64::from(u8::MAX)],
+        "u16" => [0.0, f64::from(u16::MAX)],
+        "u32" => [0.0, f64::from(u32::MAX)],
+        "u64" | "usize" => [0.0, exact],
+        _ => return None,
+    };
+    Some(Kind::Integer(range))
+}
+
+/// A number as the function computes with it. Integers that would wrap or saturate are refused.
+fn rounded(value: f64, kind: Kind) -> Evaluated {
+    Ok(match kind {
         Kind::Single => Value::Number(f64::from(value as f32), kind),
         Kind::Double => Value::Number(value, kind),
-        Kind::Integer => Value::Number(value.trunc(), kind),
-    }
+        Kind::Integer([least, most]) => {
+            let whole = value.trunc();
+            if !(least..=most).contains(&whole) {
+                return Err(format!("has the integer {whole}, outside of {least} to {most}"));
+            }
+            Value::Number(whole, kind)
+        }
+    })
 }
 
 /// `a + sign * b`.
@@ -241,7 +266,7 @@ fn add(a: &Value, b: &Value, sign: f64) -> Evaluated {
         _ => Err("adds what is no number".to_string()),
     };
     if let (Value::Number(a, kind), Value::Number(b, _)) = (a, b) {
-        return Ok(rounded(a + sign * b, *kind));
+        return rounded(a + sign * b, *kind);
     }
     let ((mut weights, constant), (others, other)) = (parts(a)?, parts(b)?);
     for (offset, weight) in others {
@@ -252,7 +277,7 @@ fn add(a: &Value, b: &Value, sign: f64) -> Evaluated {
 
 fn multiply(a: &Value, b: &Value) -> Evaluated {
     match (a, b) {
-        (Value::Number(a, kind), Value::Number(b, _)) => Ok(rounded(a * b, *kind)),
+        (Value::Number(a, kind), Value::Number(b, _)) => rounded(a * b, *kind),
         (Value::Sum(weights, constant), Value::Number(by, _))
         | (Value::Number(by, _), Value::Sum(weights, constant)) => {
             let weights = weights.iter().map(|(offset, weight)| (offset.clone(), weight * by));
@@ -265,7 +290,7 @@ fn multiply(a: &Value, b: &Value) -> Evaluated {
 
 fn divide(a: &Value, b: &Value) -> Evaluated {
     match (a, b) {
-        (Value::Number(a, kind), Value::Number(b, _)) => Ok(rounded(a / b, *kind)),
+        (Value::Number(a, kind), Value::Number(b, _)) => rounded(a / b, *kind),
         (Value::Sum(weights, constant), Value::Number(by, _)) => {
             let weights = weights.iter().map(|(offset, weight)| (offset.clone(), weight / by));
             Ok(Value::Sum(weights.collect(), constant / by))
@@ -279,11 +304,11 @@ fn cast(to: &str, value: &Value) -> Evaluated {
         "ww::f32" => Kind::Single,
         "ww::f64" => Kind::Double,
         "ww::f16" | "ww::bf16" => return Err(format!("converts to {to}")),
-        _ => Kind::Integer,
+        to => integer(to.trim_start_matches("ww::")).ok_or_else(|| format!("converts to {to}"))?,
     };
     match value {
-        Value::Number(value, _) => Ok(rounded(*value, kind)),
-        sum @ Value::Sum(..) if kind != Kind::Integer => Ok(sum.clone()),
+        Value::Number(value, _) => rounded(*value, kind),
+        sum @ Value::Sum(..) if !matches!(kind, Kind::Integer(_)) => Ok(sum.clone()),
         _ => Err(format!("converts cells to {}", to.trim_start_matches("ww::"))),
     }
 }
@@ -303,9 +328,8 @@ fn number(text: &str) -> Evaluated {
             Some(_) => i64::from_str_radix(digits.trim_start_matches("0x"), 16).ok(),
             None => digits.parse().ok(),
         };
-        return value
-            .map(|value| Value::Number(sign * value as f64, Kind::Integer))
-            .ok_or_else(wrong);
+        let kind = integer("i64").ok_or_else(wrong)?;
+        return value.ok_or_else(wrong).and_then(|value| rounded(sign * value as f64, kind));
     }
     let (digits, kind) = match digits.strip_suffix('f') {
         Some(digits) => (digits, Kind::Single),
@@ -315,5 +339,5 @@ fn number(text: &str) -> Evaluated {
         None => digits.parse().ok(),
         Some(_) => crate::spec::identity::hexadecimal(digits),
     };
-    value.map(|value: f64| rounded(sign * value, kind)).ok_or_else(wrong)
+    value.ok_or_else(wrong).and_then(|value: f64| rounded(sign * value, kind))
 }

@@ -178,7 +178,8 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
     ///
     /// # Errors
     /// A run returns an error if a function is not linear, which names the reason; if a face is not periodic; with a stop
-    /// criterion, sources, probes, a checkpoint or a policy; with several devices or ranks; in a session.
+    /// criterion, sources, probes, a checkpoint or a policy; with several devices or ranks; in a session. An interrupt
+    /// or a deadline counts before the first transform; then all steps are taken.
     pub fn regroup_sums(mut self) -> Self {
         self.spec.regrouped = true;
         self

@@ -139,6 +139,15 @@ fn counted(u: Near<u8, 1>) -> u8 {
     u[[0]]
 }
 
+#[stencil]
+fn stored_small(u: Near<f32, 1>, level: f32) -> f32 {
+    u[[0]] * f32::from(level as u8)
+}
+#[stencil]
+fn chosen(u: Near<f32, 1>, weights: [f32; 2], at: i32) -> f32 {
+    u[[0]] * weights[at as usize]
+}
+
 /// What a run that regroups sums says.
 fn refusal<S: Fields, const D: usize>(stencil: Stencil<S, D>) -> String {
     let mut volume = Volume::zeroed([8; D]).unwrap();
@@ -162,6 +171,8 @@ fn what_is_not_linear_or_not_periodic_is_refused_with_the_reason() {
         (refusal(periodic(capped())), "it compares cells"),
         (refusal(periodic(placed())), "it is told the index of its cell or the step"),
         (refusal(periodic(counted())), "of cells of u8"),
+        (refusal(periodic(stored_small(300.0))), "it has the integer 300, outside of 0 to 255"),
+        (refusal(periodic(chosen([0.5, 1.0], -1))), "it has the integer -1, outside of 0 to"),
         (refusal(Stencil::of(heat1::<f32, f32>(0.1))), "along x"),
         (refusal(periodic(heat1::<f32, f32>(0.1)).until(Residual::Max, 0.1)), "single steps"),
     ];
