@@ -301,6 +301,7 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for RunExecutor<'_> {
 
     fn scores(&mut self, pairs: &Pairs<'_, E>) -> Result<Scores<E>> {
         pairs.check()?;
+        self.watch(0, false)?;
         let strips = self.by_strips(&pairs.problem(0));
         if let On::Gpus { strips: executor, .. } = &mut self.on
             && strips
