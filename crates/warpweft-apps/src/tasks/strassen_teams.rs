@@ -20,6 +20,8 @@ const CELLS: usize = BLOCK * BLOCK;
 const PART: usize = 32768;
 /// Rows of a matrix up to which eight products are taken, where nothing else is said.
 pub const LEAF: usize = 8192;
+/// The most rows of a leaf: a block's coordinates have 8 bits each.
+const MOST: usize = 256 * BLOCK;
 
 /// What is done with a word and another: it is stored, added, subtracted, or nothing.
 const STORE: u32 = 0;
@@ -294,7 +296,7 @@ pub fn rows(n: usize) -> usize {
 /// The product of two matrices of [`rows`] each, on the device that `run` names; up to `leaf` rows by eight products.
 ///
 /// # Errors
-/// A leaf of less than 128 rows; matrices kept in other rows; as [`Channels::run_borrowing`].
+/// A leaf of less than 128 rows, or one that is used of more than 32,768; matrices kept in other rows; as [`Channels::run_borrowing`].
 pub fn multiplied<T: Number + Real + Word>(
     [a, b]: [&Matrix<T>; 2],
     leaf: usize,
@@ -304,6 +306,10 @@ pub fn multiplied<T: Number + Real + Word>(
     if leaf < BLOCK {
         let what = format!("eight products of matrices up to {leaf} rows");
         return Err(Error::spec(what, format!("take at least {BLOCK} rows")));
+    }
+    if leaf.min(a.rows()) > MOST {
+        let what = format!("one leaf of {} rows", leaf.min(a.rows()));
+        return Err(Error::spec(what, format!("take leaves of at most {MOST} rows")));
     }
     if a.rows() != rows(a.n) || b.rows() != a.rows() {
         let what = format!("a matrix kept in {} rows with one in {}", a.rows(), b.rows());

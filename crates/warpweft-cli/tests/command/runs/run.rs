@@ -67,6 +67,8 @@ fn heat_of_every_order_takes_all_steps_at_once() {
         );
         let [stepped, at_once] = ["", " --linear"].map(|more| {
             let json = warpweft(&format!("{line}{more}")).json();
+            let depth = (!more.is_empty()).then_some(100);
+            assert_eq!(json["policy"]["fourier"]["depth"].as_u64(), depth, "{json}");
             json["result"]["maximum"].as_f64().expect("a number")
         });
         assert!((stepped - at_once).abs() <= 1e-5 * stepped, "{order}: {stepped} {at_once}");
