@@ -122,7 +122,7 @@ impl Dispatcher {
         if free.count() == 0 {
             return self.backup(worker, now);
         }
-        let request = Request { worker, workers: &self.workers, free, out };
+        let request = Request { worker, workers: &self.workers, free, out, now };
         match self.scheduler.next(&request) {
             Some(range) => self.give(worker, range, now),
             None => {

@@ -27,10 +27,30 @@ pub struct Guided {
     seconds: f64,
     backups: bool,
     speeds: Speeds,
+    /// The cores, if there are lanes next to them; counted at the first request.
+    next_to_lanes: Option<Option<Cores>>,
+}
+
+/// The cores of a farm.
+#[derive(Clone, Copy, Debug)]
+struct Cores {
+    /// The one that is tried before others work.
+    first: usize,
+    count: usize,
+}
+
+impl Cores {
+    /// `None` if there are no cores or no lanes.
+    fn next_to_lanes(workers: &[WorkerState]) -> Option<Self> {
+        let first = workers.iter().position(WorkerState::is_core)?;
+        let count = workers.iter().filter(|worker| worker.is_core()).count();
+        (count < workers.len()).then_some(Self { first, count })
+    }
 }
 
 impl Scheduler for Guided {
     fn next(&mut self, request: &Request<'_>) -> Option<Range<u64>> {
+        self.next_to_lanes.get_or_insert_with(|| Cores::next_to_lanes(request.workers));
         if self.better_waits(request).is_some() {
             return None;
         }
@@ -61,7 +81,7 @@ impl Scheduler for Guided {
 impl Guided {
     /// Chunks of such a size, of so many seconds at most.
     pub fn new(chunk: ChunkSize, seconds: f64, backups: bool) -> Self {
-        Self { chunk, seconds, backups, speeds: Speeds::default() }
+        Self { chunk, seconds, backups, speeds: Speeds::default(), next_to_lanes: None }
     }
 
     /// Tasks of a worker's least chunk.
@@ -75,21 +95,39 @@ impl Guided {
 
     /// If workers that are quicker with their least chunk would finish all free tasks before this worker
     /// is with its own: the seconds until then. A core that takes the last of a GPU's tasks ends the farm late. The
-    /// quickest never waits, nor one of which nothing is known, so at least one always works. Cores wait, too, as long
+    /// quickest never waits, nor one of which nothing is known, so at least one always works. Cores other than the first wait, too, as long
     /// as there are lanes that leave them no part worth having.
     fn better_waits(&self, request: &Request<'_>) -> Option<f64> {
-        let state = request.state();
-        let own = self.least(state) as f64 / state.speed?;
         let free = request.free.count() as f64;
-        let (cores, lanes) = (self.speeds.of_cores(), self.speeds.of_lanes());
-        let hopeless = cores < WORTH * lanes;
-        if hopeless && state.is_core() {
+        let lanes = self.speeds.of_lanes();
+        let of_cores =
+            self.next_to_lanes.flatten().and_then(|cores| self.speeds.of_like_cores(cores.count));
+        let hopeless = of_cores.is_some_and(|cores| cores < WORTH * lanes);
+        if self.is_further(request) && hopeless {
             return Some(free / lanes);
         }
+        let state = request.state();
+        let Some(speed) = state.speed else {
+            let unknown = of_cores.is_none() || lanes == 0.0;
+            let wait = (TRIAL - request.now).min(LEAST_PATIENCE);
+            return (self.is_further(request) && unknown && request.out > 0 && wait > 0.0)
+                .then_some(wait);
+        };
+        let own = self.least(state) as f64 / speed;
         let quicker = self.speeds.quicker(own, !hopeless)?;
         Some(free / quicker.speed + quicker.last).filter(|seconds| *seconds < own)
     }
+
+    /// Whether a core requests that is not the first of a farm with lanes.
+    fn is_further(&self, request: &Request<'_>) -> bool {
+        request.state().is_core()
+            && self.next_to_lanes.flatten().is_some_and(|cores| cores.first != request.worker)
+    }
 }
+
+/// Seconds from the beginning of a farm in which only one core works next to lanes, until both have shown their speed.
+/// Thirty cores that try one task each slow the lanes' threads down.
+const TRIAL: f64 = 0.1;
 
 /// A worker that waits for quicker ones does so for this long at least.
 const LEAST_PATIENCE: f64 = 1e-3;

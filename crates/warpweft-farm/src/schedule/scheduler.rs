@@ -16,6 +16,8 @@ pub struct Request<'a> {
     pub free: &'a Ranges,
     /// How many tasks are out to workers.
     pub out: u64,
+    /// Seconds since the farm began.
+    pub now: f64,
 }
 
 impl Request<'_> {

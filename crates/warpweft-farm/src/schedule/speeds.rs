@@ -35,6 +35,8 @@ struct Known {
 /// Workers of one kind.
 #[derive(Debug, Default)]
 struct Kind {
+    /// How many there are.
+    count: usize,
     total: u128,
     /// The Fenwick tree of speeds by class, from 1.
     sums: Vec<u128>,
@@ -66,10 +68,14 @@ impl Speeds {
             return;
         }
         if let Some(Known { core, speed, class }) = before {
-            self.kind(core).change(class, |sum| *sum -= u128::from(speed));
+            let kind = self.kind(core);
+            kind.count -= 1;
+            kind.change(class, |sum| *sum -= u128::from(speed));
         }
         if let Some(Known { core, speed, class }) = now {
-            self.kind(core).change(class, |sum| *sum += u128::from(speed));
+            let kind = self.kind(core);
+            kind.count += 1;
+            kind.change(class, |sum| *sum += u128::from(speed));
         }
     }
 
@@ -81,6 +87,12 @@ impl Speeds {
     /// Those of all cores.
     pub fn of_cores(&self) -> f64 {
         self.cores.total as f64 / PARTS
+    }
+
+    /// Tasks a second of so many cores that are like those whose speed is known. `None`: none is.
+    pub fn of_like_cores(&self, cores: usize) -> Option<f64> {
+        let known = self.cores.count;
+        (known > 0).then(|| self.of_cores() * cores.max(known) as f64 / known as f64)
     }
 
     /// Those of all lanes.
