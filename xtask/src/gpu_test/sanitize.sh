@@ -17,16 +17,21 @@ export WARPWEFT_CACHE="$work/cache"
 letters() { awk -v n="$1" -v s="$2" 'BEGIN { srand(s); printf ">x\n"; for (i = 0; i < n; i++) printf "%s", substr("ACGT", int(rand() * 4) + 1, 1); print "" }'; }
 letters 700 1 > q.fa
 letters 900 2 > t.fa
+for i in $(seq 1 40); do letters 120 "$((i + 2))"; done > many.fa
+for i in $(seq 1 40); do letters 150 "$((i + 50))"; done > many2.fa
 # NPY as numpy saves it: a header of 128 bytes, then the values, here of zeros and random bytes.
 npy() { printf '\x93NUMPY\x01\x00\x76\x00%-117s\n' "{'descr': '$1', 'fortran_order': False, 'shape': $2, }"; head -c "$3" "$4"; }
 npy '|u1' '(200, 260)' 52000 /dev/urandom > bytes.npy
 npy '<f4' '(200, 260)' 208000 /dev/zero > reals.npy
 npy '<f4' '(300,)' 1200 /dev/zero > a.npy
 npy '<f4' '(410,)' 1640 /dev/zero > b.npy
+npy '<f4' '(40, 100)' 16000 /dev/zero > series.npy
 cat > lines <<'L'
 run heat --size 40 --steps 9
 run heat --size 200x300 --steps 12
 run life --size 100 --steps 5
+run life --size 256 --steps 40
+run heat --size 60x64 --boundary periodic --linear --steps 20
 run swim --size 64 --steps 4
 run seismic --size 24 --steps 4
 run himeno --size 32x32x64 --steps 3
@@ -34,8 +39,12 @@ run laplace --size 70 --sweeps 3
 align q.fa t.fa --score-only
 align q.fa t.fa
 align q.fa t.fa --gap-open -5 --gap-extend -1
+align q.fa t.fa --gap-open -5 --gap-extend -1 --score-only
+align many.fa many2.fa --batch
+align many.fa many2.fa --top 3
 align q.fa t.fa --global
 dtw a.npy b.npy
+dtw --matrix series.npy
 sat bytes.npy
 sat reals.npy
 apsp random:1500 --sources 0..40
@@ -43,7 +52,9 @@ channels fib 18
 channels queens 8
 channels uts T1
 channels sort 20000
+channels sort 50000
 channels strassen 200 --leaf 64
+channels strassen 300 --leaf 128
 run paths
 run mandelbrot --size 128
 run options
