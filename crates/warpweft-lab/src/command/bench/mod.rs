@@ -9,6 +9,7 @@ mod multi;
 mod peers;
 mod ranks;
 mod record;
+mod sessions;
 mod stencil;
 mod tuner;
 mod wavefront;
@@ -75,6 +76,12 @@ enum Pattern {
   warpweft bench channels --only gpu --repeats 9
   warpweft bench channels --figure 17       what aggregation saves")]
     Channels(channels::Trees),
+    /// Sessions on two cores and on the first GPU: calls of one step, conjugate gradients, lattice Boltzmann (D3Q19),
+    /// elastic waves with slices and checkpoints, and the README's first program beside a plain loop.
+    #[command(after_help = "Examples:
+  warpweft bench sessions --save
+  warpweft bench sessions --only gradients,lattice --repeats 3")]
+    Sessions(sessions::Sessions),
     /// Searches for the depth of ghost zones, simulated and on the GPUs of this machine, and the
     /// model's prediction next to measured steps.
     #[command(after_help = "Example:
@@ -136,6 +143,7 @@ impl Bench {
             Pattern::Farm(farms) => farms.execute(),
             Pattern::Channels(trees) => trees.execute(),
             Pattern::Ranks(ranked) => ranked.execute(),
+            Pattern::Sessions(sessions) => sessions.execute(),
             Pattern::Tuner(tuners) => tuners.execute(),
         }
     }
