@@ -88,7 +88,7 @@ fn rate<const D: usize>(
     best
 }
 
-/// Rates of an application on the device and, in a smaller volume, on the cores, beside the bound at
+/// Rates of an application on the device and, in a smaller volume, on the cores, next to the bound at
 /// 4.24 TB/s.
 fn rates<S: Fields, const D: usize>(
     name: &str,

@@ -70,7 +70,7 @@ pub fn tissue<T: Real>(t: f64, kappa: f64, flow: f64, growth: f64, heat: f64) ->
 }
 
 /// A body at the temperature of blood: fat around muscle, with an antenna's focus in it and a tumour,
-/// which has less blood, beside.
+/// which has less blood, next to it.
 ///
 /// # Errors
 /// As [`Volume::try_from_fn`].

@@ -19,7 +19,7 @@ fn fib(n: u32) -> u64 {
     a + b
 }
 
-/// What `#[spawning]` on `fib` leaves beside it.
+/// What `#[spawning]` on `fib` leaves next to it.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Fib {
@@ -81,7 +81,7 @@ fn queens(all: u32, columns: u32, left: u32, right: u32) -> u64 {
     found
 }
 
-/// What it leaves beside `queens`.
+/// What it leaves next to `queens`.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Queens {

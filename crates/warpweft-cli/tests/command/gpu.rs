@@ -58,7 +58,7 @@ fn too_little_device_memory_is_said_with_what_is_needed_and_there() {
     const GIB: u64 = 1 << 30;
     let device = Device::open(0).expect("there is one");
     let (free, _) = device.memory().expect("it answers");
-    // Other tests run beside this one, so some gigabytes stay free.
+    // Other tests run next to this one, so some gigabytes stay free.
     let ballast = free.saturating_sub(6 * GIB) as usize;
     let held = Buffer::new(&device, ballast).expect("it was free");
     // Two arrays of 4 GB.

@@ -35,7 +35,7 @@ impl Lower<'_> {
         let Some(last) = segments.last() else { return Err(reject(path, "empty path", "name it")) };
         let name = last.ident.to_string();
         if let ("Some" | "Ok" | "Err", 1) = (name.as_str(), segments.len()) {
-            let instead = "use a number or a `bool` beside the value, or a tuple of both";
+            let instead = "use a number or a `bool` next to the value, or a tuple of both";
             return Err(reject(call, "device code has no `Option` and no `Result`", instead));
         }
         if segments.len() == 1 && self.scopes.get(&name).is_some() {

@@ -8,7 +8,7 @@ use super::{Lower, Lowered};
 use crate::diag::reject;
 use crate::ir::Expr;
 
-/// Name, arguments beside the receiver, and the faults it may raise.
+/// Name, arguments next to the receiver, and the faults it may raise.
 const METHODS: &[(&str, usize, &[&str])] = &[
     // Of integers and floats.
     ("abs", 0, &[]),
@@ -208,7 +208,7 @@ fn unknown(method: &Ident, name: &str) -> syn::Error {
         "iter" | "iter_mut" | "into_iter" | "map" | "sum" | "fold" | "enumerate" | "zip"
         | "rev" | "step_by" => "write a `for` loop over a range of indices",
         "unwrap" | "expect" | "unwrap_or" | "is_some" | "is_none" => {
-            "device code has no `Option` and no `Result`: use a number or a `bool` beside it"
+            "device code has no `Option` and no `Result`: use a number or a `bool` next to it"
         }
         _ => {
             "use a method of numbers listed in docs/guide/elements.md, or a function with `#[device]`"

@@ -1,4 +1,4 @@
-//! From Rust's syntax to the IR, and to the typed shadow beside it.
+//! From Rust's syntax to the IR, and to the typed shadow next to it.
 //!
 //! Macros see tokens, not types. So every expression is lowered twice at once: to an [`ir::Expr`],
 //! and to Rust tokens in which each place whose type the device text must name passes through a

@@ -69,7 +69,7 @@ impl Lower<'_> {
                     return Err(reject(
                         tuple,
                         "device code has no `Option` and no `Result`",
-                        "use a number or a `bool` beside the value",
+                        "use a number or a `bool` next to the value",
                     ));
                 }
                 self.positions(&tuple.elems)

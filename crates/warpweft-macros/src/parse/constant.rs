@@ -57,7 +57,7 @@ impl Constant {
         Self { value, ty: None, reach: (value, value), signed: false }.typed(ty)
     }
 
-    /// The same value where `ty`, if known, is written beside it.
+    /// The same value where `ty`, if known, is written next to it.
     pub fn typed(self, ty: Option<Integer>) -> Option<Self> {
         let ty = ty.or(self.ty);
         let (low, high) = self.reach;
@@ -118,7 +118,7 @@ pub fn evaluate(expr: &Expr, known: &dyn Fn(&str) -> Option<Constant>) -> Option
                 return None;
             }
             let ty = left.ty.or(right.ty);
-            // A literal beside a typed operand has that type.
+            // A literal next to a typed operand has that type.
             let (left, right) = (left.typed(ty)?, right.typed(ty)?);
             let (l, r) = (left.value, right.value);
             let value = match binary.op {

@@ -113,7 +113,7 @@ fn parameter(argument: &FnArg, slices: Slices) -> syn::Result<Parameter> {
                 }
                 "Vec" | "Box" => Some(("heap memory", "pass an array, `[f32; N]`")),
                 "Option" | "Result" => {
-                    Some(("`Option` and `Result`", "pass a number or a `bool` beside the value"))
+                    Some(("`Option` and `Result`", "pass a number or a `bool` next to the value"))
                 }
                 _ => None,
             })

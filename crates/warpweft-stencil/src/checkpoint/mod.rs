@@ -1,8 +1,8 @@
 //! Long runs: the state saved every so many steps, so that a run that was killed goes on from there.
 //!
 //! A checkpoint is a folder `step-000000001200` with a file a part (`part`) and a manifest that is
-//! written last (`manifest`); all is written beside, brought to the disk, and renamed, so a folder of
-//! that name is whole. What probes recorded lies in files beside the folders, which only grow (`probes`). The cells lie in files by position, so any number of ranks, on any devices, can
+//! written last (`manifest`); all is written next to, brought to the disk, and renamed, so a folder of
+//! that name is whole. What probes recorded lies in files next to the folders, which only grow (`probes`). The cells lie in files by position, so any number of ranks, on any devices, can
 //! go on from them. Not here: when to save, which is the runs' business.
 
 mod aside;

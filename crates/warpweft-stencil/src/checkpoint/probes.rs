@@ -1,4 +1,4 @@
-//! What probes recorded, in files beside the checkpoints: `f64`s, little-endian, in the order of the steps and,
+//! What probes recorded, in files next to the checkpoints: `f64`s, little-endian, in the order of the steps and,
 //! of one step, of the probes. A file only grows, by what was recorded since it last did, and a checkpoint names
 //! as much of it as there was; the checkpoints that are kept have a file each, so that damage to one spares the
 //! other.

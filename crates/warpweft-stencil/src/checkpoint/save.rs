@@ -1,4 +1,4 @@
-//! Writing a checkpoint: all ranks their parts, rank 0 the manifest, beside first and then renamed.
+//! Writing a checkpoint: all ranks their parts, rank 0 the manifest, next to first and then renamed.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -85,22 +85,22 @@ impl Saver {
             return Ok(());
         }
         let target = self.directory.join(folder_name(state.step));
-        let beside = self.directory.join(format!("{}.partial", folder_name(state.step)));
+        let partial = self.directory.join(format!("{}.partial", folder_name(state.step)));
         let begun = match net.rank() {
-            0 => self.begin(&beside).map_err(|error| self.failed(&beside, &error)),
+            0 => self.begin(&partial).map_err(|error| self.failed(&partial, &error)),
             _ => Ok(()),
         };
         agree_on(net, begun.map(|()| Vec::new()))?;
-        let written = self.part(&beside, net.rank(), region, cells);
+        let written = self.part(&partial, net.rank(), region, cells);
         let written = written.and_then(|part| {
-            serde_json::to_vec(&part).map_err(|error| self.failed(&beside, &error.into()))
+            serde_json::to_vec(&part).map_err(|error| self.failed(&partial, &error.into()))
         });
-        let parts = gather_fine(net, written).inspect_err(|_| self.discard(net, &beside))?;
+        let parts = gather_fine(net, written).inspect_err(|_| self.discard(net, &partial))?;
         let closed = match net.rank() {
-            0 => self.close(state, (&parts, recorded), &beside, &target),
+            0 => self.close(state, (&parts, recorded), &partial, &target),
             _ => Ok(()),
         };
-        agree_on(net, closed.map(|()| Vec::new())).inspect_err(|_| self.discard(net, &beside))?;
+        agree_on(net, closed.map(|()| Vec::new())).inspect_err(|_| self.discard(net, &partial))?;
         self.last.store(state.step, Ordering::Relaxed);
         if net.rank() == 0 {
             self.superseded().iter().for_each(|steps| self.remove(steps));
@@ -110,9 +110,9 @@ impl Saver {
     }
 
     /// Makes the folder to write into, without what an earlier run left unfinished.
-    fn begin(&self, beside: &Path) -> io::Result<()> {
+    fn begin(&self, partial: &Path) -> io::Result<()> {
         self.clear()?;
-        fs::create_dir(beside)
+        fs::create_dir(partial)
     }
 
     /// Removes what an earlier run left unfinished.
@@ -154,7 +154,7 @@ impl Saver {
         &self,
         state: State,
         (parts, recorded): (&[Vec<u8>], &[Series]),
-        beside: &Path,
+        partial: &Path,
         target: &Path,
     ) -> Result<()> {
         let probes = {
@@ -175,20 +175,20 @@ impl Saver {
             residual: state.residual.map(f64::to_bits),
             parts: parts
                 .collect::<serde_json::Result<_>>()
-                .map_err(|error| self.failed(beside, &error.into()))?,
+                .map_err(|error| self.failed(partial, &error.into()))?,
             probes,
         };
         let text = manifest.text()?;
         let finish = || {
-            write_synced(beside, NAME, &mut text.as_bytes())?;
+            write_synced(partial, NAME, &mut text.as_bytes())?;
             // A damaged checkpoint of this very step, from which the run did not go on.
             if target.exists() {
                 fs::remove_dir_all(target)?;
             }
-            fs::rename(beside, target)?;
+            fs::rename(partial, target)?;
             sync_folder(&self.directory)
         };
-        finish().map_err(|error: io::Error| self.failed(beside, &error))
+        finish().map_err(|error: io::Error| self.failed(partial, &error))
     }
 
     /// Removes what a run that was killed left behind: the unfinished, and what its last checkpoint was to
@@ -238,10 +238,10 @@ impl Saver {
         }
     }
 
-    fn discard(&self, net: &dyn Transport, beside: &Path) {
+    fn discard(&self, net: &dyn Transport, partial: &Path) {
         if net.rank() == 0 {
             // The error that led here says more than one about what is left.
-            let _ = fs::remove_dir_all(beside);
+            let _ = fs::remove_dir_all(partial);
         }
     }
 

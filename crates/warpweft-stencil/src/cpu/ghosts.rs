@@ -1,6 +1,6 @@
 //! Ghost cells of an executor's arrays: who holds what, and when it is brought up to date.
 //!
-//! Three kinds, beside those that functions decide (`faces`). *Fixed* ones hold a Dirichlet value and
+//! Three kinds, next to those that functions decide (`faces`). *Fixed* ones hold a Dirichlet value and
 //! are written once. *Followers* copy a cell of the same array and are refreshed right after it was
 //! computed (Neumann, mirror, and periodic along axes that are always swept whole). *Deep* ones belong
 //! to periodic axes that traversals tilt, and are filled before a block of levels.

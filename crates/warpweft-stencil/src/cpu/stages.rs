@@ -28,7 +28,7 @@ impl CpuSweeps {
         let Some(depth) = (1..=shape.shallow(deepest)).rev().find(deep_enough) else {
             return Ok(false);
         };
-        // What the stages before wrote may be read beside a cell only now.
+        // What the stages before wrote may be read next to a cell only now.
         self.stale |= self.written.iter().fold(0, |all, field| all | 1 << field);
         self.change.forget();
         self.cones = Cones::new(stencil, self.extents);

@@ -31,7 +31,7 @@ fn functions(stages: &StageList) -> Vec<TypeId> {
     stages.iter().map(|stage| stage.function()).collect()
 }
 
-/// The fields that any of `stages` reads beside the cell: along one axis, and along several at once.
+/// The fields that any of `stages` reads next to the cell: along one axis, and along several at once.
 fn beside<'a>(stages: impl Iterator<Item = &'a Arc<dyn crate::Stage>>) -> [u32; 2] {
     let mut fields = [0; 2];
     for tap in stages.flat_map(|stage| stage.taps()) {

@@ -28,7 +28,7 @@ impl From<&HaloMessage> for Endpoint {
     }
 }
 
-/// What ranks say about a endpoint, beside sending it. No endpoint has a tag as high as 0x100.
+/// What ranks say about a endpoint, next to sending it. No endpoint has a tag as high as 0x100.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Handshake {
     /// The sender: where it is.

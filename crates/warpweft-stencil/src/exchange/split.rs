@@ -57,7 +57,7 @@ impl BoundarySplit {
 }
 
 /// Tiles along an axis from which on it pays to have no tile of the interior in part: such tiles are slow, and
-/// come last, when nothing else is left to do beside them.
+/// come last, when nothing else is left to do next to them.
 const TILES: usize = 16;
 
 /// How deep `messages` reach into the cells `own` of the part that sends them, in the frame of all parts.

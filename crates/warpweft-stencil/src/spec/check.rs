@@ -26,7 +26,7 @@ impl Spec {
     /// [names](warpweft_core::grid::axis_name), the fastest `x`.
     ///
     /// # Errors
-    /// One periodic face beside another kind; a face without its function; a footprint wider than the
+    /// One periodic face next to another kind; a face without its function; a footprint wider than the
     /// volume; an axis that is not there; a tolerance that no residual meets; a source or probe
     /// outside.
     pub fn check(&self, extents: Axes<usize>) -> Result<()> {

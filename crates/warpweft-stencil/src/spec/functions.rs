@@ -1,6 +1,6 @@
 //! Boundaries that are functions of position and time: who computes their values, and of which step.
 //!
-//! A ghost cell belongs to the state that it stands beside, so what a stage reads of a field is the
+//! A ghost cell belongs to the state that it stands next to, so what a stage reads of a field is the
 //! function after as many steps as that field has taken: all that are done when the step begins, and
 //! one more once the last stage of the step that writes the field is through. A field that no stage
 //! writes does not change, and keeps the function's value of step 0.

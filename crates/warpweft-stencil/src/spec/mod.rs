@@ -111,7 +111,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
 
     /// Lets cells beyond one face hold what a function of their position and of time says, e.g. one
     /// with `#[boundary]`. It is given indices outside the volume and the number of steps that the
-    /// cells beside it have taken; a field that no stage writes keeps the value of step 0. Along axes
+    /// cells next to it have taken; a field that no stage writes keeps the value of step 0. Along axes
     /// whose own boundary copies cells, a ghost's index is that of the cell copied.
     pub fn face_by(
         mut self,

@@ -20,7 +20,7 @@ struct Cell {
     fixed: f32,
 }
 
-/// Reads all fields beside the cell and writes the first.
+/// Reads all fields next to the cell and writes the first.
 #[stencil]
 fn spread(now: Near<Cell, 2>, next: &mut Cell, #[step] step: u64, rate: f64) {
     let around = now.u[[-1, 0]] + now.u[[1, 0]] + now.u[[0, -1]] + now.u[[0, 1]];
@@ -28,7 +28,7 @@ fn spread(now: Near<Cell, 2>, next: &mut Cell, #[step] step: u64, rate: f64) {
     next.u = now.u[[0, 0]] + rate * (around - 4.0 * now.u[[0, 0]]) + 0.001 * pull;
 }
 
-/// Reaches two cells, and writes what the other reads beside the cell.
+/// Reaches two cells, and writes what the other reads next to the cell.
 #[stencil]
 fn wide(now: Near<Cell, 2>, next: &mut Cell, weight: f64) {
     next.v = weight * (now.u[[2, 0]] - now.u[[0, -2]]) + 0.5 * now.v[[0, 1]];

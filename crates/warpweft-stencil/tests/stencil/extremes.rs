@@ -16,7 +16,7 @@ pub struct Leap {
 
 #[stencil]
 fn leap(now: Near<Leap, 2>, next: &mut Leap) {
-    // All begin at 0; what is read beside a cell has two arrays and is exchanged.
+    // All begin at 0; what is read next to a cell has two arrays and is exchanged.
     next.is = if now.is[[-1, 0]] < 1.0 { now.to[[0, 0]] } else { 1.0 };
     next.lean = now.onto[[0, 0]];
 }

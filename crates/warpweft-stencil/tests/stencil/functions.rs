@@ -48,7 +48,7 @@ fn a_manufactured_solution_stays_exact_to_rounding() {
         assert!(worst < 1e-13, "off by {worst:e} after {steps} steps");
         plate = before;
     }
-    // With the values of a step later, or of a cell beside, it is not.
+    // With the values of a step later, or of a cell next to, it is not.
     let mut late = Volume::from_fn([31, 40], |at| exact(at, 0));
     Stencil::of(conduct(rate))
         .boundary_by(travelling(rate, k + 1e-6))

@@ -46,7 +46,7 @@ mod tests {
         cost + h.nw.min(h.n).min(h.w)
     }
 
-    /// Cells and inputs that leave no room beside the rings.
+    /// Cells and inputs that leave no room next to the rings.
     #[wavefront]
     fn wide(h: Earlier<f64>, #[column] b: f64, #[cell] x: f64) -> f64 {
         (b * h.n).max(h.w).max(x)

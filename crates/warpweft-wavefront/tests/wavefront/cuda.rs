@@ -124,7 +124,7 @@ fn kernels_with_inputs_of_cells_compile() {
     let wavefront = Wavefront::of(table()).over([3, 3]);
     let error = compile_check(&wavefront, &large, "sm_90").unwrap_err().to_string();
     assert!(error.contains("of shared memory for table, limit 232448"), "{error}");
-    // As many warps beside those that compute.
+    // As many warps next to those that compute.
     let many = CudaPolicy { rows: 1, chunk: 8, warps: 16, ..with_inputs()[0] };
     let error = compile_check(&wavefront, &many, "sm_90").unwrap_err().to_string();
     assert!(error.contains("1088 threads"), "{error}");

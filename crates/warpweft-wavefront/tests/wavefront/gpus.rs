@@ -230,7 +230,7 @@ fn with_porters() -> [CudaPolicy; 5] {
         .map(policy)
 }
 
-/// What copy warps bring in and take out is whole whenever the warps beside them come there: rows that
+/// What copy warps bring in and take out is whole whenever the warps next to them come there: rows that
 /// begin at 16 bytes, and others, on one GPU and on several.
 #[test]
 fn porters_hold_whatever_the_delays() {

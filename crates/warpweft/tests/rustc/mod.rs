@@ -23,7 +23,7 @@ pub fn rustc() -> Result<Command, String> {
     Ok(command)
 }
 
-/// The library that was built last. Builds with other features stand beside it; cargo built the one of
+/// The library that was built last. Builds with other features stand next to it; cargo built the one of
 /// this test from today's sources, so that the newest is of today's sources too.
 fn library() -> Option<PathBuf> {
     let beside = std::env::current_exe().ok()?;

@@ -1,6 +1,6 @@
 //! What is outside the subset is an error on its span that says what to write instead.
 //!
-//! Each file of `tests/ui` stands beside what rustc says of it; with `WARPWEFT_BLESS` in the environment
+//! Each file of `tests/ui` stands next to what rustc says of it; with `WARPWEFT_BLESS` in the environment
 //! that is written anew.
 
 use std::path::{Path, PathBuf};

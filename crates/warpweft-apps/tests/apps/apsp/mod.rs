@@ -140,7 +140,7 @@ fn distances_beyond_32_bits_are_refused_and_the_next_search_is_right() {
 
 #[test]
 fn an_edge_beyond_32_bits_matters_only_where_no_shorter_path_ends() {
-    // Closed roads, as graphs have them, beside open ones.
+    // Closed roads, as graphs have them, next to open ones.
     let closed = u32::MAX - 1;
     let roads = graph(4, &[(0, 1, 10), (0, 3, 20), (1, 2, closed), (3, 2, 5)]);
     check("closed roads", &roads);

@@ -282,7 +282,7 @@ impl Job for Case<'_> {
 }
 
 impl Case<'_> {
-    /// The rounding error that Fourier transforms may make beside that of steps, of cells up to `amplitude`.
+    /// The rounding error that Fourier transforms may make next to that of steps, of cells up to `amplitude`.
     fn of_transforms(&self, amplitude: f64) -> f64 {
         let epsilon = match (self.heat.linear, self.kind) {
             (false, _) => 0.0,

@@ -454,7 +454,7 @@ fn a_full_disk_leaves_the_last_checkpoint_whole() {
         mount.args(["-t", "tmpfs", "-o", what, "tmpfs"]).arg(&disk);
         mount.stderr(Stdio::null()).status().is_ok_and(|status| status.success())
     };
-    // Room for two checkpoints of 8 KiB and their manifests, not for a third beside them.
+    // Room for two checkpoints of 8 KiB and their manifests, not for a third next to them.
     if !mount("size=28k") {
         return println!("skipped: this user may not mount a small disk");
     }

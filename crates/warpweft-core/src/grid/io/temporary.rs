@@ -36,7 +36,7 @@ impl TemporaryFile {
     /// # Errors
     /// It can't be created; `target` names no file.
     pub fn next_to(target: &Path) -> io::Result<Self> {
-        let this = Self::beside(target)?;
+        let this = Self::in_folder_of(target)?;
         this.resemble(target)?;
         Ok(this)
     }
@@ -47,7 +47,7 @@ impl TemporaryFile {
     /// # Errors
     /// As [`TemporaryFile::next_to`].
     pub fn own_next_to(target: &Path) -> io::Result<Self> {
-        let this = Self::beside(target)?;
+        let this = Self::in_folder_of(target)?;
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
@@ -57,7 +57,7 @@ impl TemporaryFile {
         Ok(this)
     }
 
-    fn beside(target: &Path) -> io::Result<Self> {
+    fn in_folder_of(target: &Path) -> io::Result<Self> {
         let begin = begin_of(target)
             .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path names no file"))?;
         loop {

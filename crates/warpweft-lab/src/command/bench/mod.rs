@@ -1,4 +1,4 @@
-//! `warpweft bench`: rates at sizes that others publish, beside the peers that are installed.
+//! `warpweft bench`: rates at sizes that others publish, next to the peers that are installed.
 
 mod apps;
 mod channels;

@@ -1,5 +1,5 @@
 //! How well the depth of ghost zones is found: PARTANS' table II on simulated machines and on the GPUs
-//! that are there, and the model's prediction beside measured steps.
+//! that are there, and the model's prediction next to measured steps.
 
 mod samples;
 

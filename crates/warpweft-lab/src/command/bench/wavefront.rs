@@ -166,7 +166,7 @@ impl Wavefronts {
             let memory = probe.gpu(0).and_then(|gpu| gpu.bandwidth());
             let repeats = self.options.repeats;
             let repeats = if case.keep == Keep::Matrix { repeats.min(MATRICES) } else { repeats };
-            // One GPU beside several in the same run.
+            // One GPU next to several in the same run.
             let counts = match case.on {
                 Part::Cpu => vec![0],
                 Part::Gpu | Part::Tables | Part::Methods | Part::Traceback | Part::Many => vec![1],

@@ -1,4 +1,4 @@
-//! The model fitted to measured runs, prediction beside measurement.
+//! The model fitted to measured runs, prediction next to measurement.
 
 use std::path::Path;
 

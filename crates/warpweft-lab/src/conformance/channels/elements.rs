@@ -14,7 +14,7 @@ pub fn fib(n: u32) -> u64 {
     a + b
 }
 
-/// Paths as long as there are levels, each call of which leaves a short one beside it.
+/// Paths as long as there are levels, each call of which leaves a short one next to it.
 #[spawning]
 pub fn path(n: u32) -> u64 {
     if n == 0 {

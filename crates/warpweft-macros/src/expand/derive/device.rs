@@ -102,7 +102,7 @@ fn enum_type(input: &DeriveInput, data: &syn::DataEnum) -> syn::Result<TokenStre
         return Err(reject(
             variant,
             "device code has no enums with data",
-            "put the data beside the enum, in a struct with `#[derive(Device)]`",
+            "put the data next to the enum, in a struct with `#[derive(Device)]`",
         ));
     }
     if data.variants.is_empty() {

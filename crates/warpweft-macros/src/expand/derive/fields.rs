@@ -381,7 +381,7 @@ fn refused(input: &DeriveInput) -> TokenStream {
     let fields = implementation(input, &quote!(::warpweft::element::Fields), &body);
     quote! {
         #device
-        // SAFETY: no program has it: it stands beside an error.
+        // SAFETY: no program has it: it stands next to an error.
         unsafe #fields
     }
 }

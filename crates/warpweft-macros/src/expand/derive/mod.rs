@@ -1,6 +1,6 @@
 //! The derives: what is read off a struct or an enum, and what each derive makes of it.
 //!
-//! A derive that refuses its type leaves an implementation without meaning beside its error, so that the
+//! A derive that refuses its type leaves an implementation without meaning next to its error, so that the
 //! uses of the type elsewhere add no errors of their own.
 
 mod device;

@@ -26,7 +26,7 @@ pub fn ranked(input: DeriveInput) -> TokenStream {
         let ranked = implementation(&input, &quote!(::warpweft::wavefront::Ranked), &body);
         let whole = whole(&input);
         quote! {
-            // SAFETY: no program has it: it stands beside an error.
+            // SAFETY: no program has it: it stands next to an error.
             unsafe #ranked
             #whole
         }

@@ -2,7 +2,7 @@
 //! Not: what is sent (`halo`).
 //!
 //! A time block's boundary is a thin slab along the axis that tiles are streamed along, whose cost is what fills and drains them, and
-//! whole tiles along the others, which cost nothing beside what the interior is spared.
+//! whole tiles along the others, which cost nothing next to what the interior is spared.
 
 use crate::cuda::fused::Fused;
 use crate::cuda::launch::boxes::{SECTOR, placed, whole};
@@ -30,7 +30,7 @@ pub(crate) fn of_pipeline(
     let all = whole(layout).high;
     let mut interior = *own;
     for axis in 0..dims {
-        // Rows begin on sectors of memory: what is computed beside the boundary must not reach into it.
+        // Rows begin on sectors of memory: what is computed next to the boundary must not reach into it.
         let (tile, align) = match dims - 1 - axis {
             0 => (shape.inner[0], SECTOR / size),
             1 if dims == 3 => (shape.inner[1], 1),
@@ -83,7 +83,7 @@ impl CudaSweeps {
         steps: u64,
     ) -> Option<BoundarySplit> {
         let fused = self.fused_now();
-        // Later stages read what earlier ones wrote beside a cell, which may be on its way.
+        // Later stages read what earlier ones wrote next to a cell, which may be on its way.
         // Nor are the ghosts of functions brought on by parts of a step, which do not count it either.
         if self.kernels.len() > 1 || self.stencil.has_functions() || self.stencil.knows().step {
             return None;
@@ -203,7 +203,7 @@ mod tests {
                     (0..4).any(|d| end(d) <= low[d] || low[d] + n_of[d] <= written.begin[d]);
                 assert!(apart || n == m, "{region:?} writes {m} of {found:?}");
             }
-            // What is unpacked beside the interior is none of its cells.
+            // What is unpacked next to the interior is none of its cells.
             let (low, size) = boxes[n];
             let exact = written.begin == low && (1..4).all(|d| end(d) == low[d] + size[d]);
             assert!(exact || *region != found.interior, "{region:?} writes {written:?}");
@@ -237,7 +237,7 @@ mod tests {
             halves(&own, &TUNED, ([1024; 3].into(), cut(at, 6).into(), cut(at, depth).into()))
                 .unwrap()
         };
-        // Thousandths of a time block: two slabs of 3 planes, each with 12 redundant, beside 1018.
+        // Thousandths of a time block: two slabs of 3 planes, each with 12 redundant, next to 1018.
         let (own, slabs, more) = of([1, 0, 0], 3);
         assert_eq!((slabs.boundary.len(), slabs.interior.low[0] - own.low[0], more), (2, 3, 21));
         assert_eq!(own.high[0] - slabs.interior.high[0], 3);

@@ -201,7 +201,7 @@ impl CudaSweeps {
         Ok(())
     }
 
-    /// Lets the sweeps wait for what was computed and unpacked beside them, and renews the boundary's
+    /// Lets the sweeps wait for what was computed and unpacked next to them, and renews the boundary's
     /// ghosts that follow what was unpacked or added.
     pub(super) fn settle(&mut self) -> Result<()> {
         self.settle_for(&self.whole())
@@ -249,7 +249,7 @@ impl CudaSweeps {
         self.halos.as_mut().ok_or_else(|| Error::spec("no halos", "report this as a bug"))
     }
 
-    /// Lets the halos' stream wait for all that the sweeps have queued; not beside the core of a
+    /// Lets the halos' stream wait for all that the sweeps have queued; not next to the core of a
     /// launch in two parts, where that stream has itself computed what is sent.
     pub(super) fn follow_sweeps(&mut self) -> Result<()> {
         let halos = self.halos()?;

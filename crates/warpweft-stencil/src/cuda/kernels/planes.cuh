@@ -4,7 +4,7 @@
 //
 // Grid:   (tiles of x, tiles of y, chunks of z × extent of w).
 // Block:  32 lanes along x, `warps` along y; every thread stays to the end, for the barriers.
-// Shared: `slots` planes of every field that is read beside its own column, then one mbarrier a slot.
+// Shared: `slots` planes of every field that is read next to its own column, then one mbarrier a slot.
 // Invariants: as Direct. Plane number k of the chunk lies in slot k mod slots and completes
 // that slot's mbarrier in parity (k / slots) mod 2. Tiles begin at multiples of `S::start` cells: the
 // engine stops the kernel where a copy begins in the middle of 16 bytes of a row. A slot is refilled only after a block barrier that
@@ -21,7 +21,7 @@ struct alignas(64) TensorMap {
   u64 opaque[16];
 };
 
-// Whether field F comes through the ring: only if it is read beside its own column.
+// Whether field F comes through the ring: only if it is read next to its own column.
 template <class S>
 WW_FN constexpr bool ringed(int f) {
   return S::reach(f).off;

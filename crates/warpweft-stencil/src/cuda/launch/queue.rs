@@ -225,7 +225,7 @@ impl Queue<'_> {
         Queued { kernel: kernel.clone(), launch, args }
     }
 
-    /// The launch that renews the ghosts of those of `fields` that are read beside a cell, in the
+    /// The launch that renews the ghosts of those of `fields` that are read next to a cell, in the
     /// arrays `now`.
     pub fn renew(&self, fields: &[usize], now: &[usize]) -> Result<Option<Queued>> {
         self.renew_in(&self.arrays.layout, fields, now)

@@ -11,7 +11,7 @@ use warpweft_core::grid::RawVolume;
 
 /// Per field none, one or two padded arrays.
 ///
-/// A field that is both written and read beside the cell has two, which take turns; where steps are fused, every
+/// A field that is both written and read next to the cell has two, which take turns; where steps are fused, every
 /// field that is written has. Which are current is the state: [`STEP`] is added to it (without carry) by a
 /// step, which leaves some fields in their other array, and [`FUSED`] by fused steps, which leave all that are
 /// written there.

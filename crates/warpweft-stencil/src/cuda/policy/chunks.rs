@@ -4,7 +4,7 @@ use crate::cuda::text::PipelineShape;
 use crate::{CudaPolicy, Spec};
 use warpweft_core::grid::Axes;
 
-/// Planes that a chunk costs beside those that it computes: filling and draining the pipeline.
+/// Planes that a chunk costs next to those that it computes: filling and draining the pipeline.
 const START: usize = 6;
 
 /// Blocks side by side across a plane, for tiles of `x` by `y` cells.
@@ -22,7 +22,7 @@ fn slots(sms: u32, cuda: &CudaPolicy) -> usize {
     (sms * cuda.min_blocks) as usize
 }
 
-/// Planes that a chunk of `cuda`'s time blocks goes through beside those that it computes.
+/// Planes that a chunk of `cuda`'s time blocks goes through next to those that it computes.
 pub(crate) fn redundant_planes(cuda: &CudaPolicy) -> usize {
     2 * cuda.temporal_depth as usize + START
 }
@@ -63,7 +63,7 @@ const LAYERS: usize = 1 << 12;
 const LENGTHS: usize = 32;
 
 /// The chunks for which `planes` planes of `tiles` tiles take least time on `slots` blocks, each of
-/// which computes or brings in `redundant` planes beside its chunk: the best, the best of layers that are
+/// which computes or brings in `redundant` planes next to its chunk: the best, the best of layers that are
 /// alike, and one more, of different numbers of turns.
 ///
 /// A last layer may be shorter than the others: short chunks fill up what long ones leave.

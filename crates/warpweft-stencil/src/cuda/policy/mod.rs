@@ -83,7 +83,7 @@ impl Problem {
 impl CudaPolicy {
     /// Phases of Planes to begin with.
     ///
-    /// Few, as all of them take thrice the time to compile. On an H200, beside all: one phase of f64
+    /// Few, as all of them take thrice the time to compile. On an H200, next to all: one phase of f64
     /// at order 8 rises from 202 to 213 Gcells/s (nothing spills any more), at order 6 from 214 to 215;
     /// of f32 it falls from 413 to 407 and from 425 to 414.
     pub(crate) fn first_phases(stencil: &Spec) -> u32 {

@@ -37,7 +37,7 @@ pub struct Resident {
 }
 
 impl Resident {
-    /// For tiles over `layout`, of which each of `beside` slabs on this device has as many. The zeroing of
+    /// For tiles over `layout`, of which each of `slabs` slabs on this device has as many. The zeroing of
     /// messages are queued in `stream`.
     ///
     /// # Errors
@@ -47,18 +47,18 @@ impl Resident {
         (shape, kernel): (&ResidentShape, Kernel),
         layout: &Layout,
         stream: &Stream,
-        beside: usize,
+        slabs: usize,
     ) -> Result<Self> {
         kernel.allow_shared(shape.shared as u32)?;
         let tiles = shape.tiles(layout);
         let blocks: usize = tiles.iter().product();
         let device = stream.device();
         let each = kernel.blocks_per_sm(32 * policy.warps, shape.shared as u32)?;
-        shape.room(blocks * beside, (device.sms()?, each))?;
+        shape.room(blocks * slabs, (device.sms()?, each))?;
         let mut launch =
             Launch::new([blocks as u32, 1, 1], [32, policy.warps, 1]).shared(shape.shared as u32);
         // Kernels that share a device are not both cooperative at once.
-        launch.cooperative = beside == 1;
+        launch.cooperative = slabs == 1;
         let [messages, flags] = shape.bytes(blocks);
         let (messages, flags) = (Buffer::zeroed(stream, messages)?, Buffer::zeroed(stream, flags)?);
         let dog = Watchdog::new(device, TIMEOUT)?;

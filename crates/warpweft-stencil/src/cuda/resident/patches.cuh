@@ -10,7 +10,7 @@
 
 namespace ww::stencil {
 
-// The cells around a thread's, loaded row by row: cell (k, i, j) and what lies beside it.
+// The cells around a thread's, loaded row by row: cell (k, i, j) and what lies next to it.
 template <class S>
 struct ResidentNear {
   using T = typename S::template Type<0>;
@@ -106,7 +106,7 @@ struct Patches {
     return cells + (z + n / (ny * nx)) * plane + (y + n / nx % ny) * pitch + x + n % nx * V;
   }
 
-  // The layers of warps whose cells what comes along z is for or beside, from the lowest and from the highest.
+  // The layers of warps whose cells what comes along z is for or next to, from the lowest and from the highest.
   static constexpr int layers(int side) {
     const int deep = H::overlap[0] + S::reach_z;
     const int from = (H::overlap[0] + H::tile[0] - S::reach_z) / S::vz;

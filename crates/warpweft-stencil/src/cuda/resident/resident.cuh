@@ -1,7 +1,7 @@
 // Resident: cells stay on the chip for as many steps as a launch takes. Each block has a tile; every
 // `depth` steps the rims of tiles go to the blocks around as messages, through L2 or a neighbour device's
 // memory, and between two posts a block computes the overlap around its tile as well, of which what is right
-// shrinks a footprint a step. For one scalar field of four or eight bytes that is read beside the cell and
+// shrinks a footprint a step. For one scalar field of four or eight bytes that is read next to the cell and
 // written, in two dimensions (strips.cuh, whose rows are planes here) or three (patches.cuh); faces
 // Dirichlet or periodic.
 //
@@ -79,7 +79,7 @@ struct Home {
   }
   static constexpr int length(int d, int axis) { return way(d, axis) == 0 ? tile[axis] : halo[axis]; }
   static constexpr int cells(int d) { return used(d) ? length(d, 0) * length(d, 1) * length(d, 2) : 0; }
-  // In three dimensions messages are of words, of a vector's cells each, with one beside 32 of them (sealed.cuh).
+  // In three dimensions messages are of words, of a vector's cells each, with one next to 32 of them (sealed.cuh).
   static constexpr int words(int d) { return cells(d) / vector; }
   static constexpr int up16(int bytes) { return (bytes + 15) / 16 * 16; }
   static constexpr int word_bytes(int d) { return up16(cells(d) * int(sizeof(T))); }

@@ -1,10 +1,10 @@
 // Messages that say by themselves whether they are there: cells travel in words, each stored and loaded at once, of whose bits
 // the last is a mark that changes from one use of a slot to the next; the receiver polls the words themselves. The
-// bits that had the marks' place come beside, of 32 words in a word of their own, with the number of the post. So
+// bits that had the marks' place come next to, of 32 words in a word of their own, with the number of the post. So
 // neither a fence of the sender, which waits until its stores have arrived (at another device a whole way), nor a
 // flag's own way lies between a step and the next, and of 16 bytes all but a bit are cells.
 //
-// Messages: per tile, direction and parity of the post: words in rows along x, then those beside them.
+// Messages: per tile, direction and parity of the post: words in rows along x, then those next to them.
 // Source of the idea: the "LL" protocols of NCCL, whose words are half or an eighth flags.
 #pragma once
 

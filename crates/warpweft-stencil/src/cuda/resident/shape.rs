@@ -84,7 +84,7 @@ impl ResidentShape {
         };
         shape.shared = kept * size;
         let vector = (16 / size).min(vx);
-        // In three dimensions a word stands beside 32 (sealed.cuh).
+        // In three dimensions a word stands next to 32 (sealed.cuh).
         let bytes = |cells: usize| match dims {
             2 => cells * size,
             _ => {
@@ -127,7 +127,7 @@ impl ResidentShape {
         std::array::from_fn(|axis| layout.extents[axis + 1].div_ceil(self.tile[axis]))
     }
 
-    /// Bytes of memory that `tiles` have beside the cells: messages of two posts, and flags.
+    /// Bytes of memory that `tiles` have next to the cells: messages of two posts, and flags.
     pub fn bytes(&self, tiles: usize) -> [usize; 2] {
         [tiles * 2 * self.messages, tiles * FLAGS]
     }

@@ -60,7 +60,7 @@ struct StripNear {
   using T = typename S::template Type<0>;
   static constexpr int sides = S::reach_x > 0 ? S::reach_x : 1;
   const T (*rows)[S::vx];                 // row k - reach_z ..= k + reach_z
-  const T (*west)[sides], (*east)[sides];  // of each, the cells beside the thread's
+  const T (*west)[sides], (*east)[sides];  // of each, the cells next to the thread's
   int j;
   template <int F, int... O>
   WW_FN T at() const {
@@ -214,7 +214,7 @@ struct Strips {
     return ends + (((parity * S::warps + warp) * 2 + side) * R + row) * columns + place.first[2];
   }
 
-  // The cells beside a thread's row, from the lanes around.
+  // The cells next to a thread's row, from the lanes around.
   WW_FN static void beside(const T (&row)[X], T (&west)[sides], T (&east)[sides]) {
 #pragma unroll
     for (int i = 0; i < S::reach_x; i++) {

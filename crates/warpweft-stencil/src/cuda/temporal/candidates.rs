@@ -2,7 +2,7 @@
 //!
 //! The rule is a model with constants that were fitted to 83 shapes of ten stencils on one H200 (docs/models.md): each
 //! warp keeps the rows of as many levels as registers allow; fewer registers a thread leave room for more blocks on a
-//! multiprocessor; and what a row or a plane costs beside its levels is shared by them.
+//! multiprocessor; and what a row or a plane costs next to its levels is shared by them.
 
 use super::block::TimeBlock;
 use super::shape::{TemporalShape, fuses};
@@ -15,7 +15,7 @@ use warpweft_core::grid::Axes;
 
 /// Warps of a block in two dimensions.
 const WARPS: u32 = 4;
-/// Registers of a thread beside those of levels, and for each word of a row.
+/// Registers of a thread next to those of levels, and for each word of a row.
 const REGISTERS: [usize; 2] = [48, 3];
 /// The same in three dimensions, and for each field.
 const REGISTERS_DEEP: [usize; 3] = [28, 3, 6];
@@ -23,9 +23,9 @@ const REGISTERS_DEEP: [usize; 3] = [28, 3, 6];
 const SPILLED: usize = 16;
 /// Blocks of four warps an SM, and the registers that each thread then has.
 const BLOCKS: [(u32, usize); 4] = [(5, 96), (4, 128), (3, 168), (2, 255)];
-/// What a row costs beside its levels, in words that a lane computes: barriers, and rows in and out.
+/// What a row costs next to its levels, in words that a lane computes: barriers, and rows in and out.
 const ROW: f64 = 36.0;
-/// What a plane costs beside its levels, in levels.
+/// What a plane costs next to its levels, in levels.
 const PLANE: f64 = 6.0;
 /// What memory costs a step: words that a lane computes while a byte of a cell comes and goes. In three dimensions it
 /// decides between shapes that are else alike: with half of 1024³ cells on each of two H100s, `bench multi` took 496 µs a
@@ -35,7 +35,7 @@ const BYTE: f64 = 0.3;
 const LARGEST: u32 = 256;
 /// Words of cells in bytes that take as long as one of cells in bits.
 const BIT_SLICED: f64 = 3.0;
-/// Rows that a chunk costs beside those that it computes.
+/// Rows that a chunk costs next to those that it computes.
 const START: usize = 6;
 
 /// What a lane's rows take.

@@ -7,11 +7,11 @@
 // next. Level n runs stage n mod `stages`, so a stage is a level; fields that the stage does not assign pass
 // through. The queue holds the `kept` planes before the newest; plane p - a is in slot (phase - a) mod kept,
 // which is constant as callers unroll phases. A lane has `vx` cells of each of `vy` rows in registers; `margin`
-// more on either side come by shuffles, and the rows beside its own from `Beside`.
+// more on either side come by shuffles, and the rows next to its own from `Beside`.
 //
 // Boundaries are exact at every level. Cells beyond a closed face (Dirichlet, Neumann, mirror) get their
 // value from the planes that the level has: along x when rows are widened, along z when the first and the last
-// planes arrive, along y when the rows beside a tile are fetched. Open faces (periodic ones, cuts between devices) have ghost cells in memory, deep enough for
+// planes arrive, along y when the rows next to a tile are fetched. Open faces (periodic ones, cuts between devices) have ghost cells in memory, deep enough for
 // all levels, that are computed like any others.
 //
 // `S` is the shape that the host writes: `Fields` and `Writes`, index lists; `Type<f>` as stored and `Number<f>` as computed; `Assigns<n>`, the
@@ -250,7 +250,7 @@ WW_FN void close_high(Rows& plane, int i, bool here, const HeldValues& held, int
   }
 }
 
-// Fetches the cells beside the lane's own, as far as a stage reads, and closes the faces along x.
+// Fetches the cells next to the lane's own, as far as a stage reads, and closes the faces along x.
 template <class S, int Stage, bool Edge>
 WW_FN void widen(Plane<S>& plane, LaneFaces faces, const HeldValues& held) {
   each(typename S::Fields{}, [&](auto f) {
@@ -324,7 +324,7 @@ WW_FN void close_below(LevelQueue<S>& queue, Plane<S>& plane, const HeldValues& 
 }
 
 // One level: takes plane p of its input in, and makes `plane` the plane p - high of its output; `rows` are those
-// beside the lane's in plane p - high of the input. With Edge a lane may hold cells at a face along x, with Check
+// next to the lane's in plane p - high of the input. With Edge a lane may hold cells at a face along x, with Check
 // planes may lie at or beyond a face along z.
 template <class S, int Level, int Phase, bool Edge, bool Check, class E>
 WW_FN void level(LevelQueue<S>& queue, Plane<S>& plane, const Beside<S>& rows, int p, LaneFaces faces,

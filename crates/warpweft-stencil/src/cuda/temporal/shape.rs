@@ -38,9 +38,9 @@ pub struct Lag {
     pub high: usize,
     /// Whether no tap is off the cell along two axes.
     pub cross: bool,
-    /// Per field, cells beside a lane's own along x, `[below, above]`.
+    /// Per field, cells next to a lane's own along x, `[below, above]`.
     pub wide: Vec<[usize; 2]>,
-    /// Per field, whether rows beside a lane's own are read.
+    /// Per field, whether rows next to a lane's own are read.
     pub tall: Vec<bool>,
 }
 
@@ -69,7 +69,7 @@ pub struct TemporalShape {
     pub unit: usize,
     /// Cells that rows of a region begin at a multiple of.
     pub align: usize,
-    /// Cells beside those that a tile stores, along x.
+    /// Cells next to those that a tile stores, along x.
     pub overlap: [usize; 2],
     /// The same along y.
     pub overlap_y: [usize; 2],
@@ -77,7 +77,7 @@ pub struct TemporalShape {
     pub columns: usize,
     /// Rows of a tile along y.
     pub rows: usize,
-    /// Rows beside a lane's own that it needs, on either side: those of other warps.
+    /// Rows next to a lane's own that it needs, on either side: those of other warps.
     pub beside: usize,
     /// Cells of the last lane of a row, from 1.
     pub last: usize,
@@ -188,7 +188,7 @@ fn lag_of(stage: &dyn Stage, faces: &[[FaceKind; 2]; 3]) -> Lag {
     let [_, z, y, x] = axes(stage.rank());
     let fields = stage.cell_type().len();
     let (wide, tall) = (vec![[0; 2]; fields], vec![false; fields]);
-    // Rows beside a warp's own are of a plane that was written a round before.
+    // Rows next to a warp's own are of a plane that was written a round before.
     let ahead = usize::from(stage.rank() > 2);
     let mut lag = Lag { low: 0, high: ahead, cross: true, wide, tall };
     for tap in stage.taps() {
@@ -229,7 +229,7 @@ fn used_fields(stencil: &Spec) -> Vec<usize> {
     (0..stencil.cell.len()).filter(used).collect()
 }
 
-/// Rows beside a lane's own that any stage reads, in three dimensions.
+/// Rows next to a lane's own that any stage reads, in three dimensions.
 fn beside_of(stencil: &Spec) -> usize {
     let offsets = stencil.stages.iter().flat_map(|stage| stage.taps());
     match stencil.rank() {
@@ -352,7 +352,7 @@ impl TemporalShape {
         self.rows - self.overlap_y[0] - self.overlap_y[1]
     }
 
-    /// Planes that a chunk goes through beside those that it stores.
+    /// Planes that a chunk goes through next to those that it stores.
     pub fn overhead(&self) -> usize {
         let steps = self.levels / self.lags.len();
         let warps = self.depth / steps;

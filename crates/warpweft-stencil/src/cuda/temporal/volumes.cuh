@@ -7,7 +7,7 @@
 // Shared: of every level the first and the last `beside` rows of a warp in the last `kept` planes, as in
 //         registers: [slot][level][warp][first, last][row]; then the planes in flight, `prefetch` + 1 of them,
 //         each lane's words its own: no barrier.
-// Invariants: no tap is off the cell along two axes, and a stage looks at least one plane ahead, so rows beside a
+// Invariants: no tap is off the cell along two axes, and a stage looks at least one plane ahead, so rows next to a
 // warp's own are those of a plane that was written rounds before: one barrier a plane. `kept` is above any
 // stage's `high`, so a slot is read before it is written again. Tiles' overlap cells are computed from garbage at
 // the ends and dropped; a tile that ends a closed axis ends at its last row.
@@ -112,7 +112,7 @@ struct Slab {
       });
     });
   }
-  // Fetches the rows beside the warp's own: the last of the warp before it, the first of the one after.
+  // Fetches the rows next to the warp's own: the last of the warp before it, the first of the one after.
   template <int Level, int Place>
   WW_FN void get_edges(Beside<S>& rows) const {
     const int above = warp > 0 ? warp - 1 : 0, below = warp < S::warps - 1 ? warp + 1 : warp;
@@ -136,7 +136,7 @@ struct Slab {
     });
   }
 
-  // Gives the rows beyond faces along y their values, given the plane that they are beside.
+  // Gives the rows beyond faces along y their values, given the plane that they are next to it.
   WW_FN void close_rows(const Plane<S>& plane, Beside<S>& rows) const {
     each(typename S::Fields{}, [&](auto f) {
       constexpr int F = decltype(f)::value;

@@ -8,7 +8,7 @@ use crate::{Boundary, CudaKernel, CudaPolicy, Spec};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::{Axes, across, axis_name};
 
-/// The shape of single steps beside a pipeline or resident tiles, for what is left of a number of steps.
+/// The shape of single steps next to a pipeline or resident tiles, for what is left of a number of steps.
 pub fn single(policy: &CudaPolicy) -> CudaPolicy {
     if !policy.kernel.fuses() {
         return *policy;
@@ -192,7 +192,7 @@ fn temporal_room(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -> R
                 policy.prefetch
             ),
             "take more cells or fewer steps, tiles no higher than the volume; in two dimensions also a number of \
-             steps that warps divide, and rows ahead one less than a multiple of the rows beside a cell that a \
+             steps that warps divide, and rows ahead one less than a multiple of the rows next to a cell that a \
              step reads",
         ));
     };

@@ -41,7 +41,7 @@ impl PipelineShape {
 }
 
 /// Whether tiles of `stencil` may compute beyond the volume, several steps on, and end with the exact cells: one stage
-/// over one scalar of four or eight bytes that it reads beside the cell and writes, between faces that are periodic
+/// over one scalar of four or eight bytes that it reads next to the cell and writes, between faces that are periodic
 /// or hold one value, without faults or loops that depend on its cells, told nothing about them.
 pub fn goes_on_alone(stencil: &Spec) -> bool {
     let dims = stencil.rank();

@@ -16,7 +16,7 @@ pub enum Role {
     Read,
     /// Written where it is read from: one pointer.
     InPlace,
-    /// Read beside the cell and written, so into a second array: two pointers.
+    /// Read next to the cell and written, so into a second array: two pointers.
     Doubled,
 }
 

@@ -62,7 +62,7 @@ pub(crate) fn refusal(
     }
 }
 
-/// How a GPU computes beside the cores, and the cells a second that tuning measured of it.
+/// How a GPU computes next to the cores, and the cells a second that tuning measured of it.
 pub(crate) struct OnGpu {
     /// A part.
     pub choice: Choice,

@@ -1,4 +1,4 @@
-//! The cores beside one GPU: two ranks of one process on slabs across the slowest axis, whose sizes
+//! The cores next to one GPU: two ranks of one process on slabs across the slowest axis, whose sizes
 //! follow the measured speeds.
 //!
 //! The model decides before the run whether the cores take part at all; [`Balance`] moves planes, or

@@ -142,7 +142,7 @@ impl Spec {
         Ok(report)
     }
 
-    /// What all ranks did, after the steps up to `first` that an earlier run did, beside the bytes a second
+    /// What all ranks did, after the steps up to `first` that an earlier run did, next to the bytes a second
     /// that the memories of all of them move, if that is known. Devices, set-up and further notes are left
     /// to be filled in.
     pub(crate) fn reported(

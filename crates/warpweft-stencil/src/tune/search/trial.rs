@@ -11,7 +11,7 @@ use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::RawVolume;
 use warpweft_core::tune::{Budget, Measured, Repeats, measure};
 
-/// Seconds that one measured run should last: long beside a time slice, short beside a budget.
+/// Seconds that one measured run should last: long next to a time slice, short next to a budget.
 const RUN: f64 = 0.03;
 /// Steps of a measured run grow by so much at a time at most: what a step takes can only be found out,
 /// and on a few cells the hand-over between threads takes thousands of times what the cells do.

@@ -458,7 +458,7 @@ fn residents_of_several_launches() {
 }
 
 /// Each of four tiles of 4 × 4 × 128 cells gets 512 cells from either side along z and y and four columns of 16 along x,
-/// of two posts, 8 bytes beside 32 words of four cells, 16 at least, and a flag of 32 bytes a direction.
+/// of two posts, 8 bytes next to 32 words of four cells, 16 at least, and a flag of 32 bytes a direction.
 #[test]
 fn halo_messages_are_counted_among_the_bytes_of_a_device() {
     let heat = Stencil::of(Heat3 { rate: 0.9 }).boundary(Boundary::Dirichlet(0.0));

@@ -320,7 +320,7 @@ fn fused_steps_give_the_bits_of_the_reference_at_any_depth() {
     check_pipelines(&machine, &Stencil::of(spread(0.2)), &plane, ([2, 1, 1], 4), &grids);
 }
 
-/// Runs pipelines of `fused_steps` steps on ranks, all of which send some swaps ahead, beside a split time block or, where
+/// Runs pipelines of `fused_steps` steps on ranks, all of which send some swaps ahead, next to a split time block or, where
 /// the depth leaves one, a single step.
 fn check_ahead<S: Fields, const D: usize>(
     machine: &Machine,

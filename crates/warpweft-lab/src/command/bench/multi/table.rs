@@ -55,7 +55,7 @@ pub fn table(figures: &[Figure], peers: &[Peer]) -> String {
     text + &peers_of(figures, peers)
 }
 
-/// A line a peer, beside the fastest figure of as many GPUs.
+/// A line a peer, next to the fastest figure of as many GPUs.
 fn peers_of(figures: &[Figure], peers: &[Peer]) -> String {
     let mut text = String::new();
     for peer in peers {

@@ -1,4 +1,4 @@
-//! Paths of alignments by directions beside those in linear space, on one GPU or, where there is none,
+//! Paths of alignments by directions next to those in linear space, on one GPU or, where there is none,
 //! on one core.
 
 use std::time::Instant;
