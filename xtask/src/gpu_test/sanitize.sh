@@ -44,7 +44,7 @@ align many.fa many2.fa --batch
 align many.fa many2.fa --top 3
 align q.fa t.fa --global
 dtw a.npy b.npy
-dtw --matrix series.npy
+dtw series.npy --matrix distances.npy
 sat bytes.npy
 sat reals.npy
 apsp random:1500 --sources 0..40
@@ -53,7 +53,6 @@ channels queens 8
 channels uts T1
 channels sort 20000
 channels sort 50000
-channels strassen 200 --leaf 64
 channels strassen 300 --leaf 128
 run paths
 run mandelbrot --size 128

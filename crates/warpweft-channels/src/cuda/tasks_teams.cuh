@@ -5,7 +5,8 @@
 // warp holds frames: lanes of a warp give one another nothing, and other warps get one frame at a time.
 //
 // Where a function wants more than a warp (WW_BLOCK_TEAMS), only the first warp of a block holds calls. The others wait at a
-// barrier of the block until it has a call for them, and again when they have done their part.
+// barrier of the block until it has a call for them, and again when they have done their part. All warps execute one copy of
+// what has barriers, so that they meet at the same instructions.
 #pragma once
 
 #define WW_SIZE(F) bytes = larger(bytes, F::TEAM_BYTES);
@@ -76,35 +77,42 @@ WW_FN unsigned char* ww_block_room() {
 }
 #endif
 
+#if WW_DEVICE
+#define WW_ONE_COPY __device__ __noinline__
+#else
+#define WW_ONE_COPY inline
+#endif
+WW_ONE_COPY void meet() { __syncthreads(); }
+template<class F> WW_ONE_COPY typename F::Output team_of_block(ww_errand* errand, unsigned char* room) {
+    F given;
+    memcpy((void*)&given, errand->words, sizeof given);
+    return given.team(ww_block_team{threadIdx.x, errand->sums}, room);
+}
 template<class F> WW_FN void help_with(ww_errand& errand, unsigned char* room) {
     if constexpr (F::TEAM) {
-        F given;
-        memcpy((void*)&given, errand.words, sizeof given);
-        given.team(ww_block_team{threadIdx.x, errand.sums}, room);
+        if constexpr (F::LANES > 32) team_of_block<F>(&errand, room);
     }
 }
 // What the warps do that hold no calls.
 WW_FN void help(ww_errand& errand, unsigned char* room) {
     while (true) {
-        __syncthreads();
+        meet();
         if (errand.number == NONE) return;
 #define WW_CASE(F) case F::NUMBER: help_with<F>(errand, room); break;
         switch (errand.number) { WW_FUNCTIONS(WW_CASE) }
 #undef WW_CASE
-        __syncthreads();
+        meet();
     }
 }
 WW_FN void send_home(ww_errand& errand) {
     if (threadIdx.x == 0) errand.number = NONE;
-    __syncthreads();
+    meet();
 }
 #endif
 
 // All lanes run the call of lane `of`, whose words are `words`.
 template<class F, class Lane> WW_FN void run_team(Lane& own, const u32 (&words)[WORDS], u32 of) {
     if constexpr (F::TEAM) {
-        F given;
-        memcpy((void*)&given, words, sizeof given);
         typename F::Output made;
 #if WW_BLOCK_TEAMS
         if constexpr (F::LANES > 32) {
@@ -113,12 +121,14 @@ template<class F, class Lane> WW_FN void run_team(Lane& own, const u32 (&words)[
                 for (u32 i = 0; i < WORDS; ++i) own.errand->words[i] = words[i];
             }
             // What lanes wrote before is there for all lanes of the team, and the other way round.
-            __syncthreads();
-            made = given.team(ww_block_team{own.lane, own.errand->sums}, own.room);
-            __syncthreads();
+            meet();
+            made = team_of_block<F>(own.errand, own.room);
+            meet();
         } else
 #endif
         {
+            F given;
+            memcpy((void*)&given, words, sizeof given);
             __syncwarp();
             made = given.team(ww_team{own.lane}, own.room);
             __syncwarp();
