@@ -185,8 +185,9 @@ impl Lists {
 #[cfg(test)]
 mod tests {
     use super::super::random::{Random, random};
-    use super::super::search::{Reach, Search};
+    use super::super::search::Search;
     use super::super::spread::spread;
+    use super::super::tentative::Reach;
     use super::*;
     use warpweft::farm::HostMemory;
 

@@ -18,6 +18,7 @@ mod random;
 mod read;
 mod search;
 mod spread;
+mod tentative;
 
 pub use check::{certificate, dijkstra};
 pub use graph::{Arc, Edge, Graph, fingerprint};
@@ -26,5 +27,6 @@ pub use paths::{Form, Shape, ShortestPaths};
 pub use predict::predict;
 pub use random::{Random, random};
 pub use read::read;
-pub use search::{Reach, Search};
+pub use search::Search;
 pub use spread::{Centrality, SPREAD_MOST, spread};
+pub use tentative::Reach;

@@ -7,8 +7,9 @@ use warpweft::farm::{
 use warpweft::prelude::*;
 
 use super::graph::Graph;
-use super::search::{Reach, Search};
+use super::search::Search;
 use super::spread::spread;
+use super::tentative::Reach;
 
 /// How sources are searched from. Changes time, never outputs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 
 use warpweft::prelude::*;
 
-use super::search::{Reach, UNREACHED};
+use super::tentative::{Reach, UNREACHED};
 
 /// Distances that are counted at most, by every form: beyond, a list a source would be as long as a row of distances.
 pub const SPREAD_MOST: u32 = 1 << 20;

@@ -9,7 +9,7 @@ use warpweft::memory::filled;
 
 use super::super::graph::ROOM;
 use super::super::paths::Wants;
-use super::super::search::Reach;
+use super::super::tentative::Reach;
 use super::edges::{Edges, Size};
 use super::{Batches, COUNTED, WAIT, column, reaches, resident};
 

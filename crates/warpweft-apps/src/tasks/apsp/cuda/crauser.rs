@@ -9,7 +9,7 @@ use super::super::crauser::{
 };
 use super::super::graph::{Graph, ROOM};
 use super::super::paths::Wants;
-use super::super::search::Reach;
+use super::super::tentative::Reach;
 use super::{Batches, COUNTED};
 use warpweft::cuda::Cubin;
 

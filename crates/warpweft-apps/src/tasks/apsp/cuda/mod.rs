@@ -24,7 +24,7 @@ use self::edges::Edges;
 use self::planes::Planes;
 use self::rows::Lent;
 use super::paths::{Form, Shape, ShortestPaths, Wants};
-use super::search::Reach;
+use super::tentative::Reach;
 
 /// Distances that lanes count; cores count farther ones.
 const COUNTED: u32 = 4096;

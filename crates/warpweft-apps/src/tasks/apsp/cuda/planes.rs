@@ -8,7 +8,7 @@ use warpweft::error::{Error, Result};
 use warpweft::farm::GpuLane;
 
 use super::super::paths::{Shape, Wants};
-use super::super::search::Reach;
+use super::super::tentative::Reach;
 use super::edges::{Edges, Size};
 use super::rows::{Home, InFlight, at_once, row_bytes};
 use super::{Batches, COUNTED, Take, WAIT, column, reaches, resident};

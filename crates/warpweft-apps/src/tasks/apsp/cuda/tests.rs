@@ -9,7 +9,8 @@ use warpweft::prelude::{Packed, Task};
 use super::super::graph::{Arc, Graph};
 use super::super::paths::{Shape, ShortestPaths};
 use super::super::random::{Random, random};
-use super::super::search::{Reach, Search};
+use super::super::search::Search;
+use super::super::tentative::Reach;
 use super::{batched, edges, planes};
 use crate::soup::SplitMix;
 
