@@ -35,6 +35,12 @@ fn residual(g: Near<Vertex, 3>, next: &mut Vertex, h: f64) {
     next.r = g.f[[0, 0, 0]] + (around - 6.0 * g.u[[0, 0, 0]]) / (h * h);
 }
 
+/// `u = value`.
+#[stencil]
+fn set(_g: Near<Vertex, 3>, next: &mut Vertex, value: f64) {
+    next.u = value;
+}
+
 /// Vertices of a grid along an axis, and how far apart they are in the unit cube.
 fn vertices(levels: usize) -> usize {
     (1 << levels) - 1
@@ -44,59 +50,16 @@ fn spacing(levels: usize) -> f64 {
     1.0 / (1 << levels) as f64
 }
 
-/// Weights of the fine vertices around a coarse one along an axis.
-const WEIGHTS: [f64; 3] = [0.25, 0.5, 0.25];
-
-/// The residual of the fine grid as the right-hand side of the coarse one, weighted over 27 vertices.
-fn restrict(fine: &mut Grid<'_>, coarse: &mut Grid<'_>, levels: usize) -> Result<()> {
-    let (n, half) = (vertices(levels), vertices(levels - 1));
-    let r = fine.read_field::<f64>("r", [0..n, 0..n, 0..n])?;
-    let weighted = |[z, y, x]: [usize; 3]| {
-        let mut sum = 0.0;
-        for (k, wz) in WEIGHTS.iter().enumerate() {
-            for (j, wy) in WEIGHTS.iter().enumerate() {
-                for (i, wx) in WEIGHTS.iter().enumerate() {
-                    sum += wz * wy * wx * r[((2 * z + k) * n + 2 * y + j) * n + 2 * x + i];
-                }
-            }
-        }
-        sum
-    };
-    let right = Volume::from_fn([half; 3], |at| Vertex { u: 0.0, f: weighted(at), r: 0.0 });
-    coarse.write([0; 3], &right)
-}
-
-/// Adds the solution of the coarse grid to the fine one's, interpolated linearly along each axis.
-fn prolong(coarse: &mut Grid<'_>, fine: &mut Grid<'_>, levels: usize) -> Result<()> {
-    let (n, half) = (vertices(levels), vertices(levels - 1));
-    let u = coarse.read_field::<f64>("u", [0..half, 0..half, 0..half])?;
-    // Coarse vertices counted from 1; outside u is 0.
-    let coarse_u = |at: [usize; 3]| {
-        let inside = at.iter().all(|i| (1..=half).contains(i));
-        if inside { u[((at[0] - 1) * half + at[1] - 1) * half + at[2] - 1] } else { 0.0 }
-    };
-    let old = fine.volume()?;
-    let new = Volume::from_fn([n; 3], |at| {
-        // Fine vertex number i + 1 is number (i + 1) / 2 of the coarse ones, or lies between two.
-        let [below, above] = [at.map(|i| i.div_ceil(2)), at.map(|i| (i + 2) / 2)];
-        let corner = |k: usize| {
-            coarse_u(std::array::from_fn(|d| if k >> d & 1 == 0 { below[d] } else { above[d] }))
-        };
-        let vertex = old.cell::<Vertex>(at);
-        Vertex { u: vertex.u + (0..8).map(corner).sum::<f64>() / 8.0, ..vertex }
-    });
-    fine.write([0; 3], &new)
-}
-
 /// One V-cycle on the grids from the finest on, which has so many levels.
 fn cycle(grids: &mut [Grid<'_>], levels: usize) -> Result<()> {
     let Some((fine, coarser)) = grids.split_first_mut() else { return Ok(()) };
     fine.run(Steps(2))?;
     let Some(coarse) = coarser.first_mut() else { return Ok(()) };
     fine.apply(residual(spacing(levels)))?;
-    restrict(fine, coarse, levels)?;
+    fine.restrict("r", coarse, "f")?;
+    coarse.apply(set(0.0))?;
     cycle(coarser, levels - 1)?;
-    prolong(&mut coarser[0], fine, levels)?;
+    coarser[0].prolong("u", fine, "u")?;
     fine.run(Steps(2)).map(drop)
 }
 

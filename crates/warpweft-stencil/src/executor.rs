@@ -1,5 +1,6 @@
 //! The seam between the driver and a device: an executor holds one subdomain on one device.
 
+use std::any::Any;
 use std::time::Instant;
 
 use serde_json::{Value, json};
@@ -8,6 +9,7 @@ use super::exchange::{BoundarySplit, Cells, Endpoint, Route, Routes, decline, si
 use super::plan::{Region, Sweep};
 use super::policy::{CudaPolicy, Policy};
 use crate::plan::halo::Margin;
+use crate::plan::transfer::Transfer;
 use crate::spec::Spec;
 use crate::spec::points::{add_to, value_of};
 use crate::spec::reduction::{Reduce, Reduction};
@@ -136,6 +138,27 @@ pub trait SweepExecutor {
     #[doc(hidden)]
     fn adopt(&mut self, _stencil: &Spec) -> Result<bool> {
         Ok(false)
+    }
+
+    /// Brings field `fields[0]` of `from`, whose grid is of another spacing, into field `fields[1]`; whether that can be
+    /// done without the host. If not, nothing has changed.
+    ///
+    /// # Errors
+    /// The device's.
+    #[doc(hidden)]
+    fn transfer(
+        &mut self,
+        _by: Transfer,
+        _from: &mut dyn SweepExecutor,
+        _fields: [usize; 2],
+    ) -> Result<bool> {
+        Ok(false)
+    }
+
+    /// Itself, for an executor of the same kind that [`SweepExecutor::transfer`] is to bring a field to.
+    #[doc(hidden)]
+    fn as_any(&mut self) -> Option<&mut dyn Any> {
+        None
     }
 
     /// Waits until everything swept so far is done.

@@ -5,6 +5,7 @@ use std::any::TypeId;
 use std::sync::Arc;
 
 use super::launch::boxes;
+use super::launch::ghosts;
 use super::launch::place::Placed;
 use super::launch::queue::Queue;
 use super::sweeps::{CudaSweeps, check_device, compiled_step, kernel};
@@ -73,9 +74,12 @@ impl CudaSweeps {
     /// are renewed after every step.
     fn has_room_for(&self, stencil: &Spec) -> bool {
         let all = self.stencil.stages.iter().chain(&self.stencil.others);
-        let (renewed, read) = (beside(all), beside(stencil.stages.iter()));
+        let (renewed, read) = (beside(all.clone()), beside(stencil.stages.iter()));
+        let faces = ghosts::beyond(stencil.stages.iter());
+        let faces = faces.as_flattened().iter().zip(ghosts::beyond(all).into_iter().flatten());
         let reach = stencil.radius().zip(self.stencil.room());
         (0..2).all(|axes| read[axes] & !renewed[axes] == 0)
+            && faces.into_iter().all(|(read, renewed)| read & !renewed == 0)
             && reach.iter().all(|(need, have)| need[0] <= have[0] && need[1] <= have[1])
             && self.arrays.hold(stencil)
     }

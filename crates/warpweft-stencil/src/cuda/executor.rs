@@ -1,6 +1,8 @@
 //! What the driver asks of a GPU: sweeps, cells in and out, and halos. Not: how sweeps are queued (`queue`,
 //! `sweeps`), or how halos are packed (`halo`).
 
+use std::any::Any;
+
 use super::fused::Fused;
 use super::fused::arrivals::Arrivals;
 use super::halo::Halos;
@@ -10,6 +12,7 @@ use super::sweeps::{CudaSweeps, Place};
 use crate::exchange::{BoundarySplit, Cells, Endpoint, Route, Routes, check_bytes, dense_rows};
 use crate::executor::History;
 use crate::plan::halo::Margin;
+use crate::plan::transfer::Transfer;
 use crate::spec::points::{add_to, value_of};
 use crate::spec::reduction::{Reduce, Reduction};
 use crate::spec::total::Total;
@@ -84,6 +87,22 @@ impl SweepExecutor for CudaSweeps {
         let mut reduction = Reduction::default();
         reduction.take_bytes(what, kinds, [&bytes[0], &bytes[1]]);
         Ok(reduction)
+    }
+
+    fn transfer(
+        &mut self,
+        by: Transfer,
+        from: &mut dyn SweepExecutor,
+        fields: [usize; 2],
+    ) -> Result<bool> {
+        match from.as_any().and_then(|from| from.downcast_mut()) {
+            Some(from) => self.transferred(by, from, fields),
+            None => Ok(false),
+        }
+    }
+
+    fn as_any(&mut self) -> Option<&mut dyn Any> {
+        Some(self)
     }
 
     fn steps_per_pass(&self) -> Option<u64> {

@@ -24,6 +24,7 @@ mod temporal;
 #[cfg(test)]
 mod tests;
 mod text;
+mod transfer;
 
 pub use policy::kernels::{Compile, Kernels};
 pub(crate) use policy::modelled::Known;

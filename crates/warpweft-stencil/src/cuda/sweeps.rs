@@ -22,6 +22,7 @@ use super::policy::kernels::{Kernels, Planned};
 use super::resident::Resident;
 use super::tables::on_device;
 use super::text::{StepText, grid, step_text};
+use super::transfer::Transferring;
 use crate::executor::History;
 use crate::plan::cone::Cones;
 use crate::spec::stage::StageList;
@@ -91,6 +92,8 @@ pub struct CudaSweeps {
     pub(super) by: Option<usize>,
     /// What reduces fields, once that was asked for.
     pub(super) reducing: Option<Reducing>,
+    /// What brings fields from grids of another spacing, once that was asked for.
+    pub(super) transferring: Option<Transferring>,
     /// Whether the boundary's ghosts have yet to follow cells written since they were renewed.
     pub(super) stale: bool,
     /// Whether sweeps may begin while a halo exchange is under way.
@@ -216,6 +219,7 @@ impl CudaSweeps {
             others: Vec::new(),
             by: None,
             reducing: None,
+            transferring: None,
         })
     }
 

@@ -15,6 +15,7 @@ use crate::drive::subdomain::LocalSubdomain;
 use crate::drive::task::{Task, Watch};
 use crate::exchange::{Cells, Route};
 use crate::plan::partition::Partition;
+use crate::plan::transfer::{self, Transfer};
 use crate::plan::{Region, Sweep};
 use crate::run::Run;
 use crate::spec::Spec;
@@ -259,6 +260,37 @@ impl<'v> RawSession<'v> {
     pub fn reduce(&mut self, what: Reduce, fields: [usize; 2]) -> Result<Reduction> {
         let region = Region::whole(self.volume.extents());
         self.with(|local| local.executor().reduce(what, fields, &region))
+    }
+
+    /// Brings field `fields[0]` of `from` into field `fields[1]`.
+    ///
+    /// # Errors
+    /// Grids that do not fit together; fields that are not of `f32` or `f64`; the devices'.
+    pub fn transfer(
+        &mut self,
+        by: Transfer,
+        from: &mut RawSession<'_>,
+        fields: [usize; 2],
+    ) -> Result<()> {
+        let grids = by.grids(from.volume.extents(), self.volume.extents())?;
+        let kinds = [from.spec.cell.kind(fields[0]), self.spec.cell.kind(fields[1])];
+        kinds.into_iter().try_for_each(|kind| transfer::numbers(kind, &[]).map(drop))?;
+        let Some(mut source) = from.local.take() else { return Err(over()) };
+        let brought = self.with(|local| local.executor().transfer(by, source.executor(), fields));
+        from.local = Some(source);
+        if brought? {
+            return Ok(());
+        }
+        let whole = [&*from, &*self].map(|session| Region::whole(session.volume.extents()));
+        let given = transfer::numbers(kinds[0], &from.read(&[(fields[0], whole[0])])?)?;
+        let old = match by {
+            Transfer::Restrict => Vec::new(),
+            Transfer::Prolong => {
+                transfer::numbers(kinds[1], &self.read(&[(fields[1], whole[1])])?)?
+            }
+        };
+        let new = transfer::bytes(kinds[1], &by.values(&grids, &given, &old));
+        self.write(&[(fields[1], whole[1])], &new)
     }
 
     fn check(&self, boxes: &[Cells]) -> Result<()> {

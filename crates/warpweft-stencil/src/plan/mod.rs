@@ -3,6 +3,7 @@
 pub(crate) mod cone;
 pub mod halo;
 pub mod partition;
+pub mod transfer;
 
 use std::ops::Range;
 

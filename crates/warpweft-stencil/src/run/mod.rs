@@ -1,6 +1,7 @@
 //! How a stencil is run, where the defaults will not do. Not: what runs it (`drive`).
 
 pub mod session;
+mod transfer;
 mod typed;
 
 use super::checkpoint::Checkpoint;

@@ -66,7 +66,7 @@ use warpweft_core::report::Report;
 /// ```
 #[must_use = "its steps are run by `Session::run`"]
 pub struct Session<'v, S: Fields, const D: usize> {
-    raw: RawSession<'v>,
+    pub(super) raw: RawSession<'v>,
     cell: PhantomData<fn() -> S>,
 }
 
@@ -331,7 +331,7 @@ impl<S: Fields, const D: usize> Session<'_, S, D> {
         self.raw.close()
     }
 
-    fn number(&self, field: impl FieldName) -> Result<usize> {
+    pub(super) fn number(&self, field: impl FieldName) -> Result<usize> {
         field.number_in(S::FIELDS).ok_or_else(|| {
             let names: Vec<_> = S::FIELDS.iter().map(|field| field.name).collect();
             Error::spec(

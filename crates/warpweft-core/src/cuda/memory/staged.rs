@@ -1,30 +1,29 @@
-//! Copies of large boxes by way of two page-locked buffers: all cores copy between the host's array and one of them
-//! while the link is busy with the other. The driver's own copies of pageable memory use one core.
+//! Copies of large boxes by way of page-locked buffers. Each of several threads takes the next part of the box, copies it
+//! between the host's array and a buffer of its own, and lets the link copy it: so the link is busy with some parts while
+//! cores are with others. The driver's own copies of pageable memory use one core.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::{Builder, available_parallelism, scope};
 
 use super::buffer::{Buffer, Pinned};
 use super::rows::{End, Extents, Rows};
 use crate::cuda::device::{Device, Event, Stream};
-use crate::error::Result;
-use crate::grid::in_parts;
+use crate::error::{Error, Result};
 
 /// Bytes of a page-locked buffer.
-const STAGE: usize = 32 << 20;
-/// Bytes that a thread copies at least.
-const SHARE: usize = 1 << 20;
+const STAGE: usize = 8 << 20;
+/// Threads at most, each with a buffer: as many as keep a link of 55 GB/s busy.
+const LANES: usize = 8;
+/// Bytes from which on threads are worth what they cost.
+const LARGE: usize = 64 << 20;
 
 /// Whether copying a box in stages is faster: it is large, and all of a dense array of the host.
 pub(super) fn pays(extents: Extents, host: Rows) -> bool {
     let bytes: usize = extents.iter().product();
-    bytes >= 2 * STAGE && plane(extents) <= STAGE && host == Rows::dense(extents)
+    bytes >= LARGE && extents[0] <= STAGE && host == Rows::dense(extents)
 }
 
-fn plane(extents: Extents) -> usize {
-    extents[0] * extents[1]
-}
-
-/// A part of a box: planes of one block, as many as a page-locked buffer holds.
+/// A part of a box, as much as a page-locked buffer holds: planes of one block, or rows of one plane.
 struct Part {
     /// Of the part.
     extents: Extents,
@@ -46,56 +45,58 @@ impl Part {
 }
 
 /// The parts of a box, in the order of the dense array.
-fn parts(extents: Extents, device: Rows) -> impl Iterator<Item = Part> {
+fn parts(extents: Extents, device: Rows) -> Vec<Part> {
     let [row, rows, planes, blocks] = extents;
-    let most = (STAGE / plane(extents).max(1)).max(1);
-    (0..blocks).flat_map(move |block| {
-        (0..planes).step_by(most).map(move |first| {
-            let few = most.min(planes - first);
-            let offset = device.offset + device.strides[1] * first + device.strides[2] * block;
-            Part {
-                extents: [row, rows, few, 1],
-                begin: plane(extents) * (block * planes + first),
-                device: Rows { offset, ..device },
+    let plane = (row * rows).max(1);
+    // Planes of a part, and rows of a plane.
+    let [many, high] = match STAGE / plane {
+        0 => [1, (STAGE / row).max(1)],
+        many => [many, rows.max(1)],
+    };
+    let mut parts = Vec::new();
+    for block in 0..blocks {
+        for first in (0..planes).step_by(many) {
+            for top in (0..rows).step_by(high) {
+                let [stride, of_plane, of_block] = device.strides;
+                let offset = device.offset + of_block * block + of_plane * first + stride * top;
+                parts.push(Part {
+                    extents: [row, high.min(rows - top), many.min(planes - first), 1],
+                    begin: plane * (block * planes + first) + row * top,
+                    device: Rows { offset, ..device },
+                });
             }
-        })
-    })
+        }
+    }
+    parts
 }
 
-/// Two page-locked buffers, and when the device is done with each.
-struct Stages {
+/// A page-locked buffer, and when the device is done with it.
+struct Stage {
     device: Device,
-    buffers: [Pinned<u8>; 2],
-    done: [Event; 2],
+    buffer: Pinned<u8>,
+    done: Event,
 }
 
 /// Those that no copy is using: locking pages takes longer than copying them.
-static SPARE: Mutex<Vec<Stages>> = Mutex::new(Vec::new());
+static SPARE: Mutex<Vec<Stage>> = Mutex::new(Vec::new());
 
-fn spare() -> MutexGuard<'static, Vec<Stages>> {
+fn spare() -> MutexGuard<'static, Vec<Stage>> {
     SPARE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Stages {
-    /// Spare ones, or new ones.
+impl Stage {
+    /// A spare one, or a new one.
     fn of(device: &Device) -> Result<Self> {
         let known = {
             let mut spare = spare();
-            let at = spare.iter().position(|stages| stages.device == *device);
+            let at = spare.iter().position(|stage| stage.device == *device);
             at.map(|at| spare.swap_remove(at))
         };
-        known.map_or_else(
-            || {
-                let buffer = || Pinned::new(device, STAGE);
-                let event = || Event::new(device);
-                Ok(Self {
-                    device: *device,
-                    buffers: [buffer()?, buffer()?],
-                    done: [event()?, event()?],
-                })
-            },
-            Ok,
-        )
+        let new = || {
+            let (buffer, done) = (Pinned::new(device, STAGE)?, Event::new(device)?);
+            Ok(Self { device: *device, buffer, done })
+        };
+        known.map_or_else(new, Ok)
     }
 }
 
@@ -107,24 +108,16 @@ impl Stream {
         to: (&Buffer, Rows),
         from: (&[u8], Rows),
     ) -> Result<()> {
-        let mut stages = Stages::of(self.device())?;
-        let queued = parts(extents, to.1).enumerate().try_for_each(|(n, part)| {
-            let (stage, done) = (&mut stages.buffers[n % 2], &stages.done[n % 2]);
-            if n > 1 {
-                done.synchronize()?;
-            }
-            let bytes = &from.0[part.begin..part.begin + part.bytes()];
-            in_parts(&mut stage[..part.bytes()], SHARE, |first, to| {
-                to.copy_from_slice(&bytes[first..first + to.len()]);
-            });
-            let ends = (End::Device(to.0.address()), End::Host(stage.as_mut_ptr()));
-            // SAFETY: the part lies in the box and fits the buffer, which is written or dropped only after `done`.
+        let parts = parts(extents, to.1).into_iter();
+        let parts = parts.map(|part| (&from.0[part.begin..part.begin + part.bytes()], part));
+        self.in_lanes(parts, |stage, (bytes, part)| {
+            stage.buffer[..bytes.len()].copy_from_slice(bytes);
+            let ends = (End::Device(to.0.address()), End::Host(stage.buffer.as_mut_ptr()));
+            // SAFETY: the part lies in the box and fits the buffer, which `in_lanes` keeps until the copy is done.
             unsafe { self.copy_box(part.extents, (ends.0, part.device), (ends.1, part.staged())) }?;
-            self.record(done)
-        });
-        self.synchronize()?;
-        spare().push(stages);
-        queued
+            self.record(&stage.done)?;
+            stage.done.synchronize()
+        })
     }
 
     /// As [`Stream::upload_staged`], the other way.
@@ -134,32 +127,60 @@ impl Stream {
         from: (&Buffer, Rows),
         to: (&mut [u8], Rows),
     ) -> Result<()> {
-        let mut stages = Stages::of(self.device())?;
-        let mut last: Option<(usize, Part)> = None;
-        let rest = parts(extents, from.1).enumerate().map(Some).chain([None]);
-        let copied = rest.into_iter().try_for_each(|part| {
-            if let Some((n, part)) = &part {
-                let stage = &mut stages.buffers[n % 2];
-                let ends = (End::Host(stage.as_mut_ptr()), End::Device(from.0.address()));
-                // SAFETY: the part lies in the box and fits the buffer, which is read or dropped only after `done`.
-                unsafe {
-                    self.copy_box(part.extents, (ends.0, part.staged()), (ends.1, part.device))
-                }?;
-                self.record(&stages.done[n % 2])?;
-            }
-            if let Some((n, part)) = std::mem::replace(&mut last, part) {
-                stages.done[n % 2].synchronize()?;
-                let bytes = &stages.buffers[n % 2][..part.bytes()];
-                let to = &mut to.0[part.begin..part.begin + part.bytes()];
-                in_parts(to, SHARE, |first, to| {
-                    to.copy_from_slice(&bytes[first..first + to.len()]);
-                });
-            }
+        let mut rest = to.0;
+        let mut taken = Vec::new();
+        for part in parts(extents, from.1) {
+            let (bytes, after) = std::mem::take(&mut rest).split_at_mut(part.bytes());
+            rest = after;
+            taken.push((bytes, part));
+        }
+        self.in_lanes(taken.into_iter(), |stage, (bytes, part)| {
+            let ends = (End::Host(stage.buffer.as_mut_ptr()), End::Device(from.0.address()));
+            // SAFETY: as above.
+            unsafe { self.copy_box(part.extents, (ends.0, part.staged()), (ends.1, part.device)) }?;
+            self.record(&stage.done)?;
+            stage.done.synchronize()?;
+            bytes.copy_from_slice(&stage.buffer[..bytes.len()]);
             Ok(())
+        })
+    }
+
+    /// Calls `bring` for all parts, on several threads with a buffer each.
+    fn in_lanes<P: Send>(
+        &self,
+        parts: impl ExactSizeIterator<Item = P> + Send,
+        bring: impl Fn(&mut Stage, P) -> Result<()> + Sync,
+    ) -> Result<()> {
+        let lanes = available_parallelism().map_or(1, usize::from).min(LANES).min(parts.len());
+        let (parts, failed) = (Mutex::new(parts), Mutex::new(None));
+        let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let fails = |error: Error| {
+            // The device may still be copying to or from the buffer.
+            let _ = self.synchronize();
+            let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
+            failed.get_or_insert(error);
+        };
+        let lane = || {
+            let mut stage = match Stage::of(self.device()) {
+                Ok(stage) => stage,
+                Err(error) => return fails(error),
+            };
+            while let Some(part) = next() {
+                if let Err(error) = bring(&mut stage, part) {
+                    return fails(error);
+                }
+            }
+            spare().push(stage);
+        };
+        scope(|scope| {
+            for _ in 1..lanes {
+                if Builder::new().name("copies".into()).spawn_scoped(scope, lane).is_err() {
+                    break;
+                }
+            }
+            lane();
         });
-        self.synchronize()?;
-        spare().push(stages);
-        copied
+        failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
     }
 }
 
@@ -175,6 +196,7 @@ mod tests {
         for part in parts(extents, device) {
             assert_eq!(part.begin, begin);
             let plane = begin / (4096 * 1000);
+            assert_eq!(part.begin % (4096 * 1000), 0, "planes are whole where they fit");
             let expect = 64 + device.strides[1] * (plane % 30) + device.strides[2] * (plane / 30);
             assert_eq!(part.device.offset, expect);
             assert!(part.bytes() <= STAGE);
@@ -183,8 +205,18 @@ mod tests {
         assert_eq!(begin, extents.iter().product::<usize>());
         assert!(pays(extents, Rows::dense(extents)) && !pays(extents, device));
         assert!(!pays([100, 100, 100, 1], Rows::dense([100, 100, 100, 1])));
-        let flat = [STAGE, 2, 2, 1];
-        assert!(!pays(flat, Rows::dense(flat)), "a plane is larger than a buffer");
+        let flat = [STAGE + 1, 200, 2, 1];
+        assert!(!pays(flat, Rows::dense(flat)), "a row is larger than a buffer");
+        // Planes that no buffer holds are split by rows.
+        let large = [1 << 20, 20, 3, 1];
+        let device = Rows { offset: 0, strides: [1 << 21, 21 << 21, 63 << 21] };
+        let found = parts(large, device);
+        assert_eq!(
+            found.iter().map(Part::bytes).collect::<Vec<_>>(),
+            [8 << 20, 8 << 20, 4 << 20].repeat(3)
+        );
+        assert_eq!(found[4].device.offset, (21 << 21) + (8 << 21));
+        assert_eq!(found[4].begin, (20 << 20) + (8 << 20));
     }
 
     #[test]

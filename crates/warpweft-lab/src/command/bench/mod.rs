@@ -76,7 +76,7 @@ enum Pattern {
   warpweft bench channels --only gpu --repeats 9
   warpweft bench channels --figure 17       what aggregation saves")]
     Channels(channels::Trees),
-    /// Sessions on two cores and on the first GPU: calls of one step, conjugate gradients, lattice Boltzmann (D3Q19),
+    /// Sessions on two cores and on the first GPU: calls of one step, conjugate gradients, V-cycles, lattice Boltzmann (D3Q19),
     /// elastic waves with slices and checkpoints, and the README's first program beside a plain loop.
     #[command(after_help = "Examples:
   warpweft bench sessions --save

@@ -1,10 +1,10 @@
 // Ghosts: gives every ghost cell of a volume its value.
 //
-// Grid:   (blocks over the ghost cells of the largest slab, slabs).
-// Block:  256 threads, a ghost cell each.
+// Grid:   (blocks over the ghost cells of the largest slab, slabs, fields).
+// Block:  256 threads, a ghost cell of a field each.
 // Shared: none.
 // Invariants: a ghost's source is a cell of the volume, never another ghost, so one pass does; slabs do
-// not overlap. With `fill` the ghosts are written that lie beyond a Dirichlet face, which hold their
+// not overlap. A slab names the fields that are read beyond its face; ghosts of others stay as they are. With `fill` the ghosts are written that lie beyond a Dirichlet face, which hold their
 // value for good; without it all others are copied. An axis is resolved on its own, slowest first, and
 // the first that yields a value decides (`Boundaries::source`). Ghosts beyond a shared face are the other
 // device's to fill, but for those that lie beyond a Dirichlet face of another axis as well.
@@ -17,6 +17,7 @@ namespace ww::stencil {
 struct Slab {
   int low[4];
   u32 size[4];
+  u32 fields;  // as bits
 };
 
 struct Ghosts {
@@ -27,11 +28,13 @@ struct Ghosts {
   void* field[32];  // at cell (0, 0, 0, 0)
   u64 value[4][2][32];
   int size[32];
-  int slabs, fields;
+  int slabs, unused;
 };
 
 extern "C" __global__ void __launch_bounds__(256) ww_ghosts(const __grid_constant__ Ghosts g, int fill) {
   const Slab& slab = g.slab[blockIdx.y];
+  const int f = blockIdx.z;
+  if ((slab.fields >> f & 1) == 0) return;
   // Ghosts are counted in 32 bits: a 64-bit division costs four times as much.
   u32 rest = blockIdx.x * 256 + threadIdx.x;
   i64 to = 0, from = 0;
@@ -67,28 +70,26 @@ extern "C" __global__ void __launch_bounds__(256) ww_ghosts(const __grid_constan
   if ((axis >= 0) != (fill != 0) || (other && axis < 0)) return;
   // Those that a function decides are written by its own kernel (faces.cuh).
   if (axis >= 0 && g.boundary[axis][side] == function) return;
-  for (int f = 0; f < g.fields; f++) {
-    const u64 value = axis >= 0 ? g.value[axis][side][f] : 0;
-    switch (g.size[f]) {
-      case 1: {
-        u8* u = static_cast<u8*>(g.field[f]);
-        u[to] = axis >= 0 ? u8(value) : u[from];
-        break;
-      }
-      case 2: {
-        u16* u = static_cast<u16*>(g.field[f]);
-        u[to] = axis >= 0 ? u16(value) : u[from];
-        break;
-      }
-      case 4: {
-        u32* u = static_cast<u32*>(g.field[f]);
-        u[to] = axis >= 0 ? u32(value) : u[from];
-        break;
-      }
-      default: {
-        u64* u = static_cast<u64*>(g.field[f]);
-        u[to] = axis >= 0 ? value : u[from];
-      }
+  const u64 value = axis >= 0 ? g.value[axis][side][f] : 0;
+  switch (g.size[f]) {
+    case 1: {
+      u8* u = static_cast<u8*>(g.field[f]);
+      u[to] = axis >= 0 ? u8(value) : u[from];
+      break;
+    }
+    case 2: {
+      u16* u = static_cast<u16*>(g.field[f]);
+      u[to] = axis >= 0 ? u16(value) : u[from];
+      break;
+    }
+    case 4: {
+      u32* u = static_cast<u32*>(g.field[f]);
+      u[to] = axis >= 0 ? u32(value) : u[from];
+      break;
+    }
+    default: {
+      u64* u = static_cast<u64*>(g.field[f]);
+      u[to] = axis >= 0 ? value : u[from];
     }
   }
 }

@@ -1,7 +1,9 @@
 //! Launches of the kernel that gives ghost cells their values (ghosts.cuh).
 
+use std::sync::Arc;
+
 use crate::cuda::memory::layout::{Layout, axes};
-use crate::{Boundaries, Boundary};
+use crate::{Boundaries, Boundary, Stage};
 use warpweft_core::cuda::{Args, Launch};
 use warpweft_core::element::{CellType, MAX_FIELDS};
 
@@ -23,6 +25,8 @@ pub(crate) enum Which {
 /// Ghost cells beyond one face: a box.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Slab {
+    /// The axis and the side of the face.
+    face: (usize, usize),
     low: [i32; 4],
     size: [i32; 4],
 }
@@ -54,7 +58,8 @@ fn slabs(layout: &Layout, faces: &[[Boundary; 2]; 4], which: Which) -> Vec<Slab>
             if depth == 0 || function || (which != Which::Fixed && (fixed || shared)) {
                 continue;
             }
-            let mut slab = Slab { low: [0; 4], size: layout.extents.map(|n| n as i32) };
+            let (face, size) = ((axis, side), layout.extents.map(|n| n as i32));
+            let mut slab = Slab { face, low: [0; 4], size };
             for other in axis + 1..4 {
                 if which != Which::Faces {
                     slab.low[other] = -(layout.ghosts[other][0] as i32);
@@ -72,15 +77,44 @@ fn slabs(layout: &Layout, faces: &[[Boundary; 2]; 4], which: Which) -> Vec<Slab>
 /// A field in the kernel's eyes: its number, and the address of its array.
 pub(crate) type At = (usize, u64);
 
-/// The launch that writes `which` ghosts of `fields`, or `None` when there are none.
+/// Fields, as bits, that are read beyond the faces `[axis][side]` of (w, z, y, x).
+pub(crate) type Beyond = [[u32; 2]; 4];
+
+/// All fields beyond all faces.
+pub(crate) const EVERYWHERE: Beyond = [[u32::MAX; 2]; 4];
+
+/// The fields that any of `stages` reads beyond each face.
+pub(crate) fn beyond<'a>(stages: impl Iterator<Item = &'a Arc<dyn Stage>>) -> Beyond {
+    let mut fields = [[0; 2]; 4];
+    for stage in stages {
+        for tap in stage.taps() {
+            for (axis, fields) in axes(stage.rank()).into_iter().zip(&mut fields) {
+                let offset = axis.map_or(0, |axis| tap.offset[axis]);
+                fields[0] |= u32::from(offset < 0) << tap.field;
+                fields[1] |= u32::from(offset > 0) << tap.field;
+            }
+        }
+    }
+    fields
+}
+
+/// The launch that writes `which` ghosts of `fields` as far as they are read `beyond` the faces, or `None` when there
+/// are none.
 pub(crate) fn launch(
     layout: &Layout,
     (cell, boundaries): (CellType, &Boundaries),
-    which: Which,
+    (which, beyond): (Which, &Beyond),
     fields: &[At],
 ) -> Option<(Launch, Args)> {
     let faces = faces(boundaries);
-    let slabs = slabs(layout, &faces, which);
+    let mut slabs = slabs(layout, &faces, which);
+    // The bits of those of `fields` that a slab is of.
+    let of = |slab: &Slab| {
+        let read = beyond[slab.face.0][slab.face.1];
+        let bits = fields.iter().enumerate().map(|(n, (f, _))| (read >> f & 1) << n);
+        bits.fold(0, |all, bit| all | bit)
+    };
+    slabs.retain(|slab| of(slab) != 0);
     let cells = slabs.iter().map(Slab::cells).max().unwrap_or(0);
     if cells == 0 || fields.is_empty() {
         return None;
@@ -97,10 +131,11 @@ pub(crate) fn launch(
     };
     blob32(&layout.extents.map(|n| n as i32));
     blob32(&codes(layout, boundaries));
-    let none = Slab { low: [0; 4], size: [1; 4] };
+    let none = Slab { face: (0, 0), low: [0; 4], size: [1; 4] };
     for n in 0..8 {
         let slab = slabs.get(n).unwrap_or(&none);
         blob.extend(slab.low.iter().chain(&slab.size).flat_map(|n| n.to_ne_bytes()));
+        blob.extend(slabs.get(n).map_or(0, of).to_ne_bytes());
     }
     let size = |f: usize| cell.size(f);
     for n in 0..MAX_FIELDS {
@@ -118,11 +153,11 @@ pub(crate) fn launch(
         blob.extend((fields.get(n).map_or(0, |&(f, _)| size(f)) as i32).to_ne_bytes());
     }
     blob.extend((slabs.len() as i32).to_ne_bytes());
-    blob.extend((fields.len() as i32).to_ne_bytes());
+    blob.extend(0i32.to_ne_bytes());
     let mut args = Args::new();
     args.blob(&blob, 8);
     args.value(i32::from(which == Which::Fixed));
-    let grid = [cells.div_ceil(256) as u32, slabs.len() as u32, 1];
+    let grid = [cells.div_ceil(256) as u32, slabs.len() as u32, fields.len() as u32];
     Some((Launch::new(grid, [256, 1, 1]), args))
 }
 

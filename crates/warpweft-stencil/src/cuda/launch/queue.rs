@@ -2,7 +2,7 @@
 
 use super::boxes::{PipelineBox, hold, step_box, whole};
 use super::faces::{self, Faces, When};
-use super::ghosts::{self, At, Which};
+use super::ghosts::{self, At, Beyond, EVERYWHERE, Which};
 use super::place::Placed;
 use crate::cuda::memory::arrays::{Arrays, FUSED, STEP};
 use crate::cuda::memory::layout::Layout;
@@ -246,7 +246,10 @@ impl Queue<'_> {
         let corners = self.deep || haloed.iter().any(|&f| self.beside(f, 2));
         let which = if corners { Which::All } else { Which::Faces };
         let at: Vec<_> = haloed.iter().map(|&f| (f, self.arrays.of(f)[now[f]].address())).collect();
-        self.ghosts(layout, which, &at)
+        // So do all fields beyond all faces, of several steps.
+        let all = self.stencil.stages.iter().chain(&self.stencil.others);
+        let beyond = if fused || self.deep { EVERYWHERE } else { ghosts::beyond(all) };
+        self.ghosts(layout, (which, &beyond), &at)
     }
 
     /// Whether field `f` is read off the cell along that many axes at once, or more.
@@ -293,8 +296,13 @@ impl Queue<'_> {
         Some(Queued { kernel: faces.kernel.clone(), launch, args })
     }
 
-    /// The launch that writes `which` ghosts of the arrays `at`.
-    fn ghosts(&self, layout: &Layout, which: Which, at: &[At]) -> Result<Option<Queued>> {
+    /// The launch that writes `which` ghosts of the arrays `at`, where they are read beyond the faces.
+    fn ghosts(
+        &self,
+        layout: &Layout,
+        which: (Which, &Beyond),
+        at: &[At],
+    ) -> Result<Option<Queued>> {
         let boundaries = &self.stencil.boundaries;
         let made = ghosts::launch(layout, (self.stencil.cell, boundaries), which, at);
         made.map(|(launch, args)| {
@@ -310,7 +318,7 @@ impl Queue<'_> {
         for which in 0..2 {
             let arrays = fields.iter().filter_map(|&f| Some((f, self.arrays.of(f).get(which)?)));
             let at: Vec<_> = arrays.map(|(f, array)| (f, array.address())).collect();
-            queued.extend(self.ghosts(&self.arrays.layout, Which::Fixed, &at)?);
+            queued.extend(self.ghosts(&self.arrays.layout, (Which::Fixed, &EVERYWHERE), &at)?);
         }
         queued.extend(self.renew(&fields, &vec![0; self.stencil.cell.len()])?);
         queued.extend(self.all_faces(None, 0));

@@ -14,13 +14,15 @@ use super::memory::layout::axes;
 use super::resident::for_volume;
 use super::temporal::temporal_shapes;
 use super::text::{FusedShape, grid, layout_of, step_text};
-use crate::{CudaKernel, CudaPolicy, Spec};
+use crate::{CudaKernel, CudaPolicy, Spec, Stage};
 use warpweft_core::cuda::SharedMemory;
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::Axes;
 
 /// Blocks below which a grid can't fill a device: about four for every SM of an H200.
 const ENOUGH_BLOCKS: usize = 512;
+/// Registers of a thread's new cells, at most: beyond them a kernel of 128 registers spills.
+const NEW_CELLS: usize = 64;
 /// Bytes of a ring's barriers, at most: 8 a slot.
 const BARRIERS: usize = 512;
 /// Elements along an axis of a tile that the copy engine takes at most.
@@ -40,6 +42,8 @@ struct Problem {
     fields: usize,
     /// Reads of the stage with most.
     taps: usize,
+    /// Registers of what the stage with most writes of a cell.
+    written: usize,
     /// Cells along x.
     row: usize,
     /// Cells in all.
@@ -66,6 +70,7 @@ impl Problem {
             size: sizes().max().unwrap_or(4),
             fields: (0..stencil.cell.len()).filter(|&f| used(f)).count(),
             taps: stencil.stages.iter().map(|stage| stage.taps().len()).max().unwrap_or(0),
+            written: stencil.stages.iter().map(|stage| registers(&**stage)).max().unwrap_or(0),
             row: x.map_or(1, |axis| extents[axis]),
             cells: extents.iter().product(),
             ring: dims >= 3 && capability >= (9, 0) && sizes().all(|size| size != 2),
@@ -78,6 +83,11 @@ impl Problem {
         let lanes = self.row.div_ceil(32).next_power_of_two();
         full.min(lanes) as u32
     }
+}
+
+/// Registers of what `stage` writes of a cell.
+fn registers(stage: &dyn Stage) -> usize {
+    stage.writes().iter().map(|&f| stage.cell_type().size(f).div_ceil(4)).sum()
 }
 
 impl CudaPolicy {
@@ -121,6 +131,9 @@ impl CudaPolicy {
         if !ring_fits(stencil, extents, &policy, capability) {
             policy = shape(CudaKernel::Direct, [vx, 1, 8], 4, 4);
         }
+        if policy.kernel == CudaKernel::Direct {
+            policy.narrow(problem.written);
+        }
         if (dims, policy.kernel) == (3, CudaKernel::Direct) {
             policy.fit(layout.extents);
         }
@@ -140,6 +153,17 @@ impl CudaPolicy {
             }
         }
         policy
+    }
+
+    /// Makes blocks of registers smaller where cells have many fields: all new ones of a block are held at once.
+    fn narrow(&mut self, written: usize) {
+        let [vx, vy, vz] = &mut self.cells;
+        while written * (*vx * *vy * *vz) as usize > NEW_CELLS {
+            match [&mut *vz, &mut *vy, &mut *vx].into_iter().find(|cells| **cells > 1) {
+                Some(cells) => *cells /= 2,
+                None => break,
+            }
+        }
     }
 
     /// Makes tiles of Direct no deeper than a volume of a few planes, or rows, is: cells of a tile that is cut

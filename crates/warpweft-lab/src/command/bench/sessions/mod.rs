@@ -2,6 +2,7 @@
 //! and saved while they run.
 
 mod calls;
+mod cycle;
 mod gradients;
 mod lattice;
 mod shot;
@@ -46,6 +47,8 @@ enum Part {
     Until,
     /// Conjugate gradients.
     Gradients,
+    /// V-cycles of a multigrid method.
+    Cycle,
     /// Lattice Boltzmann, D3Q19.
     Lattice,
     /// Elastic waves with slices and checkpoints.
@@ -197,6 +200,7 @@ impl Sessions {
                 Part::Calls => calls::measured(&place)?,
                 Part::Until => calls::until(&place)?,
                 Part::Gradients => gradients::measured(&place)?,
+                Part::Cycle => cycle::measured(&place)?,
                 Part::Lattice => lattice::measured(&place)?,
                 Part::Shot => shot::measured(&place)?,
             });
