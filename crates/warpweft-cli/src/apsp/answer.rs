@@ -1,12 +1,24 @@
-//! The parts of an `apsp` report: result and policy.
+//! What `apsp` found, and the parts of its report: result and policy.
 
 use serde_json::{Value, json};
 use warpweft::farm::{self, ChunkSize, Policy};
+use warpweft::grid::Volume;
+use warpweft_apps::apsp::Reach;
 
-use super::Found;
 use super::statistics::Statistics;
 use crate::run::outcome::Answer;
 use crate::world;
+
+/// The results of the sources, in their order.
+#[derive(Default)]
+pub struct Found {
+    /// `None` for sources that failed or were not reached before the run ended.
+    pub reaches: Vec<Option<Reach>>,
+    /// One row for each source, if requested.
+    pub distances: Option<Volume<u32, 2>>,
+    /// How many vertices are at each distance, if requested.
+    pub statistics: Option<Statistics>,
+}
 
 /// The result over all sources.
 pub fn summary(farmed: &farm::Outcome, found: &Found, failed: Vec<Value>) -> Answer {

@@ -4,7 +4,7 @@ use warpweft::farm::Outcome;
 use warpweft::report::counted;
 use warpweft_apps::apsp::{Graph, certificate, dijkstra};
 
-use super::Found;
+use super::answer::Found;
 use crate::progress::Progress;
 use crate::run::check::{Check, no_room};
 

@@ -9,7 +9,7 @@ use warpweft::prelude::*;
 use warpweft::trace::Trace;
 use warpweft_apps::apsp::Graph;
 
-use super::Found;
+use super::answer::Found;
 use crate::run::files::{Format, Saved, ending, found_writable, none_read};
 
 /// The files.

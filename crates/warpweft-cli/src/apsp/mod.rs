@@ -31,7 +31,7 @@ use warpweft::run::Target;
 use warpweft::trace::Trace;
 use warpweft_apps::apsp::{Graph, Reach, fingerprint};
 
-use self::answer::{summary, written};
+use self::answer::{Found, summary, written};
 use self::at::{At, FormChoice};
 use self::files::Files;
 use self::graph::GraphChoice;
@@ -150,17 +150,6 @@ pub struct Apsp {
 /// A number of sources, `full` for all.
 fn sources_checked(text: &str) -> std::result::Result<u64, String> {
     if text == "full" { Ok(u64::MAX) } else { whole(text) }
-}
-
-/// The results of the sources, in their order.
-#[derive(Default)]
-struct Found {
-    /// `None` for sources that failed or were not reached before the run ended.
-    reaches: Vec<Option<Reach>>,
-    /// One row for each source, if requested.
-    distances: Option<Volume<u32, 2>>,
-    /// How many vertices are at each distance, if requested.
-    statistics: Option<Statistics>,
 }
 
 impl Apsp {

@@ -7,8 +7,9 @@ use warpweft::farm::{self, OnFailure, Run};
 use warpweft::prelude::*;
 use warpweft_apps::apsp::{Graph, Reach, ShortestPaths, spread};
 
+use super::answer::Found;
 use super::at::At;
-use super::{Apsp, FailureChoice, Found};
+use super::{Apsp, FailureChoice};
 
 impl Apsp {
     /// Searches from all sources and stores each result.

@@ -14,12 +14,16 @@ use warpweft_apps::area::{
     table_of_reals,
 };
 
-use super::stacked::squared;
 use super::{Files, Format, Options, Planned, finish};
 use crate::run::check::numbers::overflow;
 use crate::run::check::{Check, difference, no_room, worse};
 use crate::run::files;
 use crate::run::outcome::Outcome;
+
+/// The square of a grey.
+pub(super) fn squared(pixel: u8) -> f64 {
+    f64::from(pixel) * f64::from(pixel)
+}
 
 /// The summed area table of an image.
 #[derive(clap::Args)]

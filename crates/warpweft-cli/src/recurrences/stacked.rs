@@ -11,6 +11,7 @@ use warpweft_apps::area::{
     Cones, bins, count_of, long_sum_of_bytes, plain, sum_of_squares, table, tilted_table,
 };
 
+use super::sat::squared;
 use super::{Format, Planned, Sat};
 use crate::run::check::{Check, difference, no_room, worse};
 use crate::run::files::Saved;
@@ -18,11 +19,6 @@ use crate::run::outcome::Outcome;
 
 /// Pixels that are added up again for a check of tilted sums: less than a second.
 const CHECKED: u64 = 100_000_000;
-
-/// The square of a grey.
-pub fn squared(pixel: u8) -> f64 {
-    f64::from(pixel) * f64::from(pixel)
-}
 
 /// Tables behind one another.
 struct Stack<C> {

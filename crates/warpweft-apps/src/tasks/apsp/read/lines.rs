@@ -3,13 +3,20 @@
 use std::borrow::Cow;
 use std::io::{BufRead, Read};
 
-use super::Wrong;
+use warpweft::error::Error;
 
 /// Bytes of the longest line, its end among them: what never ends a line is no graph, and would fill memory.
 const LONGEST: u64 = 64 << 10;
 
 /// Bytes of blank lines in a row, at most: compressed, they take no room in a file.
 const BLANK: u64 = 16 << 20;
+
+/// What keeps a graph from being read.
+pub enum Wrong {
+    Text(String),
+    Read(std::io::Error),
+    Other(Error),
+}
 
 /// The lines that are not blank, one at a time.
 pub struct Lines {

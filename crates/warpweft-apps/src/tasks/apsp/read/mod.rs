@@ -15,7 +15,7 @@ use std::path::Path;
 use warpweft::error::{Error, Result};
 use warpweft::memory::grow;
 
-use self::lines::Lines;
+use self::lines::{Lines, Wrong};
 use super::graph::{Arc, Graph, ROOM};
 
 /// Vertices that a graph may have whatever its edges, and how many an edge allows more: memory of 64 MiB, and of a
@@ -86,13 +86,6 @@ pub fn read(path: &Path) -> Result<Graph> {
 
 const FORMATS: &str =
     "give DIMACS (.gr), Matrix Market (.mtx), or lines `from to weight` with vertices from 0";
-
-/// What keeps a graph from being read.
-enum Wrong {
-    Text(String),
-    Read(std::io::Error),
-    Other(Error),
-}
 
 /// The graph in `lines`, whose first one tells the format.
 fn parsed(mut lines: Lines) -> Result<Graph, Wrong> {
