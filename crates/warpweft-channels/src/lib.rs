@@ -11,6 +11,7 @@ pub mod cpu;
 pub mod cuda;
 mod executor;
 pub mod flow;
+mod kept;
 mod policy;
 mod reference;
 mod report;

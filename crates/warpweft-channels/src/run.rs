@@ -4,10 +4,10 @@ use std::convert::Infallible;
 
 use super::cpu::CpuExecutor;
 use super::cuda::CudaExecutor;
+use super::kept::{tuned_on_cores, tuned_on_gpu};
 use super::policy::{CpuPolicy, Policy};
 use super::spawning::{Call, Spawning};
 use super::spec::Channels;
-use super::tune::{tuned_on_cores, tuned_on_gpu};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::machine::Machine;
 use warpweft_core::report::Report;

@@ -4,10 +4,9 @@
 //! A candidate can win only if its values are those of the untuned policy. Not here: what the
 //! numbers mean (`policy`).
 
-use std::any::type_name;
-
 use serde::Serialize;
 
+use super::kept::{cores, key};
 use super::policy::{CpuPolicy, Policy, StacksPolicy};
 use super::run::Run;
 use super::spawning::Spawning;
@@ -52,32 +51,6 @@ pub struct Tuned {
     pub failure: Option<String>,
     /// Notes for the user.
     pub notes: Vec<String>,
-}
-
-/// Where results for calls of `C` on a device of this name are kept.
-fn key<C: 'static>(device: &str) -> String {
-    format!("channels {} on {device}", type_name::<C>())
-}
-
-/// The name of so many cores.
-fn cores(threads: usize) -> String {
-    format!("{threads} threads")
-}
-
-/// The policy that a search for calls of `C` on such a GPU found, of the user's tuning cache.
-pub(super) fn tuned_on_gpu<C: 'static>(gpu: &str) -> Option<StacksPolicy> {
-    match TuningCache::user().policy(&key::<C>(gpu))? {
-        Policy::Stacks(policy) => policy.check().is_ok().then_some(policy),
-        Policy::Cpu(_) => None,
-    }
-}
-
-/// The same on so many threads, which the policy keeps.
-pub(super) fn tuned_on_cores<C: 'static>(threads: usize) -> Option<CpuPolicy> {
-    match TuningCache::user().policy(&key::<C>(&cores(threads)))? {
-        Policy::Cpu(policy) => policy.check().is_ok().then_some(CpuPolicy { threads, ..policy }),
-        Policy::Stacks(_) => None,
-    }
 }
 
 /// The policy at a place of the axes.

@@ -6,8 +6,8 @@ use std::sync::Mutex;
 
 use super::proof::Proof;
 use super::text::{
-    Arguments, block_warps, bytes_of, bytes_of_mut, has_teams, holding_warps, options, source,
-    unroll,
+    Arguments, block_warps, bytes_of, bytes_of_mut, has_teams, holding_warps, is_uniform, options,
+    source, unroll,
 };
 use crate::borrowing::DeviceCall;
 use crate::policy::StacksPolicy;
@@ -72,11 +72,6 @@ pub(super) struct Tasks {
     returned: Buffer,
     roots: Buffer,
     results: Buffer,
-}
-
-/// Whether all roots may be taken for one in what each call passes on.
-pub(super) fn is_uniform<C: DeviceCall>(unit: &Unit, roots: usize) -> bool {
-    roots == 1 && unit.numbered().len() == 1 && size_of::<C>() > 0
 }
 
 impl Tasks {

@@ -1,7 +1,6 @@
 //! The translation unit of one function and of all that it spawns.
 
 use super::proof::Proof;
-use super::tasks::is_uniform;
 use crate::borrowing::DeviceCall;
 use warpweft_core::cuda::{Cubin, Options, compile};
 use warpweft_core::element::Unit;
@@ -158,6 +157,11 @@ pub(super) fn options() -> Options {
         ("tasks_sharing.cuh", include_str!("tasks_sharing.cuh")),
         ("words.cuh", include_str!("words.cuh")),
     ])
+}
+
+/// Whether all roots may be taken for one in what each call passes on.
+pub(super) fn is_uniform<C: DeviceCall>(unit: &Unit, roots: usize) -> bool {
+    roots == 1 && unit.numbered().len() == 1 && size_of::<C>() > 0
 }
 
 /// Compiles the kernel for one call of `C` for `arch` without a device.
