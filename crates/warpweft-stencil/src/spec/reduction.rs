@@ -3,6 +3,8 @@
 //! Values are converted to `f64` as `as` does, and products are rounded to `f64`. Their sum is exact ([`Total`]) and
 //! rounded once, so it has the same bits on any threads, devices and ranks.
 
+mod split;
+
 use super::total::{Total, WINDOW};
 use warpweft_core::element::{Scalar, ScalarKind, bf16, f16};
 
@@ -18,7 +20,7 @@ pub enum Reduce {
 }
 
 /// Cells that are converted at a time.
-const CHUNK: usize = 256;
+pub(crate) const CHUNK: usize = 256;
 
 const _: () = assert!(CHUNK <= WINDOW);
 
@@ -51,26 +53,30 @@ impl Reduction {
     /// Takes in the cells of a field of this kind, whose bytes these are, and those of the field they are multiplied by.
     pub fn take_bytes(&mut self, what: Reduce, kinds: [ScalarKind; 2], fields: [&[u8]; 2]) {
         let sizes = kinds.map(ScalarKind::size);
-        let mut values = [[0.0; CHUNK]; 2];
+        let [mut a, mut b] = [[0.0; CHUNK]; 2];
         let all = fields[0].chunks(CHUNK * sizes[0]).zip(fields[1].chunks(CHUNK * sizes[1]));
         for (first, second) in all {
             let cells = first.len() / sizes[0];
-            let [a, b] = &mut values;
             convert(kinds[0], first, &mut a[..cells]);
-            match what {
-                Reduce::Dot => {
-                    convert(kinds[1], second, &mut b[..cells]);
-                    self.add(a[..cells].iter().zip(&b[..cells]).map(|(a, b)| a * b));
-                }
-                Reduce::Sum => self.add(a[..cells].iter().copied()),
-                Reduce::Extremes => self.range(&a[..cells]),
+            if what == Reduce::Extremes {
+                self.range(&a[..cells]);
+                continue;
             }
+            if what == Reduce::Dot {
+                convert(kinds[1], second, &mut b[..cells]);
+                a.iter_mut().zip(&b[..cells]).for_each(|(a, b)| *a *= b);
+            }
+            a[cells..].fill(0.0);
+            self.add(&a);
         }
     }
 
-    #[inline(always)]
-    fn add(&mut self, values: impl Iterator<Item = f64>) {
-        self.positive.add_signed(&mut self.negative, values);
+    /// Takes in a chunk, of which numbers are left out by zeros.
+    fn add(&mut self, values: &[f64; CHUNK]) {
+        match split::sums(values) {
+            Some(sums) => self.positive.add_signed(&mut self.negative, sums.into_iter()),
+            None => self.positive.add_signed(&mut self.negative, values.iter().copied()),
+        }
     }
 
     fn range(&mut self, values: &[f64]) {
@@ -173,6 +179,41 @@ mod tests {
             let words: Vec<_> = parts.words().collect();
             prop_assert_eq!(words.len(), Reduction::WORDS);
             prop_assert_eq!(Reduction::from_words(&words).sum().to_bits(), all.sum().to_bits());
+        }
+    }
+
+    /// The sum as a window of integers has it.
+    fn slowly(values: &[f64]) -> f64 {
+        let mut slow = Reduction::default();
+        slow.positive.add_signed(&mut slow.negative, values.iter().copied());
+        slow.sum()
+    }
+
+    #[test]
+    fn chunks_of_all_sizes_have_the_exact_sum() {
+        let number = |n: u64, spread: u64| {
+            let mixed = (n + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            let mantissa = (mixed >> 11) as f64 / (1u64 << 53) as f64 - 0.5;
+            mantissa * 2f64.powi((mixed % (2 * spread + 1)) as i32 - spread as i32)
+        };
+        for (spread, by) in
+            [(0, 0), (20, 0), (39, 900), (39, -940), (45, 0), (200, 0), (3, 1010), (9, -1060)]
+        {
+            for seed in 0..20u64 {
+                let mut values: Vec<_> =
+                    (0..256).map(|n| number(1000 * seed + n, spread) * 2f64.powi(by)).collect();
+                // What cancels leaves the last bits.
+                (0..100).for_each(|n| values[100 + n] = -values[n]);
+                let sum = of(Reduce::Sum, &values, &values).sum();
+                assert_eq!(sum.to_bits(), slowly(&values).to_bits(), "2^{spread}, 2^{by}");
+            }
+        }
+        let [most, tiny] = [f64::MAX, f64::from_bits(1)];
+        for values in
+            [vec![most, -most, tiny], vec![tiny; 256], vec![-0.0; 7], vec![1.0, tiny, -1.0]]
+        {
+            let sum = of(Reduce::Sum, &values, &values).sum();
+            assert_eq!(sum.to_bits(), slowly(&values).to_bits(), "{values:?}");
         }
     }
 
