@@ -1,5 +1,5 @@
-// Warps that put items into one queue of queue.cuh and take them out, and note when. Every operation begins and ends with a tick of
-// one clock that all share, so that "before" is exact.
+// Warps that put items into one queue of queue.cuh and take them out, and note when. Every operation of a warp begins and ends with a
+// tick of one clock that all share, so that "before" is exact.
 //
 // Grid: a line of blocks of WW_WARPS warps. A warp never waits for room or for items: it tries the other operation.
 enum : u32 { BEGUN_IN, ENDED_IN, BEGUN_OUT, ENDED_OUT, NOTES };
@@ -18,11 +18,17 @@ static __device__ __forceinline__ u32 history_draw(u32& seed) {
     seed = seed * 1664525u + 1013904223u;
     return seed >> 16;
 }
-// Acquire and release: what comes before a tick comes before all that comes after a later one.
-static __device__ __forceinline__ u32 history_tick(const history_arguments& a) { return ww_add_acq_rel_gpu(a.shared, 1u) + 1; }
+// Acquire and release: what comes before a tick comes before all that comes after a later one. One tick a warp, by the lane that
+// reserves and dispatches: a tick of another lane might come after what it is to come before. So there are at most two ticks a turn
+// and warp, which 32 bits hold.
+static __device__ __forceinline__ u32 history_tick(const history_arguments& a, u32 lane) {
+    __syncwarp();
+    const u32 now = lane == 0 ? ww_add_acq_rel_gpu(a.shared, 1u) + 1 : 0;
+    return __shfl_sync(ALL, now, 0);
+}
 
 static __device__ __forceinline__ u32 history_put(const history_arguments& a, const history_queue& queue, u32 lane, u32 number, u32 count) {
-    const u32 begun = history_tick(a);
+    const u32 begun = history_tick(a, lane);
     u32 first = 0, fits = 0;
     if (lane == 0) {
         fits = (i32)ww_add_relaxed(a.shared + 32, 0u - count) >= (i32)count;
@@ -41,7 +47,7 @@ static __device__ __forceinline__ u32 history_put(const history_arguments& a, co
     __syncwarp();
     if (lane == 0) ww_add_relaxed(queue.ready(), count);
     __syncwarp();
-    const u32 ended = history_tick(a);
+    const u32 ended = history_tick(a, lane);
     if (on) {
         a.notes[(number + lane) * NOTES + BEGUN_IN] = begun;
         a.notes[(number + lane) * NOTES + ENDED_IN] = ended;
@@ -49,7 +55,7 @@ static __device__ __forceinline__ u32 history_put(const history_arguments& a, co
     return count;
 }
 static __device__ __forceinline__ void history_take(const history_arguments& a, const history_queue& queue, u32 lane, u32 most) {
-    const u32 begun = history_tick(a);
+    const u32 begun = history_tick(a, lane);
     u32 first = 0, got = 0, left = 0;
     if (lane == 0) got = queue.dispatch(most, first, left);
     got = __shfl_sync(ALL, got, 0);
@@ -62,7 +68,7 @@ static __device__ __forceinline__ void history_take(const history_arguments& a, 
     if (on) queue.release(first);
     __syncwarp();
     if (lane == 0) ww_add_relaxed(a.shared + 32, got);
-    const u32 ended = history_tick(a);
+    const u32 ended = history_tick(a, lane);
     if (on) {
         const bool right = item.inverse == ~item.number && item.number < a.each * gridDim.x * WW_WARPS && item.rest[0] == first && item.rest[1] == a.seed;
         if (!right || atomicAdd(a.notes + item.number * NOTES + BEGUN_OUT, begun) != 0) ww_add_relaxed(a.shared + 96, 1u);
