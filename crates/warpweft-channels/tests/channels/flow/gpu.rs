@@ -22,7 +22,7 @@ fn kernels_compile_for_ampere_and_hopper() {
         compile_check(&fib_graph(4096, 24, 24).0, arch).unwrap();
     }
     compile_check(&walkers([10, 20], 9).0, "sm_90").unwrap();
-    compile_check(&random(5, 6).graph, "sm_90").unwrap();
+    compile_check(&random(5, 1).graph, "sm_90").unwrap();
 }
 
 fn device() -> Option<Device> {
@@ -58,7 +58,7 @@ fn graphs_give_what_the_reference_gives() {
         // Each is compiled once, and kept on the disk for the next policy.
         for seed in 20..24 {
             let begin = Instant::now();
-            assert_eq!(random_failure(&mut executor, seed), None, "graph {seed}: {policy:?}");
+            assert_eq!(random_failure(&mut executor, seed, 1), None, "graph {seed}: {policy:?}");
             println!("graph {seed}: {:.2?}", begin.elapsed());
         }
     }
@@ -69,23 +69,36 @@ fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
-/// `WARPWEFT_GRAPHS` and `WARPWEFT_RUNS` say how many, and how often each; `WARPWEFT_RANDOM_SEED` the first.
+/// `WARPWEFT_SHAPES` says how many kernels are compiled, `WARPWEFT_GRAPHS` how many graphs each runs, with other capacities, delays
+/// and items; `WARPWEFT_RANDOM_SEED` is the first shape.
 #[test]
 fn random_graphs_on_many_numbers_of_warps() {
     let Some(device) = device() else { return };
-    let (graphs, runs) = (number("WARPWEFT_GRAPHS", 2), number("WARPWEFT_RUNS", 24));
-    let first = number("WARPWEFT_RANDOM_SEED", 1000);
-    let shapes = [(4, 1), (4, 2), (4, 7), (8, 33), (16, 0), (32, 0), (8, 0), (4, 132)];
-    for seed in first..first + graphs {
-        for (warps, blocks) in shapes {
-            let policy = FlowGpuPolicy { warps, blocks, ..FlowGpuPolicy::default() };
+    let days = std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs() / 86_400);
+    let (shapes, graphs) = (number("WARPWEFT_SHAPES", 2), number("WARPWEFT_GRAPHS", 40));
+    // Others every day; the seed is printed to have the same again.
+    let first = number("WARPWEFT_RANDOM_SEED", 1000 * days);
+    println!("WARPWEFT_RANDOM_SEED={first}");
+    let (blocks, collected) = ([1, 2, 7, 33, 132, 0], [100, 1 << 16, 64, 700]);
+    let mut runs = 0;
+    for shape in first..first + shapes {
+        let policy = FlowGpuPolicy {
+            warps: [4, 8, 16, 32][shape as usize % 4],
+            aggregated: shape % 8 != 5,
+            ..FlowGpuPolicy::default()
+        };
+        for (k, blocks) in blocks.into_iter().enumerate() {
+            let collected = collected[(k + shape as usize / 4) % 4];
+            let policy = FlowGpuPolicy { blocks, collected, ..policy };
             let mut executor = FlowGpuExecutor::new(&device, policy).unwrap();
-            for run in 0..runs.div_ceil(shapes.len() as u64) {
-                let failure = random_failure(&mut executor, seed);
-                assert_eq!(failure, None, "graph {seed}, run {run}: {policy:?}");
+            for variant in (k as u64..graphs).step_by(6) {
+                let failure = random_failure(&mut executor, shape, variant);
+                assert_eq!(failure, None, "shape {shape}, graph {variant}: {policy:?}");
+                runs += 1;
             }
         }
     }
+    println!("{runs} graphs of {shapes} shapes");
 }
 
 #[test]

@@ -76,11 +76,11 @@ pub fn walkers(capacities: [usize; 2], count: u64) -> (FlowGraph, ChannelId<(u64
     (graph, ended)
 }
 
-/// How a random graph's kernels go on: by the item's own bits.
+/// How a random graph's kernels go on: by the item's own bits, and by a rule of four numbers.
 #[channel_kernel]
 pub fn scatter(
     item: u64,
-    most: u64,
+    rule: u64,
     near: &mut Out<u64, 3>,
     far: &mut Out<u64, 2>,
     host: &mut Out<u64, 1>,
@@ -90,19 +90,24 @@ pub fn scatter(
     let depth = item & 15;
     let mut bits = item.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     bits ^= bits >> 29;
-    sums.add((bits % sums.len() as u64) as usize, item);
+    // Some items take longer than others.
+    let mut slow = item;
+    for k in 0..((rule >> 12) & 255) * (bits & 3) {
+        slow = slow.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(7) ^ k;
+    }
+    sums.add((bits % sums.len() as u64) as usize, slow);
     words.min(0, bits as u32);
     if words.compare_exchange(1, 0, 7) != 0 {
         words.exchange(2, 9);
     }
-    if depth >= most {
+    if depth >= (rule & 15) {
         host.emit(item);
         return;
     }
-    for k in 0..(bits >> 8) % 4 {
+    for k in 0..(bits >> 8) % (((rule >> 4) & 15) + 1) {
         near.emit((bits.wrapping_add(k) & !15) | (depth + 1));
     }
-    for k in 0..(bits >> 16) % 3 {
+    for k in 0..(bits >> 16) % (((rule >> 8) & 15) + 1) {
         far.emit((bits.rotate_left(9).wrapping_add(k) & !15) | (depth + 1));
     }
 }
@@ -119,27 +124,44 @@ pub struct Random {
     pub words: BufferId<u32>,
 }
 
-/// A graph of `count` channels, from each of which a kernel leads to two later ones, or, in a stack, back to itself.
-pub fn random(seed: u64, count: usize) -> Random {
+/// Numbers below another from a seed.
+fn draws(seed: u64) -> impl FnMut(usize) -> usize {
     let mut seed = seed.wrapping_mul(0x2545_f491_4f6c_dd1d) | 1;
-    let mut draw = |below: usize| {
+    move |below| {
         seed ^= seed << 13;
         seed ^= seed >> 7;
         seed ^= seed << 17;
         (seed % below as u64) as usize
-    };
+    }
+}
+
+/// The depth at which items go to the host, the most items that go near and far, and how slow the slowest are.
+fn rule(draw: &mut impl FnMut(usize) -> usize) -> u64 {
+    let (most, near, far) = (4 + draw(6), draw(4), draw(3));
+    let slow = if draw(2) == 0 { 0 } else { draw(256) };
+    (most | near << 4 | far << 8 | slow << 12) as u64
+}
+
+/// A graph of 1 to 6 channels, from each of which a kernel leads to two later ones, or, in a stack, back to itself.
+///
+/// The channels and where kernels lead are those of `shape`, and so is the text for a GPU. Capacities, delays, how many items go
+/// where, and the first items are drawn from `variant`.
+pub fn random(shape: u64, variant: u64) -> Random {
+    let (mut draw, mut vary) = (draws(shape), draws(shape ^ variant << 20));
+    let count = 1 + shape as usize % 6;
     let mut graph = FlowGraph::new();
     let mut channels: Vec<(ChannelId<u64>, bool)> = Vec::new();
     for k in 0..count {
-        let (capacity, is_stack) = (5 + draw(40), draw(2) == 0);
-        let name = format!("channel {k}");
+        // Above 32 items memory, and with it the text, is another.
+        let capacity = if draw(4) == 0 { 33 + vary(32) } else { 5 + vary(28) };
+        let (name, is_stack) = (format!("channel {k}"), draw(2) == 0);
         channels.push(match is_stack {
             true => (graph.channel_stack(&name, capacity, 17), true),
             false => (graph.channel(&name, capacity), false),
         });
     }
     let host = graph.channel("host", 1);
-    let sums = graph.buffer(vec![0u64; 1 + draw(9)]);
+    let sums = graph.buffer(vec![0u64; 1 + vary(9)]);
     let words = graph.buffer([u32::MAX, 0, 0]);
     for (k, &(channel, is_stack)) in channels.iter().enumerate() {
         // Back to itself from a stack only: others could fill up.
@@ -148,11 +170,10 @@ pub fn random(seed: u64, count: usize) -> Random {
             false => channels.get(k + 1 + draw(count - k)).map_or(host, |later| later.0),
         };
         let (near, far) = (target(), target());
-        let most = 6 + (k % 4) as u64;
-        graph.connect(channel, scatter(most, near, far, host, sums, words));
+        graph.connect(channel, scatter(rule(&mut vary), near, far, host, sums, words));
     }
-    let first = 1 + draw(60) as u64;
-    graph.put(channels[0].0, (0..first).map(|k| k << 20));
-    graph.put(channels[draw(count)].0, [77 << 9]);
+    let (first, salt) = (1 + vary(60) as u64, vary(1 << 16) as u64);
+    graph.put(channels[0].0, (0..first).map(|k| (k << 20) ^ (salt << 4)));
+    graph.put(channels[vary(count)].0, [77 << 9]);
     Random { graph, host, sums, words }
 }
