@@ -82,7 +82,11 @@ WW_FN unsigned char* ww_block_room() {
 #else
 #define WW_ONE_COPY inline
 #endif
-WW_ONE_COPY void meet() { __syncthreads(); }
+WW_ONE_COPY void meet() {
+    // A block's barrier is for whole warps.
+    __syncwarp();
+    __syncthreads();
+}
 template<class F> WW_ONE_COPY typename F::Output team_of_block(ww_errand* errand, unsigned char* room) {
     F given;
     memcpy((void*)&given, errand->words, sizeof given);
