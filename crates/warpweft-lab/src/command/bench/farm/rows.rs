@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 use warpweft::cpu::Pool;
 use warpweft::farm::{Inputs, Policy, Run, Target};
@@ -146,9 +147,11 @@ fn both(place: &Place<'_>, machine: &Machine) -> Result<[Line; 3]> {
     let mut rates = [Vec::new(), Vec::new()];
     for repeat in 0..=place.repeats {
         for (rates, case) in rates.iter_mut().zip([&alone, &both]) {
-            let [rate, _] = case.run(machine, Wants::Reach, &expected)?;
+            // The whole call: with cores the farm begins before the lanes are set up.
+            let begin = Instant::now();
+            case.run(machine, Wants::Reach, &expected)?;
             if repeat > 0 {
-                rates.push(rate);
+                rates.push(case.sources.len() as f64 / begin.elapsed().as_secs_f64());
             }
         }
     }
@@ -157,8 +160,12 @@ fn both(place: &Place<'_>, machine: &Machine) -> Result<[Line; 3]> {
     let count = alone.sources.len();
     let [gpu, auto] = rates;
     Ok([
-        Line::median(format!("{count} sources, the GPU alone"), gpu, "sources/s"),
-        Line::median(format!("{count} sources, cores and GPU (auto)"), auto, "sources/s"),
+        Line::median(format!("{count} sources, the GPU alone, whole call"), gpu, "sources/s"),
+        Line::median(
+            format!("{count} sources, cores and GPU (auto), whole call"),
+            auto,
+            "sources/s",
+        ),
         Line::median("auto takes longer by", slower, "%"),
     ])
 }
