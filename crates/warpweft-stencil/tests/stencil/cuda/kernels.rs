@@ -213,51 +213,64 @@ fn check_packed(
     shapes: &[(u32, u32, u32, u32)],
     sizes: &[[usize; 2]],
 ) {
-    let device = Device::open(0);
-    for (n, &(vx, warps, depth, prefetch)) in shapes.iter().enumerate() {
-        let policy = CudaPolicy { kernel: CudaKernel::Packed, ..fused(vx, warps, depth, prefetch) };
-        for &extents in sizes {
-            let most = Boundary::Dirichlet(range as f64 - 1.0);
-            for boundary in [Boundary::Periodic, most, Boundary::Mirror] {
-                let stencil = Stencil::of(element.clone()).boundary(boundary);
-                let held = Boundary::Dirichlet(1.0);
-                let stencil = match boundary {
-                    Boundary::Mirror => stencil.face(1, Face::Low, held).face(1, Face::High, held),
-                    _ => stencil,
-                };
-                // Two words a lane need more ghost cells than 32 steps read.
-                if boundary == Boundary::Periodic && vx == 64 {
-                    continue;
-                }
-                let Ok(device) = &device else {
-                    // A kernel of few steps compiles soon.
-                    let few = CudaPolicy { warps: 2, temporal_depth: 4, prefetch: 3, ..policy };
-                    if boundary == Boundary::Mirror && extents == sizes[0] && n == 0 {
-                        let arch = if range == 2 { "sm_90" } else { "sm_80" };
-                        compile_check(&stencil, extents.into(), &few, arch).unwrap();
-                    }
-                    continue;
-                };
-                let cells = |[y, x]: [usize; 2]| ((y * 7919 + x * 104_729) % 1009 % range) as u8;
-                let (start, steps) = (Volume::from_fn(extents, cells), 2 * u64::from(depth) + 3);
-                let (mut found, mut expect) = (start.clone(), start.clone());
-                reference(&stencil, &mut expect, steps).unwrap();
-                let run = Run {
-                    target: Target::Gpu(device.ordinal()),
-                    policy: Some(Policy::Cuda(policy)),
-                    ..Run::default()
-                };
-                let machine = Machine::detect().unwrap();
-                stencil.run_with(&mut found, Steps(steps), &machine, &run).unwrap();
-                assert!(
-                    found.as_slice() == expect.as_slice(),
-                    "{extents:?} {boundary:?} {policy:?}"
-                );
-                let mut large = Volume::from_fn(extents, |_| 200);
-                let error = stencil.run_with(&mut large, Steps(steps), &machine, &run).unwrap_err();
-                assert!(error.to_string().contains("packed cells of values up to 200"), "{error}");
+    // Kernels of many steps take seconds to compile.
+    std::thread::scope(|scope| {
+        for (n, &(vx, warps, depth, prefetch)) in shapes.iter().enumerate() {
+            let policy =
+                CudaPolicy { kernel: CudaKernel::Packed, ..fused(vx, warps, depth, prefetch) };
+            for (k, &extents) in sizes.iter().enumerate() {
+                let element = &element;
+                scope.spawn(move || packed(element, range, policy, (extents, n + k == 0)));
             }
         }
+    });
+}
+
+/// One shape and size with every boundary; without a GPU the `first` is compiled.
+fn packed(
+    element: &impl StencilElement<2, State = u8>,
+    range: usize,
+    policy: CudaPolicy,
+    (extents, first): ([usize; 2], bool),
+) {
+    let device = Device::open(0);
+    let most = Boundary::Dirichlet(range as f64 - 1.0);
+    for boundary in [Boundary::Periodic, most, Boundary::Mirror] {
+        let stencil = Stencil::of(element.clone()).boundary(boundary);
+        let held = Boundary::Dirichlet(1.0);
+        let stencil = match boundary {
+            Boundary::Mirror => stencil.face(1, Face::Low, held).face(1, Face::High, held),
+            _ => stencil,
+        };
+        // Two words a lane need more ghost cells than 32 steps read.
+        if boundary == Boundary::Periodic && policy.cells[0] == 64 {
+            continue;
+        }
+        let Ok(device) = &device else {
+            // A kernel of few steps compiles soon.
+            let few = CudaPolicy { warps: 2, temporal_depth: 4, prefetch: 3, ..policy };
+            if boundary == Boundary::Mirror && first {
+                let arch = if range == 2 { "sm_90" } else { "sm_80" };
+                compile_check(&stencil, extents.into(), &few, arch).unwrap();
+            }
+            continue;
+        };
+        let cells = |[y, x]: [usize; 2]| ((y * 7919 + x * 104_729) % 1009 % range) as u8;
+        let start = Volume::from_fn(extents, cells);
+        let steps = 2 * u64::from(policy.temporal_depth) + 3;
+        let (mut found, mut expect) = (start.clone(), start);
+        reference(&stencil, &mut expect, steps).unwrap();
+        let run = Run {
+            target: Target::Gpu(device.ordinal()),
+            policy: Some(Policy::Cuda(policy)),
+            ..Run::default()
+        };
+        let machine = Machine::detect().unwrap();
+        stencil.run_with(&mut found, Steps(steps), &machine, &run).unwrap();
+        assert!(found.as_slice() == expect.as_slice(), "{extents:?} {boundary:?} {policy:?}");
+        let mut large = Volume::from_fn(extents, |_| 200);
+        let error = stencil.run_with(&mut large, Steps(steps), &machine, &run).unwrap_err();
+        assert!(error.to_string().contains("packed cells of values up to 200"), "{error}");
     }
 }
 
