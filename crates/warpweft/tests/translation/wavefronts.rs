@@ -7,7 +7,7 @@ use crate::translation_support::{Cases, Flat, given, host, random::Random};
 use warpweft::cuda::{Cache, Options, compile_in, compiler};
 use warpweft::element::{DeviceType, Unit};
 use warpweft::prelude::*;
-use warpweft::wavefront::WavefrontElement;
+use warpweft::wavefront::{Ranked, WavefrontElement};
 use warpweft_lab::conformance::wavefront::{
     AffineCell, affine_local, area, far, mix, relax, remix,
 };
@@ -80,6 +80,84 @@ fn the_function_itself_is_the_specialised_copy() {
     }
     assert_eq!(busy::<f32>::DEPENDENCES[..3], [[-1, -1], [-1, 0], [-1, 1]]);
     assert_eq!(busy::<f32>::OLD, [[0, 0], [2, -2], [0, 1]]);
+}
+
+/// The greatest of two scores and a constant.
+#[wavefront]
+fn at_least(h: Earlier<i32>, #[row] a: u8, #[column] b: u8, gap: i32, least: i32) -> i32 {
+    let pair = if a == b { 2 } else { -1 };
+    let gap = gap + 1;
+    (h.nw + pair).max(h.w + gap + gap).max(least)
+}
+
+/// The sum of two cells.
+#[wavefront]
+fn paths(h: Earlier<i32>, #[row] a: u8, #[column] b: u8) -> i32 {
+    let pair = if a == b { 1 } else { 0 };
+    (h.n + h.w).max(pair)
+}
+
+/// Defines in `text` the function of a name, that says whether cells of 16 bits may not hold what `E` computes.
+fn leaves<E: WavefrontElement>(unit: &mut Unit, text: &mut String, name: &str, parameters: &str) {
+    assert!(E::PAIRED);
+    let functor = E::cuda(unit);
+    let cell = match E::Cell::NEAR_MEMBERS {
+        [] => format!("using cell_{name} = ww::reach;"),
+        names => format!("struct cell_{name} {{ ww::reach {}; }};", names.join(", ")),
+    };
+    text.push_str(&format!(
+        "{cell}\nstatic bool {name}() {{ return ww::leaves_pairs<cell_{name}, earlier_of<cell_{name}>>({functor}{{{parameters}}}); }}\n"
+    ));
+}
+
+#[test]
+fn constants_that_pairs_of_16_bits_do_not_hold_are_known() {
+    let compiler = match host::compiler() {
+        Ok(compiler) => compiler,
+        Err(reason) => return println!("skipped: {reason}"),
+    };
+    let (mut unit, mut text, mut expected) = (Unit::new(), String::new(), Vec::new());
+    // Before the text of functions, which names what it defines.
+    let kernels = [
+        include_str!("../../../warpweft-wavefront/src/cuda/strips/batch/kernel/reach.cuh"),
+        include_str!("../../../warpweft-wavefront/src/cuda/neighbours.cuh"),
+    ];
+    unit.define("reach", "reach", |_, _| kernels.concat().replace("#pragma once", ""));
+    let mut note = |name: &str, is: bool| expected.push((name.to_string(), is));
+    let cases = [
+        ("small", "-3, 0", false),
+        ("floor", "-3, -1000000", false),
+        ("greatest", "-3, 20000", true),
+        ("gap", "-20000, 0", true),
+        // Twice 383 and 32,000 are 32,766.
+        ("twice", "382, 0", false),
+        ("twice_more", "383, 0", true),
+    ];
+    for (name, parameters, is) in cases {
+        leaves::<at_least>(&mut unit, &mut text, name, parameters);
+        note(name, is);
+    }
+    leaves::<paths>(&mut unit, &mut text, "sum", "");
+    note("sum", true);
+    for (name, parameters, is) in
+        [("affine", "2, -3, -5, -1", false), ("steep", "2, -3, -17000, -1", true)]
+    {
+        leaves::<affine_local>(&mut unit, &mut text, name, parameters);
+        note(name, is);
+    }
+    let calls: String = expected
+        .iter()
+        .map(|(name, _)| format!("  std::printf(\"{name} %d\\n\", {name}());\n"))
+        .collect();
+    let main = format!("#include <cstdio>\nint main() {{\n{calls}}}\n");
+    let folder = host::scratch("pairs");
+    std::fs::create_dir_all(&folder).unwrap();
+    let source = folder.join("pairs.cu");
+    std::fs::write(&source, unit.source() + &text + &main).unwrap();
+    let (ran, said) = host::run(&compiler, &source, &folder);
+    assert!(ran, "{said}");
+    let expected = expected.iter().map(|(name, is)| format!("{name} {}\n", u8::from(*is)));
+    assert_eq!(said, expected.collect::<String>());
 }
 
 /// A plain kernel that calls a functor on pointers, for the compiler to see all of it.

@@ -107,7 +107,7 @@ arguments! {
         alphabet: u64 = "const unsigned char*",
         /// The first item that no warp has taken, 0.
         next: u64 = "unsigned*",
-        /// Becomes 1 if a row and a symbol score more than a byte holds.
+        /// Becomes 1 if a row and a symbol score more than a byte holds, or a number more than 16 bits.
         wide: u64 = "unsigned*",
         /// A score each.
         found: u64 = "int*",
@@ -221,19 +221,21 @@ pub(super) fn search_source(element: &ElementType, members: &[&str], rows: u32) 
     let mut unit = Unit::new();
     // Before the element's text, which names what it defines.
     unit.define("warpweft_wavefront::near", "near", |_, _| {
-        include_str!("kernel/near.cuh").replace("#pragma once", "")
+        let text = [include_str!("kernel/near.cuh"), include_str!("kernel/reach.cuh")];
+        text.concat().replace("#pragma once", "")
     });
     let south = element.south;
-    let (cell, member) = match members {
-        [] => ("using ww_near = ww::near;".into(), ""),
-        names => (format!("struct ww_near {{ ww::near {}; }};", names.join(", ")), element.member),
-    };
+    let member = if members.is_empty() { "" } else { element.member };
+    let cells = ["near", "reach"].map(|number| match members {
+        [] => format!("using ww_{number} = ww::{number};\n"),
+        names => format!("struct ww_{number} {{ ww::{number} {}; }};\n", names.join(", ")),
+    });
+    let cells = cells.concat();
     let [element, types] = names(&mut unit, element, Some(Keep::Score));
     let signature = Item::declaration() + &Search::declaration();
     format!(
         "{}
-{element}{types}{cell}
-#define ww_near_score(cell) ((cell){member})
+{element}{types}{cells}#define ww_near_score(cell) ((cell){member})
 #define WW_ROWS {rows}
 #define WW_WARPS {SEARCH_WARPS}
 #define WW_SOUTH {south}u

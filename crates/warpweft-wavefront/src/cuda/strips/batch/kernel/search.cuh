@@ -182,6 +182,7 @@ extern "C" __global__ void __launch_bounds__(32 * SEARCH_WARPS)
     extern __shared__ __align__(16) char scores[];
     __shared__ unsigned char symbols[256];
     const int lane = threadIdx.x % 32, whole = A.row_count - 32 * (K - 1);
+    if (blockIdx.x == 0 && threadIdx.x == 0 && ww::leaves_pairs<ww_reach, earlier_of<ww_reach>>(f)) *A.wide = 1;
     for (int i = threadIdx.x; i < 256; i += 32 * SEARCH_WARPS) symbols[i] = A.symbols[i];
     for (int i = threadIdx.x; i < A.symbol_count * SYMBOL_BYTES; i += 32 * SEARCH_WARPS) {
         const int symbol = i / SYMBOL_BYTES, at = i % SYMBOL_BYTES;
