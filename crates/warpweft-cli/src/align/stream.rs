@@ -15,7 +15,7 @@ use super::choices::Strands;
 use super::{files, input};
 use crate::progress::Progress;
 
-/// Queries that are aligned at once, and their letters.
+/// Pairs that are aligned at once, and the letters of their queries and of their targets.
 const MOST: usize = 1 << 16;
 const LETTERS: usize = 32 << 20;
 
@@ -41,7 +41,7 @@ pub fn stream(
     let progress = Progress::waiting("aligning");
     let mut both = [Records::open(&of.query)?, Records::open(&of.target)?];
     let check = of.checking.unchecked().is_none().then(|| Tally::new(&of.checking));
-    let (mut all, mut read) = (Streamed { check, ..Streamed::default() }, [0; 2]);
+    let (mut all, mut read) = (Streamed { check, ..Streamed::default() }, 0);
     let mut failed = None;
     let written = write_whole(output, |to| {
         loop {
@@ -75,30 +75,30 @@ impl From<Error> for Failure {
 }
 
 impl Streamed {
-    /// Aligns the next records of both files, of which so many were read before, and writes what is found; whether there
+    /// Aligns the next records of both files, of which so many were `read` before, and writes what is found; whether there
     /// were any.
     fn part(
         &mut self,
         of: &Align,
-        ([queries, targets], read): (&mut [Records; 2], &mut [usize; 2]),
+        ([queries, targets], read): (&mut [Records; 2], &mut usize),
         scoring: &Scoring,
         executor: &mut dyn Executor,
         to: &mut dyn Write,
     ) -> std::result::Result<bool, Failure> {
-        let first = queries.take(MOST, Some(LETTERS))?;
-        let second = targets.take(first.len().max(1), None)?;
-        *read = [read[0] + first.len(), read[1] + second.len()];
-        if first.len() != second.len() {
-            let [a, b] = *read;
-            let what = match a < b {
-                true => format!("{a} queries for more targets"),
-                false => format!("{b} targets for more queries"),
+        let mut first = queries.take(MOST, Some(LETTERS))?;
+        let second = targets.take(first.len().max(1), Some(LETTERS))?;
+        if first.is_empty() != second.is_empty() {
+            let what = match first.is_empty() {
+                true => format!("{read} queries for more targets"),
+                false => format!("{read} targets for more queries"),
             };
             return Err(Error::spec(what, "give the same number of both").into());
         }
         if first.is_empty() {
             return Ok(false);
         }
+        queries.put_back(first.split_off(second.len()));
+        *read += second.len();
         let reversed = of.strand != Strands::Plus;
         let skip = of.skip_invalid;
         let first = input::checked(&of.query, first, scoring, reversed, skip)?;

@@ -206,6 +206,15 @@ fn streamed_records_are_aligned_as_all_at_once() {
     let window = |k: usize| format!(">w{k}\nCC{}GATTACACC\n", &"TTGCAACG"[k % 5..]);
     let [reads, windows] = [read as fn(usize) -> String, window];
     let [reads, windows] = [reads, windows].map(|one| (0..200).map(one).collect::<String>());
+    // More than are aligned at once.
+    let many: String = (0..66_000).map(|k| format!(">s{k}\n{}\n", &"ACGTTGCA"[k % 5..])).collect();
+    write(folder, &[("many.fa", &many)]);
+    let line = "align many.fa many.fa --batch --device cpu";
+    warpweft_in(folder, &format!("{line} --output a.paf")).fine();
+    let said = warpweft_in(folder, &format!("{line} --output b.paf --stream")).fine();
+    assert!(said.contains("66000 pairs of sequences"), "{said}");
+    let [a, b] = ["a.paf", "b.paf"].map(|name| fs::read_to_string(folder.join(name)).unwrap());
+    assert!(a.lines().count() > 65_536 && a == b);
     write(folder, &[("r.fa", &reads), ("w.fa", &windows), ("few.fa", ">w\nACGT\n")]);
     for options in ["", "--semi-global --strand both --eqx"] {
         let line = format!("align r.fa w.fa --batch {options} --device cpu");

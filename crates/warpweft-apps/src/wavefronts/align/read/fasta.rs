@@ -84,28 +84,50 @@ const BLANK: usize = 16 << 20;
 
 /// All that `from` has, as long as it can be a FASTA file and memory holds it.
 fn text_of(from: &mut dyn Read, failed: &dyn Fn(std::io::Error) -> Error) -> Result<Vec<u8>> {
-    let (mut text, mut blank) = (Vec::new(), 0);
-    loop {
+    let (mut text, mut pieces) = (Vec::new(), Pieces::default());
+    while pieces.next(from, &mut text, failed)? {}
+    Ok(text)
+}
+
+/// A file's text, piece by piece.
+#[derive(Default)]
+pub(super) struct Pieces {
+    /// Bytes that were read, and those of them since the last piece with a letter.
+    read: usize,
+    blank: usize,
+}
+
+impl Pieces {
+    /// Adds a piece of `from` to `text`; whether there was one.
+    ///
+    /// # Errors
+    /// A piece that can't be read or that is no text, too many blank lines, or too little memory.
+    pub fn next(
+        &mut self,
+        from: &mut dyn Read,
+        text: &mut Vec<u8>,
+        failed: &dyn Fn(std::io::Error) -> Error,
+    ) -> Result<bool> {
         if text.capacity() - text.len() < PIECE {
             // It will be twice as large for a while.
             check_room(2 * text.capacity() as u64, ROOM)?;
-            grow(&mut text, PIECE, ROOM)?;
+            grow(text, PIECE, ROOM)?;
         }
         let before = text.len();
-        let read = Read::take(&mut *from, PIECE as u64).read_to_end(&mut text).map_err(failed)?;
-        if read == 0 {
-            return Ok(text);
-        }
+        let read = Read::take(from, PIECE as u64).read_to_end(text).map_err(failed)?;
         let piece = &text[before..];
+        let hint = "give FASTA or FASTQ text, plain or gzip";
         if let Some(at) = piece.iter().position(|&byte| byte == 0) {
-            let what = format!("byte {} is 0, which is no text", before + at + 1);
-            return Err(Error::spec(what, "give FASTA or FASTQ text, plain or gzip"));
+            let what = format!("byte {} is 0, which is no text", self.read + at + 1);
+            return Err(Error::spec(what, hint));
         }
-        blank = if piece.trim_ascii().is_empty() { blank + read } else { 0 };
-        if blank > BLANK {
+        self.read += read;
+        self.blank = if piece.trim_ascii().is_empty() { self.blank + read } else { 0 };
+        if self.blank > BLANK {
             let what = format!("{} MiB of blank lines in a row", BLANK >> 20);
-            return Err(Error::spec(what, "give FASTA or FASTQ text, plain or gzip"));
+            return Err(Error::spec(what, hint));
         }
+        Ok(read > 0)
     }
 }
 

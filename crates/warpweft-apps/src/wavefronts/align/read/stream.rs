@@ -4,15 +4,12 @@ use std::collections::VecDeque;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::fasta::{Form, failed, in_file, opened, parse};
+use super::fasta::{Form, Pieces, failed, in_file, opened, parse};
 use super::record::Record;
-use warpweft::error::{Error, Result};
-use warpweft::memory::grow;
+use warpweft::error::Result;
 
 /// Bytes of text that are read before records are told apart.
 const PART: usize = 8 << 20;
-/// Bytes that are read at once.
-const PIECE: usize = 1 << 20;
 
 /// The records of a file, in order, of which as many are in memory as are asked for at once, and some that follow.
 ///
@@ -20,6 +17,7 @@ const PIECE: usize = 1 << 20;
 pub struct Records {
     path: PathBuf,
     from: Box<dyn Read>,
+    pieces: Pieces,
     /// Text that was read and belongs to no record yet, and the number of lines before it.
     text: Vec<u8>,
     before: usize,
@@ -34,8 +32,8 @@ impl Records {
     /// A file that can't be opened.
     pub fn open(path: &Path) -> Result<Self> {
         let from = opened(path)?;
-        let (text, records) = (Vec::new(), VecDeque::new());
-        Ok(Self { path: path.into(), from, text, before: 0, ended: false, records })
+        let (text, records, pieces) = (Vec::new(), VecDeque::new(), Pieces::default());
+        Ok(Self { path: path.into(), from, pieces, text, before: 0, ended: false, records })
     }
 
     /// The next `most` records, fewer at the end of the file: what is wrong stands in place of one that is none. No more
@@ -54,9 +52,14 @@ impl Records {
                 continue;
             };
             taken += record.as_ref().map_or(0, |record| record.letters.len());
-            some.push(record.map_err(|error| in_file(&self.path, error)));
+            some.push(record);
         }
         Ok(some)
+    }
+
+    /// Puts records back that were taken last: they are taken again next.
+    pub fn put_back(&mut self, records: Vec<Result<Record>>) {
+        records.into_iter().rev().for_each(|record| self.records.push_front(record));
     }
 
     /// Reads until there are whole records, or the file ends.
@@ -76,45 +79,47 @@ impl Records {
         let rest = self.text.split_off(cut);
         let text = std::mem::replace(&mut self.text, rest);
         let lines = text.iter().filter(|&&byte| byte == b'\n').count();
-        if self.before > 0 && text.trim_ascii().is_empty() {
+        // Blank lines at the end, or so many at the begin that nothing else was read yet.
+        if text.trim_ascii().is_empty() && (self.before > 0 || !self.ended) {
             self.before += lines;
             return Ok(());
         }
         let records = parse(&text, Form::FourLines, self.before);
-        self.records.extend(records.map_err(|error| in_file(&self.path, error))?);
+        let records = records.map_err(|error| in_file(&self.path, error))?;
+        self.records.extend(
+            records.into_iter().map(|record| record.map_err(|error| in_file(&self.path, error))),
+        );
         self.before += lines;
         Ok(())
     }
 
     /// A piece of text more.
     fn read(&mut self) -> Result<()> {
-        let before = self.text.len();
-        grow(&mut self.text, PIECE, "align shorter sequences")?;
-        let mut piece = Read::take(&mut *self.from, PIECE as u64);
-        let read = piece.read_to_end(&mut self.text).map_err(|error| failed(&self.path, error))?;
-        self.ended = read == 0;
-        match self.text[before..].contains(&0) {
-            true => Err(in_file(
-                &self.path,
-                Error::spec("a byte that is 0 is no text", "give FASTA or FASTQ text"),
-            )),
-            false => Ok(()),
-        }
+        let failed = |error| failed(&self.path, error);
+        let more = self.pieces.next(&mut self.from, &mut self.text, &failed);
+        self.ended = !more.map_err(|error| in_file(&self.path, error))?;
+        Ok(())
     }
 }
 
 /// Where the last record of `text` begins that is not its first: what comes before is whole.
 fn boundary(text: &[u8]) -> Option<usize> {
-    let fastq = text.trim_ascii_start().starts_with(b"@");
-    let mut ends = text.iter().enumerate().rev().filter(|(_, byte)| **byte == b'\n');
+    let marked = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+    let fastq = marked.trim_ascii_start().starts_with(b"@");
+    // Comments and blank lines may come before it.
+    let first = match fastq {
+        true => text.iter().position(|&byte| byte == b'@')?,
+        false if marked.starts_with(b">") => text.len() - marked.len(),
+        false => text.windows(2).position(|two| two == b"\n>")? + 1,
+    };
+    let ends = text.iter().enumerate().skip(first).rev().filter(|(_, byte)| **byte == b'\n');
+    let mut begins = ends.map(|(end, _)| end + 1);
     if !fastq {
-        let begins = |at: usize| text.get(at + 1) == Some(&b'>') && at > 0;
-        return ends.map(|(at, _)| at).find(|&at| begins(at)).map(|at| at + 1);
+        return begins.find(|&at| text.get(at) == Some(&b'>'));
     }
     // The begins of the three lines that follow, the nearest first.
     let mut after: VecDeque<usize> = VecDeque::new();
-    for (end, _) in &mut ends {
-        let begin = end + 1;
+    for begin in begins {
         // A quality may begin with `@`; two lines below its line are letters.
         if text.get(begin) == Some(&b'@')
             && after.get(1).is_some_and(|&at| text.get(at) == Some(&b'+'))
@@ -139,6 +144,11 @@ mod tests {
         let text = b"@a\nAC\n+\nII\n@b\nGT\n+\n@+\n@c\nA";
         assert_eq!(boundary(text), Some(11));
         assert_eq!(boundary(b"@a\nAC\n+\n@I\n"), None);
+        // Nothing but comments, blank lines or a byte-order mark comes before the only record.
+        assert_eq!(boundary(b";c\n\n>a\nAC\n"), None);
+        assert_eq!(boundary(b"\n@a\nAC\n+\nII\n"), None);
+        assert_eq!(boundary(b"\xef\xbb\xbf@a\nAC\n+\nII\n@b\nAC\n+\nII\n"), Some(14));
+        assert_eq!(boundary(b"\xef\xbb\xbf>a\nAC\n>b\n"), Some(9));
     }
 
     #[test]
@@ -149,6 +159,8 @@ mod tests {
         std::fs::write(&path, (1..=5).map(one).collect::<String>()).unwrap();
         let mut records = Records::open(&path).unwrap();
         let mut names = Vec::new();
+        let two = records.take(2, None).unwrap();
+        records.put_back(two);
         for (most, letters, count) in [(2, None, 2), (9, Some(13), 2), (9, None, 1), (9, None, 0)] {
             let some = records.take(most, letters).unwrap();
             assert_eq!(some.len(), count, "{most} {letters:?}");
@@ -171,7 +183,7 @@ mod tests {
         let path = folder.path().join("long.fa");
         let long = "ACGT".repeat(PART / 3);
         let many: String = (0..40_000).map(|k| format!(">s{k}\nACGTACGT\n")).collect();
-        std::fs::write(&path, format!(">long\n{long}\n{many}>last\n*\n")).unwrap();
+        std::fs::write(&path, format!("\n;about\n>long\n{long}\n{many}>last\n*\n")).unwrap();
         let mut records = Records::open(&path).unwrap();
         let first = records.take(1, None).unwrap().remove(0).unwrap();
         assert_eq!((&first.name[..], first.letters.len()), ("long", long.len()));
@@ -179,6 +191,6 @@ mod tests {
         assert_eq!(rest.len(), 40_001);
         let last = rest.last().unwrap().as_ref().unwrap();
         let error = last.sequence(None).unwrap_err().to_string();
-        assert!(error.contains("sequence last, line 80004"), "{error}");
+        assert!(error.contains("sequence last, line 80006"), "{error}");
     }
 }
