@@ -3,6 +3,8 @@
 //! Not here: what computes or compares cells on the host, which is compiled for each element.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
 use super::{Band, Border, Keep, Wavefront};
 use crate::recurrence::{Dependence, Ranked, WavefrontElement, bytes_of};
@@ -89,11 +91,16 @@ impl ElementType {
     }
 }
 
-/// Whether the function that `define` writes may fault.
+/// Whether the function that `define` writes may fault: put together once, as that takes microseconds and each of many
+/// problems asks.
 pub(crate) fn faults(define: Named) -> bool {
-    let mut unit = Unit::new();
-    define(&mut unit);
-    unit.faults()
+    static KNOWN: Mutex<BTreeMap<usize, bool>> = Mutex::new(BTreeMap::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    *known.entry(define as usize).or_insert_with(|| {
+        let mut unit = Unit::new();
+        define(&mut unit);
+        unit.faults()
+    })
 }
 
 /// A recurrence over rows × columns cells, all of it as bytes.
