@@ -45,6 +45,7 @@ pub use recurrence::{
 #[doc(hidden)]
 pub use recurrence::{Both, Incomparable, Same, words_of};
 pub use reference::reference;
+pub use report::TotalReport;
 pub use run::{Run, RunExecutor, WavefrontPattern};
 pub use spec::{Band, Border, BorderFunction, Keep, Kept, MAX_EXTENT, Pairs, Wavefront, no_inputs};
 pub use tune::{Refused, Tuned};

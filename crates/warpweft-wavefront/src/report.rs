@@ -3,7 +3,30 @@
 use crate::spec::{Erased, Keep};
 use warpweft_core::cluster::Launched;
 use warpweft_core::element::ScalarKind::{self, Bf16, Bool, F16, F32, F64};
+use warpweft_core::error::{Error, Result};
 use warpweft_core::report::{Quantity, Report};
+
+/// The reports of several runs, one after another, as one.
+#[derive(Clone, Debug, Default)]
+pub struct TotalReport(pub(crate) Option<Report>);
+
+impl TotalReport {
+    /// Adds that of the next run.
+    pub fn add(&mut self, report: Report) {
+        self.0 = Some(match self.0.take() {
+            Some(total) => total.followed_by(&report),
+            None => report,
+        });
+    }
+
+    /// The report of all.
+    ///
+    /// # Errors
+    /// None was added.
+    pub fn report(self) -> Result<Report> {
+        self.0.ok_or_else(|| Error::spec("a batch of no problems", "give at least one"))
+    }
+}
 
 /// What is counted of a run.
 pub(crate) struct Totals {

@@ -1,8 +1,9 @@
 //! Several problems: one after another, and which of them deserve a device alone.
 
 use crate::recurrence::WavefrontElement;
+use crate::report::TotalReport;
 use crate::spec::{Erased, Kept, Wavefront};
-use warpweft_core::error::{Error, Result};
+use warpweft_core::error::Result;
 use warpweft_core::report::Report;
 
 /// Problem after problem by `run`.
@@ -11,17 +12,13 @@ pub(crate) fn in_turn<'w, E: WavefrontElement>(
     mut run: impl FnMut(&Wavefront<'w, E>) -> Result<(Kept<E::Cell>, Report)>,
 ) -> Result<(Vec<Kept<E::Cell>>, Report)> {
     let mut all = Vec::with_capacity(wavefronts.len());
-    let mut total: Option<Report> = None;
+    let mut total = TotalReport::default();
     for wavefront in wavefronts {
         let (kept, report) = run(wavefront)?;
         all.push(kept);
-        total = Some(match total {
-            Some(total) => total.followed_by(&report),
-            None => report,
-        });
+        total.add(report);
     }
-    let nothing = || Error::spec("a batch of no problems", "give at least one");
-    Ok((all, total.ok_or_else(nothing)?))
+    Ok((all, total.report()?))
 }
 
 /// The numbers of `wavefronts`: first those that deserve a device of `parts` parts for themselves, as

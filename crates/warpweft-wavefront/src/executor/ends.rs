@@ -2,9 +2,10 @@
 
 use super::WavefrontExecutor;
 use crate::recurrence::{Best, Ranked, WavefrontElement};
+use crate::report::TotalReport;
 use crate::spec::Pairs;
 use crate::traceback::{End, Score};
-use warpweft_core::error::{Error, Result};
+use warpweft_core::error::Result;
 use warpweft_core::memory::room;
 use warpweft_core::report::Report;
 
@@ -27,7 +28,7 @@ pub(crate) fn ends_by_batches<E: WavefrontElement, X: WavefrontExecutor<E> + ?Si
 ) -> Result<Ends<E>> {
     pairs.check()?;
     let mut all = room(pairs.len(), "give fewer pairs at once")?;
-    let mut total: Option<Report> = None;
+    let mut total = TotalReport::default();
     while all.len() < pairs.len() {
         let (first, mut cells) = (all.len(), 0);
         let fits = |k: &usize| {
@@ -41,13 +42,9 @@ pub(crate) fn ends_by_batches<E: WavefrontElement, X: WavefrontExecutor<E> + ?Si
             let found = end.of(kept, problem.extents())?;
             all.push(found.map(|(score, [row, column])| Best { score, row, column }));
         }
-        total = Some(match total {
-            Some(total) => total.followed_by(&report),
-            None => report,
-        });
+        total.add(report);
     }
-    let nothing = || Error::spec("a batch of no problems", "give at least one");
-    Ok((all, total.ok_or_else(nothing)?))
+    Ok((all, total.report()?))
 }
 
 /// The last cell of a problem as the end that it is.

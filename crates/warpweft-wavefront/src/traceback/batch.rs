@@ -5,6 +5,7 @@ use super::follow::Score;
 use super::{End, Partition, Path, Way};
 use crate::executor::{Paths, WavefrontExecutor};
 use crate::recurrence::Traced;
+use crate::report::TotalReport;
 use crate::spec::Wavefront;
 use warpweft_core::error::{Error, Result};
 use warpweft_core::report::Report;
@@ -79,17 +80,13 @@ pub fn trace_batch<E: Traced, X: WavefrontExecutor<E> + ?Sized>(
         return Ok(found);
     }
     let mut paths = Vec::with_capacity(wavefronts.len());
-    let mut total: Option<Report> = None;
+    let mut total = TotalReport::default();
     for wavefront in &wavefronts {
         let (path, report) = trace_one(wavefront, end, executor)?;
         paths.push(path);
-        total = Some(match total {
-            Some(total) => total.followed_by(&report),
-            None => report,
-        });
+        total.add(report);
     }
-    let nothing = || Error::spec("a batch of no problems", "give at least one");
-    Ok((paths, total.ok_or_else(nothing)?))
+    Ok((paths, total.report()?))
 }
 
 /// The path of one of them alone.

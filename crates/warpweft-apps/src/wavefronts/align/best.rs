@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use warpweft::error::{Error, Result};
 use warpweft::report::Report;
+use warpweft::wavefront::TotalReport;
 
 use super::{Aligned, Executor, Scope, Scoring, Sequence, Tracing, trace};
 
@@ -34,7 +35,7 @@ pub fn best(
     if scoring.band().is_some() {
         return Err(Error::spec("several alignments in a band", "leave out the band"));
     }
-    let mut total: Option<Report> = None;
+    let mut total = TotalReport::default();
     let mut waiting: Vec<Found> = Vec::new();
     let mut all = Vec::new();
     let mut stretches: Vec<_> = std::iter::once(0..target.len()).collect();
@@ -44,10 +45,7 @@ pub fn best(
             let tracing = Tracing::default();
             let (mut aligned, report) =
                 trace(query, &part, scoring, Scope::Local, &tracing, executor)?;
-            total = Some(match total.take() {
-                Some(total) => total.followed_by(&report),
-                None => report,
-            });
+            total.add(report);
             if aligned.alignment.score >= least.max(1) {
                 aligned.target_start += within.start;
                 aligned.alignment.target_end += within.start;
@@ -67,6 +65,5 @@ pub fn best(
             break;
         }
     }
-    let nothing = || Error::spec("no alignment was computed", "report this as a bug");
-    Ok((all, total.ok_or_else(nothing)?))
+    Ok((all, total.report()?))
 }

@@ -3,7 +3,9 @@
 use warpweft::error::{Error, Result};
 use warpweft::report::Report;
 use warpweft::wavefront::traceback::{End, Traced, trace_batch};
-use warpweft::wavefront::{Best, Border, Kept, Pairs, Ranked, Wavefront, WavefrontExecutor};
+use warpweft::wavefront::{
+    Best, Border, Kept, Pairs, Ranked, TotalReport, Wavefront, WavefrontExecutor,
+};
 
 use super::problem::{aligned, end_of, found, wavefront};
 use super::recurrences::Unreached;
@@ -211,15 +213,12 @@ impl Many<'_> {
         X: WavefrontExecutor<E> + ?Sized,
     {
         let mut all: Vec<Vec<Kept<E::Cell>>> = wavefronts.iter().map(|_| Vec::new()).collect();
-        let mut total: Option<Report> = None;
+        let mut total = TotalReport::default();
         for &keep in self.scope.keeps() {
             let keeping: Vec<_> = wavefronts.iter().map(|one| one.clone().keep(keep)).collect();
             let (kept, report) = executor.run_batch(&keeping)?;
             all.iter_mut().zip(kept).for_each(|(all, kept)| all.push(kept));
-            total = Some(match total {
-                Some(total) => total.followed_by(&report),
-                None => report,
-            });
+            total.add(report);
         }
         let found = all.iter().zip(wavefronts).map(|(kept, wavefront)| {
             match found(self.scope, kept, wavefront.extents()) {
@@ -227,7 +226,6 @@ impl Many<'_> {
                 None => nothing(),
             }
         });
-        let nothing = || Error::spec("a batch of no problems", "give at least one");
-        Ok((found.collect(), total.ok_or_else(nothing)?))
+        Ok((found.collect(), total.report()?))
     }
 }

@@ -4,7 +4,7 @@ use warpweft::error::{Error, Result};
 use warpweft::memory::room;
 use warpweft::report::Report;
 use warpweft::wavefront::traceback::End;
-use warpweft::wavefront::{Pairs, Wavefront, WavefrontElement, WavefrontExecutor};
+use warpweft::wavefront::{Pairs, TotalReport, Wavefront, WavefrontElement, WavefrontExecutor};
 
 use super::pair::{last, wavefront};
 use super::{Cost, Executor, Measure, Sample, border, check_all};
@@ -50,20 +50,16 @@ pub fn distances<T: Sample>(
             "compare fewer series",
         ));
     }
-    let mut total: Option<Report> = None;
+    let mut total = TotalReport::default();
     let mut next = (0..count as u32).flat_map(|i| (i + 1..count as u32).map(move |j| [i, j]));
     while all.len() < pairs {
         let some: Vec<_> = next.by_ref().take(TOGETHER).collect();
         let (found, report) = sums([series, series], &some, measure, executor)?;
         all.extend(found.into_iter().map(|sum| measure.cost.distance(sum)));
-        total = Some(match total {
-            Some(total) => total.followed_by(&report),
-            None => report,
-        });
+        total.add(report);
         progress(all.len(), pairs);
     }
-    let nothing = || Error::spec("no pair of series", "report this as a bug");
-    Ok((all, total.ok_or_else(nothing)?))
+    Ok((all, total.report()?))
 }
 
 /// The costs of the best paths of `pairs`: of one of the first series and one of the second, by their numbers.
@@ -90,31 +86,16 @@ where
     E: WavefrontElement<Cell = T, Row = T, Column = T>,
     X: WavefrontExecutor<E> + ?Sized,
 {
-    if measure.within.diagonals([1, 1])?.is_some() {
-        return banded(element, [rows, columns], pairs, measure, executor);
+    if measure.within.diagonals([1, 1])?.is_none() {
+        let pairs = Pairs::of(element, rows, columns, pairs).border(border());
+        let (ends, report) = executor.ends(&pairs, End::Corner)?;
+        let none = || Error::spec("no last cell came back", "report this as a bug");
+        let sums = ends.into_iter().map(|end| end.map(|end| end.score).ok_or_else(none));
+        return Ok((sums.collect::<Result<_>>()?, report));
     }
-    let pairs = Pairs::of(element, rows, columns, pairs).border(border());
-    let (ends, report) = executor.ends(&pairs, End::Corner)?;
-    let none = || Error::spec("no last cell came back", "report this as a bug");
-    let sums = ends.into_iter().map(|end| end.map(|end| end.score).ok_or_else(none));
-    Ok((sums.collect::<Result<_>>()?, report))
-}
-
-/// The same within a band.
-fn banded<T: Sample, E, X>(
-    element: E,
-    [rows, columns]: [&[&[T]]; 2],
-    pairs: &[[u32; 2]],
-    measure: Measure,
-    executor: &mut X,
-) -> Result<(Vec<T>, Report)>
-where
-    E: WavefrontElement<Cell = T, Row = T, Column = T>,
-    X: WavefrontExecutor<E> + ?Sized,
-{
     let longest = columns.iter().map(|series| series.len()).max().unwrap_or(1);
     let mut all = room(pairs.len(), "compare fewer series")?;
-    let mut total: Option<Report> = None;
+    let mut total = TotalReport::default();
     for some in pairs.chunks((KEPT / longest.max(1)).max(FEWEST)) {
         let mut wavefronts: Vec<Wavefront<'_, E>> = Vec::with_capacity(some.len());
         for &[a, b] in some {
@@ -126,11 +107,7 @@ where
         for kept in &kept {
             all.push(last(kept)?);
         }
-        total = Some(match total {
-            Some(total) => total.followed_by(&report),
-            None => report,
-        });
+        total.add(report);
     }
-    let nothing = || Error::spec("no pair of series", "report this as a bug");
-    Ok((all, total.ok_or_else(nothing)?))
+    Ok((all, total.report()?))
 }

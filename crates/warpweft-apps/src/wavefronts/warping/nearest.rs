@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use warpweft::error::{Error, Result};
 use warpweft::prelude::*;
 use warpweft::report::Report;
+use warpweft::wavefront::TotalReport;
 
 use super::many::sums;
 use super::{Executor, Measure, Sample, check, check_all};
@@ -130,7 +131,7 @@ pub fn nearest<T: Sample>(
     let mut order: Vec<_> = (0..set.len()).collect();
     order.sort_by(|&a, &b| bound(a).total_cmp(&bound(b)).then(a.cmp(&b)));
     let mut best: Vec<(T, usize)> = Vec::new();
-    let mut total: Option<Report> = None;
+    let mut total = TotalReport::default();
     let (mut rest, mut most) = (&order[..], FIRST.max(count));
     let mut worst = f64::INFINITY;
     loop {
@@ -149,15 +150,11 @@ pub fn nearest<T: Sample>(
         if best.len() == count {
             worst = Scalar::to_f64(best[count - 1].0);
         }
-        total = Some(match total {
-            Some(total) => total.followed_by(&report),
-            None => report,
-        });
+        total.add(report);
         (rest, most) = (further, 2 * most);
     }
     let kim = rest.iter().filter(|&&k| bounds[k][0] > worst).count();
     let left_out = LeftOut { kim, keogh: rest.len() - kim };
     let distance = |(sum, index)| Neighbour { index, distance: measure.cost.distance(sum) };
-    let nothing = || Error::spec("no distance was computed", "report this as a bug");
-    Ok((best.into_iter().map(distance).collect(), left_out, total.ok_or_else(nothing)?))
+    Ok((best.into_iter().map(distance).collect(), left_out, total.report()?))
 }

@@ -17,7 +17,7 @@ use crate::cuda::filled::kept;
 use crate::executor::by_size;
 use crate::frame::allocate;
 use crate::recurrence::{WavefrontElement, bytes_of_mut};
-use crate::report::unchecked;
+use crate::report::{TotalReport, unchecked};
 use crate::spec::{Erased, Kept, Wavefront};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::report::Report;
@@ -35,27 +35,6 @@ const LINES: usize = 1 << 30;
 
 /// Cells of a problem that is not worth a launch of its own: half a millisecond of one warp.
 const SMALL: u64 = 2 << 20;
-
-/// Reports of runs one after another.
-#[derive(Default)]
-struct Total(Option<Report>);
-
-impl Total {
-    fn add(&mut self, report: Report) {
-        self.0 = Some(match self.0.take() {
-            Some(total) => total.followed_by(&report),
-            None => report,
-        });
-    }
-
-    /// The report of all.
-    ///
-    /// # Errors
-    /// None was made.
-    fn report(self) -> Result<Report> {
-        self.0.ok_or_else(|| Error::spec("a batch of no problems", "give at least one"))
-    }
-}
 
 impl CudaExecutor {
     /// As many problems as warps run well at once are shared out evenly.
@@ -76,7 +55,7 @@ impl CudaExecutor {
         let small: Vec<_> = rest.iter().map(|&k| &erased[k]).collect();
         let around = around(&small).filter(|_| rest.len() > 1);
         let in_turn = if around.is_some() { large } else { (0..wavefronts.len()).collect() };
-        let mut total = Total::default();
+        let mut total = TotalReport::default();
         let mut results: Vec<_> = wavefronts.iter().map(|_| None).collect();
         for k in in_turn {
             let mut cells: Vec<E::Cell> = allocate(erased[k].kept_cells())?;

@@ -1,9 +1,9 @@
 //! Problems that share their inputs: each sequence is copied to the GPU once, and one value comes back of each problem.
 
+use super::SMALL;
 use super::launch::Done;
 use super::place::{Around, Batch, Pooled, largest_first};
 use super::text::{Problem, Wanted};
-use super::{SMALL, Total};
 use crate::cuda::filled::kept;
 use crate::cuda::strips::executor::CudaExecutor;
 use crate::cuda::strips::shape::possible;
@@ -11,7 +11,7 @@ use crate::cuda::winner::winner;
 use crate::executor::{Ends, Scores, corner, ends_by_batches};
 use crate::frame::allocate;
 use crate::recurrence::{Best, Extreme, WavefrontElement, bytes_of, bytes_of_mut};
-use crate::report::unchecked;
+use crate::report::{TotalReport, unchecked};
 use crate::spec::{Erased, Keep, Kept, Pairs};
 use crate::traceback::{End, Score};
 use warpweft_core::element::Scalar;
@@ -32,7 +32,7 @@ impl CudaExecutor {
         pairs.check()?;
         let none = vec![false; pairs.len()];
         match self.found(pairs, Wanted::of(end), &none)? {
-            Some((found, report)) => Ok((found, Total(report).report()?)),
+            Some((found, report)) => Ok((found, TotalReport(report).report()?)),
             None => ends_by_batches(self, pairs, end),
         }
     }
@@ -46,7 +46,7 @@ impl CudaExecutor {
         let first = pairs.problem(0);
         let first = first.erased();
         possible(&first)?;
-        let mut total = Total::default();
+        let mut total = TotalReport::default();
         let (mut done, mut scores) = (vec![false; pairs.len()], Vec::new());
         if let Some(searched) = self.search(pairs, &first)? {
             (done, scores) = (searched.done, searched.scores);
@@ -93,7 +93,7 @@ impl CudaExecutor {
             return Ok(None);
         }
         let mut found: Vec<Option<Best<Score<E>>>> = room(pairs.len(), "give fewer pairs at once")?;
-        let mut total = Total::default();
+        let mut total = TotalReport::default();
         if small.is_empty() {
             found.resize(pairs.len(), None);
         } else {

@@ -3,7 +3,6 @@
 //! Not here: problems whose borders are neither one value but for the corner nor one function of all, and large ones,
 //! which go one after another.
 
-use super::Total;
 use super::choices::{meanings, recorded_bytes};
 use super::launch::Recorded;
 use super::place::{Batch, around};
@@ -14,7 +13,7 @@ use crate::cuda::strips::record::Recording;
 use crate::executor::{Paths, corner};
 use crate::frame::allocate;
 use crate::recurrence::{Best, NEAR, Ranked, Traced, WavefrontElement, bytes_of_mut};
-use crate::report::unchecked;
+use crate::report::{TotalReport, unchecked};
 use crate::spec::{Erased, Kept, Wavefront};
 use crate::traceback::{End, Moves, Path, Score, trace_one};
 use warpweft_core::element::Scalar;
@@ -67,7 +66,7 @@ impl CudaExecutor {
             return Ok(None);
         }
         let mut paths: Vec<_> = wavefronts.iter().map(|_| None).collect();
-        let mut total = Total::default();
+        let mut total = TotalReport::default();
         for k in large {
             let (path, report) = trace_one(&wavefronts[k], end, self)?;
             paths[k] = path;
