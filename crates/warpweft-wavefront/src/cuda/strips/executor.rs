@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::time::Instant;
 
 use super::assignment::assignments;
+use super::batch::Database;
 use super::choose::choose;
 use super::packed;
 use super::record::{AlsoKept, Recording};
@@ -33,6 +34,8 @@ pub struct CudaExecutor {
     extras: Extras,
     /// Kernels of batches, by their texts.
     pub(super) batches: HashMap<String, [Kernel; 2]>,
+    /// What was searched last.
+    pub(super) database: Option<Database>,
 }
 
 /// What is compiled in or limited for tests.
@@ -72,7 +75,7 @@ impl CudaExecutor {
         }
         let gpus = devices.iter().map(Gpu::new).collect::<Result<_>>()?;
         let (extras, batches) = (Extras::default(), HashMap::new());
-        Ok(Self { gpus, policy, packed_16x2: true, extras, batches })
+        Ok(Self { gpus, policy, packed_16x2: true, extras, batches, database: None })
     }
 
     /// Without packed 16×2 cells, unless a policy says otherwise: a register holds one cell.

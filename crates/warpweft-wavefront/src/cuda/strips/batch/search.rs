@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
+use super::database::Database;
 use super::launch::{Step, timed};
 use super::place::{Pooled, largest_first};
 use super::text::{Item, SEARCH_WARPS, Search, search_options, search_source};
@@ -31,8 +32,6 @@ const RANGE: [f64; 2] = [-8_000.0, 32_000.0];
 const LEAST: i32 = -(1 << 14);
 /// Bytes of cells between the launches for the rows of one query.
 const LINES: usize = 1 << 30;
-/// Blocks that look for symbols.
-const LOOKERS: u32 = 264;
 
 /// Scores of the problems that were searched.
 pub(super) struct Searched {
@@ -113,12 +112,10 @@ struct Shared {
     rows: Buffer,
     row_firsts: Vec<u64>,
     row_bytes: usize,
-    columns: Buffer,
-    column_firsts: Vec<u64>,
+    database: Database,
     borders: Buffer,
     symbols: Buffer,
     alphabet: Buffer,
-    symbol_count: usize,
     wide: Buffer,
     found: Buffer,
 }
@@ -163,6 +160,8 @@ impl CudaExecutor {
         // kernel's comment says and lives past the wait.
         let seconds = unsafe { timed(stream, &queue.steps)? };
         let begin = Instant::now();
+        let bytes = (shared.rows.bytes() + shared.database.columns.bytes()) as u64;
+        self.database = shared.database.kept();
         let mut wide = [0u32];
         stream.download(&shared.wide, 0, &mut wide)?;
         if wide != [0] {
@@ -182,7 +181,6 @@ impl CudaExecutor {
             blocks: 1,
             packed_16x2: true,
         };
-        let bytes = (shared.rows.bytes() + shared.columns.bytes()) as u64;
         let totals = Totals { updates, bytes, seconds, setup_seconds };
         let devices = vec![device.label().to_string()];
         let report = report_of(totals, devices, Policy::Cuda(policy).to_json(), None);
@@ -196,51 +194,41 @@ impl CudaExecutor {
         first: &Erased<'_>,
     ) -> Result<Option<Shared>> {
         let rows = pairs.rows.iter().map(|one| (bytes_of(one), one.len()));
-        let columns = pairs.columns.iter().map(|one| (bytes_of(one), one.len()));
         let (rows, row_firsts) = Pooled::all(rows);
-        let (columns, column_firsts) = Pooled::all(columns);
-        let text = search_source(&first.element, E::Cell::NEAR_MEMBERS, 1);
-        let [_, looks] = self.search_kernels(text, first.element.name)?;
-        let Gpu { device, stream, .. } = &self.gpus[0];
-        let column_inputs = columns.upload(stream)?;
-        let present = Buffer::zeroed(stream, 32)?;
-        let mut args = Args::new();
-        args.buffer(&column_inputs);
-        args.value(column_inputs.bytes() as u64);
-        args.buffer(&present);
-        // SAFETY: the arguments are those of `wavefront_symbols`, and the buffers outlive the wait in `download`.
-        unsafe { stream.launch(&looks, Launch::line(LOOKERS, 256), &args)? };
-        let row_bytes = size_of::<E::Row>();
-        let rows = rows.upload(stream)?;
-        let mut words = [0u32; 8];
-        stream.download(&present, 0, &mut words)?;
-        let is = |symbol: &u8| words[usize::from(*symbol) / 32] >> (symbol % 32) & 1 == 1;
-        let alphabet: Vec<u8> = (0..=u8::MAX).filter(is).collect();
-        if alphabet.len() > SYMBOLS {
+        let columns: Vec<_> = pairs.columns.iter().map(|one| bytes_of(one)).collect();
+        let known = self.database.take().filter(|known| known.is_of(&columns));
+        let database = match known {
+            Some(known) => known,
+            None => {
+                let text = search_source(&first.element, E::Cell::NEAR_MEMBERS, 1);
+                let [_, finds] = self.search_kernels(text, first.element.name)?;
+                Database::of(&columns, &self.gpus[0].stream, &finds)?
+            }
+        };
+        if database.alphabet.len() > SYMBOLS {
             return Ok(None);
         }
+        let Gpu { device, stream, .. } = &self.gpus[0];
+        let row_bytes = size_of::<E::Row>();
+        let rows = rows.upload(stream)?;
         let mut symbols = [0u8; 256];
-        alphabet
-            .iter()
-            .zip(0..)
-            .for_each(|(&symbol, number)| symbols[usize::from(symbol)] = number);
+        let numbered = database.alphabet.iter().zip(0..);
+        numbered.for_each(|(&symbol, number)| symbols[usize::from(symbol)] = number);
         let corner = first.border.corner().unwrap_or_default().concat();
         Ok(Some(Shared {
             rows,
             row_firsts,
             row_bytes,
-            columns: column_inputs,
-            column_firsts,
             borders: Buffer::from_slice(stream, &corner)?,
             symbols: Buffer::from_slice(stream, &symbols)?,
-            symbol_count: alphabet.len(),
-            alphabet: Buffer::from_slice(stream, &alphabet)?,
+            alphabet: Buffer::from_slice(stream, &database.alphabet)?,
             wide: Buffer::zeroed(stream, 4)?,
             found: Buffer::new(device, 4 * pairs.len())?,
+            database,
         }))
     }
 
-    /// The kernel of `text`, and the one that looks for symbols: compiled and loaded once.
+    /// The kernel of `text`, and the one that finds symbols: compiled and loaded once.
     fn search_kernels(&mut self, text: String, name: &str) -> Result<[Kernel; 2]> {
         if let Some(kernels) = self.batches.get(&text) {
             return Ok(kernels.clone());
@@ -269,7 +257,7 @@ impl CudaExecutor {
         let cell = if passes > 1 { first.element.cell } else { 0 };
         let (items, chunks) = items(pairs, group, shared, cell);
         let symbol_bytes = 512 * rows.div_ceil(16);
-        let dynamic = shared.symbol_count as u32 * symbol_bytes;
+        let dynamic = shared.database.alphabet.len() as u32 * symbol_bytes;
         let Gpu { device, stream, .. } = &self.gpus[0];
         let resident = kernel.blocks_per_sm(32 * SEARCH_WARPS, dynamic)?.max(1) * device.sms()?;
         let item_buffer = Buffer::from_slice(stream, bytes_of(&items))?;
@@ -283,7 +271,7 @@ impl CudaExecutor {
                 let row = shared.row_firsts[group.rows] as usize + from;
                 let arguments = Search {
                     rows: shared.rows.address() + (row * shared.row_bytes) as u64,
-                    columns: shared.columns.address(),
+                    columns: shared.database.columns.address(),
                     items: item_buffer.address() + (chunk.first * size_of::<Item>()) as u64,
                     borders: shared.borders.address(),
                     symbols: shared.symbols.address(),
@@ -294,7 +282,7 @@ impl CudaExecutor {
                     lines: lines.address(),
                     count: chunk.count as u32,
                     row_count: (to - from) as i32,
-                    symbol_count: shared.symbol_count as i32,
+                    symbol_count: shared.database.alphabet.len() as i32,
                     first: (pass == 0).into(),
                     last: (pass + 1 == passes).into(),
                     reserved: 0,
@@ -340,7 +328,7 @@ fn items<E: WavefrontElement>(
         let [low, high] = [two[0], *two.last().unwrap_or(&two[0])];
         let begins = |at: usize| {
             let [_, b] = pairs.pairs[group.problems[at] as usize];
-            shared.column_firsts[b as usize]
+            shared.database.firsts[b as usize]
         };
         let count = columns[low] as usize;
         let last = chunks.len() - 1;
