@@ -72,6 +72,92 @@ WW_FN void add(SignedWindow& window, u64 all, u64* totals) {
   window.low = twice;
 }
 
+// Sums of a lane: bits are split off its numbers at three places, so that sums of what is split off are exact, and go into
+// the window every 256 numbers (spec/reduction/split.rs says why). Numbers that do not fit go into the window themselves.
+struct Split {
+  f64 at[3], sum[3];
+  f64 limit;  // above all numbers that fit
+  int left;   // batches until the sums go into the window
+};
+
+// Numbers of a batch, and batches of 256 numbers.
+enum { batch = 8, batches = 32 };
+
+WW_FN f64 power_of_two(int exponent) { return __longlong_as_double(i64(exponent + 1023) << 52); }
+
+// Makes numbers below 2^exponent fit.
+WW_FN void fit(Split& split, int exponent) {
+  split.limit = power_of_two(exponent);
+#pragma unroll
+  for (int k = 0; k < 3; k++) split.at[k] = __dmul_rn(1.5, power_of_two(exponent + 8 - 45 * k));
+}
+
+// Brings the sums into the window.
+WW_FN void settle(Split& split, SignedWindow& window, u64* totals) {
+#pragma unroll
+  for (int k = 0; k < 3; k++) {
+    add(window, u64(__double_as_longlong(split.sum[k])), totals);
+    split.sum[k] = 0.0;
+  }
+  split.left = batches;
+  // Room for what is added next, and for 32 lanes.
+  if (i64(window.high ^ u64(i64(window.high) >> 63)) >> 54) {
+    put_signed(totals, window);
+    window.low = window.high = 0;
+  }
+}
+
+// Numbers one by one; `largest` tells of those that are not finite.
+__device__ __noinline__ void add_slowly(const f64* values, SignedWindow& window, u64* largest, u64* totals) {
+#pragma unroll 1
+  for (int i = 0; i < batch; i++) {
+    const u64 all = u64(__double_as_longlong(values[i])), bits = all & ~0ull >> 1;
+    u64& most = largest[all >> 63];
+    most = bits > most ? bits : most;
+    add(window, all, totals);
+  }
+}
+
+WW_FN void add(Split& split, const f64 (&values)[batch], SignedWindow& window, u64* largest, u64* totals) {
+  f64 most = 0.0;
+#pragma unroll
+  for (int i = 0; i < batch; i++) {
+    const f64 value = values[i] < 0.0 ? -values[i] : values[i];
+    // NaN is left for the rest.
+    most = value > most ? value : most;
+  }
+  bool fits = true;
+  if (!(most < split.limit)) {
+    settle(split, window, totals);
+    // With room, so that this happens seldom.
+    const int exponent = int(u64(__double_as_longlong(most)) >> 52) - 1022 + 2;
+    fits = exponent <= 1000;
+    if (fits) fit(split, exponent);
+  }
+  f64 sums[3] = {0.0, 0.0, 0.0}, rest = 0.0;
+#pragma unroll
+  for (int i = 0; i < batch; i++) {
+    f64 low = values[i];
+#pragma unroll
+    for (int k = 0; k < 3; k++) {
+      const f64 high = __dsub_rn(__dadd_rn(split.at[k], low), split.at[k]);
+      sums[k] = __dadd_rn(sums[k], high);
+      low = __dsub_rn(low, high);
+    }
+    rest = __dadd_rn(rest, low < 0.0 ? -low : low);
+  }
+  // NaN is not 0 either.
+  if (!fits || !(rest == 0.0)) {
+    add_slowly(values, window, largest, totals);
+    // As long as there is room in the window.
+    if (--split.left == 0) settle(split, window, totals);
+    return;
+  }
+#pragma unroll
+  for (int k = 0; k < 3; k++) split.sum[k] = __dadd_rn(split.sum[k], sums[k]);
+  if (--split.left == 0) settle(split, window, totals);
+}
+
 // The key of a number: bits in the order of the numbers.
 WW_FN u64 key_of(u64 bits) { return bits >> 63 ? ~bits : bits | 1ull << 63; }
 
@@ -136,36 +222,32 @@ WW_FN void reduce(const void* a, const void* b, int kind_a, int kind_b, const Re
     const f64 first = number_of<kinds>(kind_a, a, at);
     return what == reduce_dot ? __dmul_rn(first, number_of<kinds>(kind_b, b, at)) : first;
   };
-  const auto take = [&](f64 value) {
-    const u64 all = u64(__double_as_longlong(value)), bits = all & ~0ull >> 1;
-    if (what == reduce_extremes) {
-      const u64 key = key_of(all);
-      nan |= bits > 0x7ff0000000000000ull;
-      largest[0] = key > largest[0] ? key : largest[0];
-      largest[1] = ~key > largest[1] ? ~key : largest[1];
-    } else {
-      u64& most = largest[all >> 63];
-      most = bits > most ? bits : most;
-      add(window, all, totals);
-    }
-  };
+  Split split = {{0.0, 0.0, 0.0}, {0.0, 0.0, 0.0}, 0.0, batches};
+  fit(split, -850);
   for (i64 at = i64(blockIdx.x) * warps + threadIdx.x / 32; at < box.pieces; at += i64(gridDim.x) * warps) {
     const i64 row = at / along;
     const int first = int(at % along) * piece;
     const int last = box.nx - first < piece ? box.nx : first + piece;
     const i64 start = row / box.ny / box.nz * box.sw + row / box.ny % box.nz * box.sz + row % box.ny * box.sy;
-    int x = first + lane;
-    for (; x + 96 < last; x += 128) {
-      const f64 four[4] = {number(start + x), number(start + x + 32), number(start + x + 64), number(start + x + 96)};
-      for (int i = 0; i < 4; ++i) take(four[i]);
-    }
-    for (; x < last; x += 32) take(number(start + x));
-    // Room for what a lane adds of the next piece, and for 32 lanes.
-    if (i64(window.high ^ u64(i64(window.high) >> 63)) >> 54) {
-      put_signed(totals, window);
-      window.low = window.high = 0;
+    for (int x = first + lane; x < last; x += 32 * batch) {
+      f64 values[batch];
+      if (what == reduce_extremes) {
+#pragma unroll
+        for (int i = 0; i < batch; i++) {
+          if (x + 32 * i >= last) break;
+          const u64 all = u64(__double_as_longlong(number(start + x + 32 * i))), key = key_of(all);
+          nan |= (all & ~0ull >> 1) > 0x7ff0000000000000ull;
+          largest[0] = key > largest[0] ? key : largest[0];
+          largest[1] = ~key > largest[1] ? ~key : largest[1];
+        }
+      } else {
+#pragma unroll
+        for (int i = 0; i < batch; i++) values[i] = x + 32 * i < last ? number(start + x + 32 * i) : 0.0;
+        add(split, values, window, largest, totals);
+      }
     }
   }
+  if (what != reduce_extremes) settle(split, window, totals);
   if (what != reduce_extremes) put_of_warp(totals, window);
   const u64 most[2] = {largest_of_warp(largest[0]), largest_of_warp(largest[1])};
   const bool any_nan = __any_sync(~0u, nan);

@@ -42,6 +42,7 @@ T atomicMax(T* to, T value) {
   return old;
 }
 inline double __dmul_rn(double a, double b) { return a * b; }
+inline double __dadd_rn(double a, double b) { return a + b; }
 inline double __dsub_rn(double a, double b) { return a - b; }
 inline double __ll2double_rn(long long a) { return double(a); }
 inline double __ull2double_rn(u64_t a) { return double(a); }
@@ -49,4 +50,9 @@ inline long long __double_as_longlong(double value) {
   long long bits;
   memcpy(&bits, &value, sizeof bits);
   return bits;
+}
+inline double __longlong_as_double(long long bits) {
+  double value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
 }
