@@ -89,7 +89,12 @@ impl CudaSweeps {
         let mut stencil = stencil.clone();
         stencil.stages = on_device(&stencil.stages, &self.stream)?;
         stencil.others = [&self.stencil.stages[..], &self.stencil.others].concat();
-        let policy = CudaPolicy { kernel: crate::CudaKernel::Direct, ..self.single };
+        let mut policy = CudaPolicy { kernel: crate::CudaKernel::Direct, ..self.single };
+        if stencil.radius().iter().all(|reach| *reach == [0; 2]) {
+            // Nothing is shared by neighbours: small blocks of registers, so that more threads load at once. Two updates of
+            // f64 at 256^3 take 194 us on an H200, 204 us by blocks of 16 cells.
+            (policy.cells, policy.warps, policy.min_blocks) = ([policy.cells[0], 1, 2], 8, 4);
+        }
         let device = *self.stream.device();
         let strided = check_device(&policy, grid(&self.arrays.layout, &policy), &device)?;
         let text = step_text(&stencil, &policy, strided);

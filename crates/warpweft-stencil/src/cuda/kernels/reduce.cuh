@@ -225,10 +225,12 @@ WW_FN void reduce(const void* a, const void* b, int kind_a, int kind_b, const Re
   Split split = {{0.0, 0.0, 0.0}, {0.0, 0.0, 0.0}, 0.0, batches};
   fit(split, -850);
   for (i64 at = i64(blockIdx.x) * warps + threadIdx.x / 32; at < box.pieces; at += i64(gridDim.x) * warps) {
-    const i64 row = at / along;
-    const int first = int(at % along) * piece;
+    // Pieces are counted in 32 bits, as all rows of a device are: a 64-bit division costs more than a row's sums.
+    const u32 row = u32(at) / u32(along);
+    const int first = int(u32(at) % u32(along)) * piece;
     const int last = box.nx - first < piece ? box.nx : first + piece;
-    const i64 start = row / box.ny / box.nz * box.sw + row / box.ny % box.nz * box.sz + row % box.ny * box.sy;
+    const u32 plane = row / u32(box.ny), block = plane / u32(box.nz);
+    const i64 start = block * box.sw + (plane - block * box.nz) * box.sz + (row - plane * box.ny) * box.sy;
     for (int x = first + lane; x < last; x += 32 * batch) {
       f64 values[batch];
       if (what == reduce_extremes) {
