@@ -28,6 +28,24 @@ impl Buffer {
     /// # Errors
     /// Less free memory than `len`, or the system refuses.
     pub fn zeroed(len: usize, pool: &Pool) -> Result<Self> {
+        let buffer = Self::untouched(len)?;
+        let pages = len.div_ceil(PAGE);
+        let touched = pool.run(|worker| {
+            for page in worker.share(pages) {
+                // SAFETY: the page is inside the buffer and in this worker's part only.
+                unsafe { buffer.as_ptr().add(page * PAGE).write_volatile(0) };
+            }
+            Ok(())
+        });
+        touched.map_err(|panic| Error::spec(panic.message, "report this as a bug"))?;
+        Ok(buffer)
+    }
+
+    /// `len` zero bytes, each page of which takes memory when it is touched.
+    ///
+    /// # Errors
+    /// Less free memory than `len`, or the system refuses.
+    pub fn untouched(len: usize) -> Result<Self> {
         let refused = |needed: usize, available| Error::Memory {
             whose: "host".into(),
             needed: needed as u64,
@@ -52,22 +70,12 @@ impl Buffer {
         }
         let map = map.cast::<u8>();
         let start = map.wrapping_add(map.align_offset(HUGE));
-        let buffer = Self { map, mapped, start, len };
         #[cfg(target_os = "linux")]
         // SAFETY: advice about the mapping just made; without it access is only slower.
         unsafe {
             libc::madvise(start.cast(), mapped - HUGE, libc::MADV_HUGEPAGE);
         }
-        let pages = len.div_ceil(PAGE);
-        let touched = pool.run(|worker| {
-            for page in worker.share(pages) {
-                // SAFETY: the page is inside the buffer and in this worker's part only.
-                unsafe { buffer.as_ptr().add(page * PAGE).write_volatile(0) };
-            }
-            Ok(())
-        });
-        touched.map_err(|panic| Error::spec(panic.message, "report this as a bug"))?;
-        Ok(buffer)
+        Ok(Self { map, mapped, start, len })
     }
 
     /// Address of the first byte.
@@ -88,7 +96,7 @@ impl Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        // SAFETY: the mapping was made in `zeroed` and nothing refers to it any more.
+        // SAFETY: the mapping was made in `untouched` and nothing refers to it any more.
         unsafe { libc::munmap(self.map.cast(), self.mapped) };
     }
 }
