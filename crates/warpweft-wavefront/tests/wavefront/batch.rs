@@ -6,8 +6,8 @@ use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::cuda::{CudaExecutor, compile_batch_check, compile_search_check};
 use warpweft::wavefront::traceback::End;
 use warpweft::wavefront::{
-    Best, Border, CpuPolicy, Keep, Kept, Pairs, Ranked, Wavefront, WavefrontElement,
-    WavefrontExecutor, reference,
+    Best, Border, CpuPolicy, Earlier, Keep, Kept, Pairs, Ranked, Wavefront, WavefrontElement,
+    WavefrontExecutor, reference, wavefront,
 };
 use warpweft_lab::conformance::wavefront::{AffineCell, Inputs, KEEPS, affine_local, local, warp};
 
@@ -77,10 +77,25 @@ fn sample(inputs: &mut Inputs) -> f32 {
     (inputs.bits() % 1000) as f32 / 8.0
 }
 
+/// Runs of equal letters along diagonals, with gaps; one member of a cell is a constant.
+#[wavefront(bounds = longest)]
+fn runs(h: Earlier<AffineCell>, #[row] a: u8, #[column] b: u8, gap: i32) -> AffineCell {
+    let pair = if a == b { 1 } else { -9 };
+    let e = h.w.h + gap;
+    AffineCell { h: (h.nw.h + pair).max(e).max(h.nw.f), e, f: 0 }
+}
+
+fn longest(of: &runs, rows: u64, columns: u64) -> [f64; 2] {
+    [f64::from(of.gap.min(-9)), rows.min(columns) as f64]
+}
+
 /// All elements on one executor.
 fn conforms<X>(executor: &mut X)
 where
-    X: WavefrontExecutor<local> + WavefrontExecutor<affine_local> + WavefrontExecutor<warp>,
+    X: WavefrontExecutor<local>
+        + WavefrontExecutor<affine_local>
+        + WavefrontExecutor<warp>
+        + WavefrontExecutor<runs>,
 {
     check(executor, local(2, -1, -1), &KEEPS, letter, letter, &Border::Value(0));
     let nothing = AffineCell { h: 0, e: -1_000_000, f: -1_000_000 };
@@ -99,6 +114,7 @@ where
     check_pairs(executor, local(2, -1, -1), letter, letter, &gaps);
     check_pairs(executor, affine, letter, letter, &Border::Value(nothing));
     check_scores(executor, local(5, -4, -7), letter, letter, &Border::Value(0));
+    check_scores(executor, runs(-1), letter, letter, &Border::Value(AffineCell::default()));
     check_scores(executor, warp(), sample, sample, &corner);
 }
 
@@ -208,6 +224,7 @@ fn kernels_of_batches_compile() {
     assert!(compile_search_check::<affine_local>(5, "sm_80").unwrap().is_some());
     // What is far above all cells would not stay so.
     assert!(compile_search_check::<warp>(5, "sm_90").unwrap().is_none());
+    assert!(compile_search_check::<runs>(2, "sm_90").unwrap().is_some());
 }
 
 #[test]

@@ -7,17 +7,23 @@ constexpr i32 NEAR_LEAST = 1 << 14;
 
 struct near {
   u32 both;
+  near() = default;
+  // The same number twice: also what a function gives that is a constant.
+  WW_FN near(i32 x) {
+    const i32 within = x < -NEAR_LEAST ? -NEAR_LEAST : x > NEAR_LEAST ? NEAR_LEAST : x;
+    both = __byte_perm((u32)within, 0, 0x1010);
+  }
+  WW_FN static near of(u32 both) {
+    near result;
+    result.both = both;
+    return result;
+  }
 };
-// The same number twice.
-WW_FN near near_of(i32 x) {
-  const i32 within = x < -NEAR_LEAST ? -NEAR_LEAST : x > NEAR_LEAST ? NEAR_LEAST : x;
-  return near{__byte_perm((u32)within, 0, 0x1010)};
-}
 
 #define WW_NEAR(name, instruction)                                                               \
-  WW_FN near name(near a, near b) { return near{instruction(a.both, b.both)}; }                  \
-  WW_FN near name(near a, i32 b) { return name(a, near_of(b)); }                                 \
-  WW_FN near name(i32 a, near b) { return name(near_of(a), b); }
+  WW_FN near name(near a, near b) { return near::of(instruction(a.both, b.both)); }              \
+  WW_FN near name(near a, i32 b) { return name(a, near(b)); }                                    \
+  WW_FN near name(i32 a, near b) { return name(near(a), b); }
 WW_NEAR(add, __vadd2)
 WW_NEAR(max, __vmaxs2)
 #undef WW_NEAR

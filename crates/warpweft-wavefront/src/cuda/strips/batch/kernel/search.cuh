@@ -24,7 +24,7 @@ __device__ __forceinline__ near_t near_cell(const ww_cell& cell) {
     memcpy(numbers, &cell, sizeof(cell));
     ww::near pairs[COUNT];
 #pragma unroll
-    for (int i = 0; i < COUNT; i++) pairs[i] = ww::near_of(numbers[i]);
+    for (int i = 0; i < COUNT; i++) pairs[i] = ww::near(numbers[i]);
     near_t result;
     memcpy(&result, pairs, sizeof(result));
     return result;
@@ -87,7 +87,7 @@ struct search_lane {
         corner = lane == 0 && A.first ? near_cell(A.borders[0]) : border;
         bottom = staged = border;
         column = 0;
-        best = ww::near_of(-ww::NEAR_LEAST).both;
+        best = ww::near(-ww::NEAR_LEAST).both;
     }
 
     // Columns from `t` on of both problems, and the cells above them, one a lane.
@@ -124,7 +124,7 @@ struct search_lane {
     template <bool EDGE, int R>
     __device__ __forceinline__ void two(near_t& nw, near_t& north, unsigned mask, ww::near a,
                                         ww::near b) {
-        const unsigned none = ww::near_of(-ww::NEAR_LEAST).both;
+        const unsigned none = ww::near(-ww::NEAR_LEAST).both;
         unsigned first = none, second = none;
         if constexpr (R < K) first = one<R>(nw, north, a);
         if constexpr (R + 1 < K) second = one<R + 1>(nw, north, b);
@@ -146,7 +146,7 @@ struct search_lane {
         h[R] = cell;
         if constexpr (R == K - 1) {
             north = chosen(has_last, cell, north);
-            score = has_last ? score : ww::near_of(-ww::NEAR_LEAST).both;
+            score = has_last ? score : ww::near(-ww::NEAR_LEAST).both;
         } else {
             north = cell;
         }
