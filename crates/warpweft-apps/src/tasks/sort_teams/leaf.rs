@@ -17,7 +17,7 @@ pub(super) fn parts(count: usize, by: usize) -> usize {
 
 /// Sorts the few `keys` from `begin` to `end`.
 #[device]
-pub(super) fn insert<T: Scalar + Word>(keys: &mut [T; 4096], begin: u32, end: u32) {
+fn insert<T: Scalar + Word>(keys: &mut [T; 4096], begin: u32, end: u32) {
     let mut k = begin + 1;
     while k < end {
         let key = keys[k as usize];
@@ -35,7 +35,7 @@ pub(super) fn insert<T: Scalar + Word>(keys: &mut [T; 4096], begin: u32, end: u3
 
 /// Keys from `begin` to `end` of a merge of neighbouring sorted runs of length `run`.
 #[device]
-pub(super) fn merge_few<T: Scalar + Word>(
+fn merge_few<T: Scalar + Word>(
     from: &[T; 4096],
     to: &mut [T; 4096],
     run: u32,
@@ -79,4 +79,44 @@ pub(super) fn merge_few<T: Scalar + Word>(
 #[device]
 pub(super) fn first_run(count: u32, lanes: u32) -> u32 {
     ((count + lanes - 1) / lanes).min(17) | 1
+}
+
+/// The share of a lane of `count` pieces of work: the first, and the one after the last.
+#[device]
+pub(super) fn share(count: usize, lane: usize, lanes: usize) -> [usize; 2] {
+    let mine = parts(count, lanes);
+    let first = (lane * mine).min(count);
+    [first, (first + mine).min(count)]
+}
+
+/// A lane's share of the runs of `each` keys with which a sort of `count` keys begins.
+#[device]
+pub(super) fn first_runs<T: Scalar + Word>(
+    keys: &mut [T; 4096],
+    count: u32,
+    each: u32,
+    lanes: [u32; 2],
+) {
+    let mut begin = lanes[0] * each;
+    while begin < count {
+        insert(keys, begin, (begin + each).min(count));
+        begin += lanes[1] * each;
+    }
+}
+
+/// A lane's share of the merges of all pairs of runs of `run` keys.
+#[device]
+pub(super) fn merge_pairs<T: Scalar + Word>(
+    from: &[T; 4096],
+    to: &mut [T; 4096],
+    run: u32,
+    count: u32,
+    each: u32,
+    lanes: [u32; 2],
+) {
+    let mut begin = lanes[0] * each;
+    while begin < count {
+        merge_few(from, to, run, count, begin, (begin + each).min(count));
+        begin += lanes[1] * each;
+    }
 }

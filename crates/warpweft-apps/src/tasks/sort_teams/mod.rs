@@ -16,7 +16,7 @@ use warpweft::channels::Team;
 use warpweft::element::Word;
 use warpweft::prelude::*;
 
-use self::leaf::{LEAF, first_run, insert, merge_few, parts};
+use self::leaf::{LEAF, first_run, first_runs, merge_pairs, parts};
 use self::runs::merge;
 use super::sort::{Key, Pair};
 
@@ -143,26 +143,18 @@ fn sort_leaf<T: Scalar + Word>(
         room[i] = keys[i];
         i += lanes;
     }
-    let (keys_here, number, lanes_here) = (count as u32, lane as u32, lanes as u32);
-    let each = first_run(keys_here, lanes_here);
+    let (keys_here, all) = (count as u32, [lane as u32, lanes as u32]);
+    let each = first_run(keys_here, all[1]);
     team.barrier();
-    let mut begin = number * each;
-    while begin < keys_here {
-        insert(room, begin, (begin + each).min(keys_here));
-        begin += lanes_here * each;
-    }
+    first_runs(room, keys_here, each, all);
     let mut run = each;
     let mut is_merged = false;
     while run < keys_here {
         team.barrier();
-        let mut begin = number * each;
-        while begin < keys_here {
-            if is_merged {
-                merge_few(merged, room, run, keys_here, begin, (begin + each).min(keys_here));
-            } else {
-                merge_few(room, merged, run, keys_here, begin, (begin + each).min(keys_here));
-            }
-            begin += lanes_here * each;
+        if is_merged {
+            merge_pairs(merged, room, run, keys_here, each, all);
+        } else {
+            merge_pairs(room, merged, run, keys_here, each, all);
         }
         is_merged = !is_merged;
         run *= 2;

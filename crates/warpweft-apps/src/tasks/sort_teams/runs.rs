@@ -9,7 +9,7 @@ use warpweft::channels::Team;
 use warpweft::element::Word;
 use warpweft::prelude::*;
 
-use super::leaf::{LEAF, first_run, insert, merge_few, parts};
+use super::leaf::{LEAF, first_run, first_runs, merge_pairs, parts, share};
 
 /// Merges sorted runs of `run` keys each: those keys that are above `low`, if bit 0 of `ends` is set, and below `high`, if bit 1 is
 /// set. There are as many as `to` has room for.
@@ -175,17 +175,15 @@ fn divide<T: Scalar + Word>(
     chosen: &mut [u32; 1],
 ) -> [u64; 3] {
     let runs = parts(from.len(), run);
-    let mine = parts(runs, team.lanes());
-    let first = (team.lane() * mine).min(runs);
-    let last = (first + mine).min(runs);
-    let keys = segments(from, run, [low, high], ends, [first, last], begins, sizes);
-    for r in first..last {
+    let mine = share(runs, team.lane(), team.lanes());
+    let keys = segments(from, run, [low, high], ends, mine, begins, sizes);
+    for r in mine[0]..mine[1] {
         if sizes[r] > 0 {
             middles[r] = from[begins[r] as usize + sizes[r] as usize / 2];
         }
     }
     let half = (team.sum(keys) + 1) / 2;
-    for r in first..last {
+    for r in mine[0]..mine[1] {
         if sizes[r] > 0 {
             let found = rank(middles, sizes, runs, r);
             if found[2] == 1 && found[0] < half && found[0] + found[1] >= half {
@@ -198,7 +196,7 @@ fn divide<T: Scalar + Word>(
     let pivot = middles[number];
     let mut less = 0u32;
     let mut equal = 0u32;
-    for r in first..last {
+    for r in mine[0]..mine[1] {
         let begin = begins[r] as usize;
         let end = begin + sizes[r] as usize;
         let at = bound(from, begin, end, pivot, false);
@@ -254,37 +252,27 @@ fn merge_part<T: Scalar + Word>(
 ) {
     let (count, lane, lanes) = (to.len(), team.lane(), team.lanes());
     let runs = parts(from.len(), run);
-    let mine = parts(runs, lanes);
-    let first = (lane * mine).min(runs);
-    let last = (first + mine).min(runs);
-    let keys = segments(from, run, [low, high], ends, [first, last], begins, sizes);
+    let mine = share(runs, lane, lanes);
+    let keys = segments(from, run, [low, high], ends, mine, begins, sizes);
     let mut place = team.prefix_sum(keys);
-    for r in first..last {
+    for r in mine[0]..mine[1] {
         places[r] = place;
         place += sizes[r];
     }
     team.barrier();
     gather(from, begins, sizes, places, room, runs, [lane, lanes]);
-    let (keys_here, number, lanes_here) = (count as u32, lane as u32, lanes as u32);
-    let each = first_run(keys_here, lanes_here);
+    let (keys_here, all) = (count as u32, [lane as u32, lanes as u32]);
+    let each = first_run(keys_here, all[1]);
     team.barrier();
-    let mut begin = number * each;
-    while begin < keys_here {
-        insert(room, begin, (begin + each).min(keys_here));
-        begin += lanes_here * each;
-    }
+    first_runs(room, keys_here, each, all);
     let mut run = each;
     let mut is_merged = false;
     while run < keys_here {
         team.barrier();
-        let mut begin = number * each;
-        while begin < keys_here {
-            if is_merged {
-                merge_few(merged, room, run, keys_here, begin, (begin + each).min(keys_here));
-            } else {
-                merge_few(room, merged, run, keys_here, begin, (begin + each).min(keys_here));
-            }
-            begin += lanes_here * each;
+        if is_merged {
+            merge_pairs(merged, room, run, keys_here, each, all);
+        } else {
+            merge_pairs(room, merged, run, keys_here, each, all);
         }
         is_merged = !is_merged;
         run *= 2;
