@@ -30,6 +30,17 @@ const SIZES: [[usize; 2]; 14] = [
     [149, 1000],
 ];
 
+/// Scores from `least` on.
+#[wavefront(bounds = within)]
+fn floored(h: Earlier<i32>, #[row] a: u8, #[column] b: u8, least: i32) -> i32 {
+    let pair = if a == b { 2 } else { -1 };
+    (h.nw + pair).max(h.n - 1).max(h.w - 1).max(least)
+}
+
+fn within(_: &floored, _: u64, _: u64) -> [f64; 2] {
+    [-8_000.0, 32_000.0]
+}
+
 /// So many workers on one core that the test may use.
 fn pool(workers: usize) -> Pool {
     let core = (0..1024).find(|&core| Pool::new(&[core]).is_ok()).unwrap();
@@ -221,6 +232,7 @@ fn kernels_of_batches_compile() {
     compile_batch_check::<warp>(None, 32, true, "sm_90").unwrap();
     compile_batch_check::<affine_local>(Some(Keep::Least), 2, false, "sm_90").unwrap();
     assert!(compile_search_check::<local>(32, "sm_90").unwrap().is_some());
+    assert!(compile_search_check::<floored>(4, "sm_90").unwrap().is_some());
     assert!(compile_search_check::<affine_local>(5, "sm_80").unwrap().is_some());
     // What is far above all cells would not stay so.
     assert!(compile_search_check::<warp>(5, "sm_90").unwrap().is_none());
@@ -230,7 +242,14 @@ fn kernels_of_batches_compile() {
 #[test]
 fn a_gpu_computes_each_problem_as_if_alone() {
     match Device::open(0) {
-        Ok(device) => conforms(&mut CudaExecutor::new(&device, None).unwrap()),
+        Ok(device) => {
+            let executor = &mut CudaExecutor::new(&device, None).unwrap();
+            conforms(executor);
+            // The same columns one after another. Less than all cells stays so; 20,000 is more than a search takes.
+            for least in [0, -20_000, 20_000] {
+                check_scores(executor, floored(least), letter, letter, &Border::Value(0));
+            }
+        }
         Err(error) => println!("skipped: {error}"),
     }
 }
