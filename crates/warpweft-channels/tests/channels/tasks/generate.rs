@@ -19,16 +19,30 @@ const KINDS: [[&str; 3]; 6] = [
     ],
 ];
 
-/// A program with so many functions that call one another, and `any`, which calls each of them by its number.
-pub fn program(seed: u64, functions: usize) -> String {
+/// A program with a group of so many functions, which call one another, for each seed.
+pub fn program(seeds: std::ops::Range<u64>, functions: usize) -> String {
+    let mut text = String::from(include_str!("program.rs.txt"));
+    let mut groups = String::new();
+    for seed in seeds {
+        let group = group(seed, functions);
+        text.push_str(&format!("mod g{seed} {{\nuse super::*;\n{group}}}\n"));
+        groups.push_str(&format!("group!(g{seed}), "));
+    }
+    text.push_str(&format!("const FUNCTIONS: u32 = {functions};\n"));
+    text.push_str(&format!("const GROUPS: &[fn(bool)] = &[{groups}];\n"));
+    text
+}
+
+/// The functions of a seed, and `any`, which calls each of them by its number.
+fn group(seed: u64, functions: usize) -> String {
     let mut random = Random(seed);
     let kinds: Vec<_> = (0..functions).map(|_| random.below(KINDS.len())).collect();
-    let mut text = String::from(include_str!("program.rs.txt"));
+    let mut text = String::new();
     for number in 0..functions {
         text.push_str(&Function::new(&mut random, &kinds).written(number));
     }
     text.push_str(
-        "#[spawning]\nfn any(which: u32, n: u32, seed: u64) -> u64 {\n    let mut all = seed;\n",
+        "#[spawning]\npub fn any(which: u32, n: u32, seed: u64) -> u64 {\n    let mut all = seed;\n",
     );
     for (number, kind) in kinds.iter().enumerate() {
         let [ty, ..] = KINDS[*kind];
@@ -46,7 +60,7 @@ pub fn program(seed: u64, functions: usize) -> String {
             folded(*kind, &format!("v{number}"))
         ));
     }
-    text.push_str(&format!("    all\n}}\nconst FUNCTIONS: u32 = {functions};\n"));
+    text.push_str("    all\n}\n");
     text
 }
 

@@ -1,7 +1,8 @@
 //! Random spawning functions: the values of plain recursion, on played warps and, where the program that this writes is run
 //! with `gpu`, on a GPU.
 //!
-//! `WARPWEFT_RANDOM_SEED` and `_PROGRAMS` change what is generated; `WARPWEFT_RANDOM_OUT` names a folder that keeps the programs.
+//! `WARPWEFT_RANDOM_SEED`, `_PROGRAMS` and `_GROUPS`, of functions in a program, change what is generated; `WARPWEFT_RANDOM_OUT` names a
+//! folder that keeps the programs. `gpu 0 9` makes a program run its first nine groups.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,10 +18,16 @@ fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
-/// The program of a seed, compiled.
+/// Groups of functions in a program.
+fn groups() -> u64 {
+    number("WARPWEFT_RANDOM_GROUPS", 1).max(1)
+}
+
+/// The program of a seed and those that follow, compiled.
 fn compiled(mut rustc: Command, folder: &Path, seed: u64) -> PathBuf {
+    let seeds = seed..seed + groups();
     let (source, program) = (folder.join(format!("{seed}.rs")), folder.join(seed.to_string()));
-    std::fs::write(&source, generate::program(seed, FUNCTIONS)).unwrap();
+    std::fs::write(&source, generate::program(seeds, FUNCTIONS)).unwrap();
     rustc.args(["-Copt-level=0", "-Cdebuginfo=0", "-Coverflow-checks=off", "-Awarnings", "-o"]);
     let output = rustc.arg(&program).arg(&source).output().unwrap();
     let errors: String = String::from_utf8_lossy(&output.stderr).chars().take(6000).collect();
@@ -37,7 +44,8 @@ fn random_functions_have_the_values_of_plain_recursion() {
     let folder = std::env::var("WARPWEFT_RANDOM_OUT").map(PathBuf::from);
     let folder = folder.unwrap_or_else(|_| scratch("random_calls"));
     std::fs::create_dir_all(&folder).unwrap();
-    for seed in seed..seed + number("WARPWEFT_RANDOM_PROGRAMS", 1) {
+    let programs = number("WARPWEFT_RANDOM_PROGRAMS", 1);
+    for seed in (seed..).step_by(groups() as usize).take(programs as usize) {
         let rustc = match rustc() {
             Ok(rustc) => rustc,
             Err(reason) => return println!("skipped: {reason}"),
