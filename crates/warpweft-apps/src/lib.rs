@@ -9,8 +9,8 @@ mod wavefronts;
 
 pub use stencils::{edge, heat, himeno, hyperthermia, life, life3d, seismic, swim, tricubic};
 pub use tasks::{
-    apsp, fib, knapsack, mandelbrot, paths, pricing, quadrature, queens, sha1, sort, sort_teams,
-    strassen, strassen_teams, uts,
+    apsp, fib, knapsack, mandelbrot, paths, pricing, quadrature, queens, sha1, sort, sort_radix,
+    sort_teams, strassen, strassen_teams, uts,
 };
 pub use wavefronts::{align, area, relaxation, subsequence, warping};
 

@@ -10,6 +10,7 @@ pub mod quadrature;
 pub mod queens;
 pub mod sha1;
 pub mod sort;
+pub mod sort_radix;
 pub mod sort_teams;
 pub mod strassen;
 pub mod strassen_teams;

@@ -5,6 +5,7 @@ use serde_json::json;
 use warpweft::channels::Channels;
 use warpweft::{Error, Result};
 use warpweft_apps::sort::{Pair, depth, mergesort, quicksort};
+use warpweft_apps::sort_radix::{Digits, table_words};
 use warpweft_apps::sort_teams::{Ordered, team_sort};
 
 use super::options::{Options, Ran, Said};
@@ -30,8 +31,8 @@ pub struct Sort {
     /// Their kind; pairs are keys of 32 bits with values of 32 bits.
     #[arg(long, value_enum, default_value_t = Keys::U32)]
     keys: Keys,
-    /// Quicksort, mergesort (keeps the order of equal keys), or mergesort by teams of lanes, which
-    /// also runs on GPUs [default: quick; teams on a GPU].
+    /// Quicksort, mergesort (keeps the order of equal keys), or mergesort or radix sort by teams of
+    /// lanes, which also run on GPUs [default: quick; teams on a GPU].
     #[arg(long, value_enum)]
     by: Option<By>,
     /// The order in which they are before.
@@ -54,6 +55,7 @@ enum By {
     Quick,
     Merge,
     Teams,
+    Radix,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -94,7 +96,7 @@ impl Sort {
         self.by.unwrap_or(if self.options.names_gpu() { By::Teams } else { By::Quick })
     }
 
-    fn sorted<T: Ordered + Default>(
+    fn sorted<T: Ordered<Number: Digits> + Default>(
         &self,
         key: impl Fn(usize) -> T,
         word: impl Fn(T) -> u32,
@@ -112,9 +114,12 @@ impl Sort {
         };
         let all = self.options.checking.full().then(|| words(&keys)).transpose()?;
         let before = sum(&keys);
-        if self.options.names_gpu() && self.by() != By::Teams {
+        if self.options.names_gpu() && matches!(self.by(), By::Quick | By::Merge) {
             let what = format!("{:?}sort on a GPU", self.by()).to_lowercase().replace("gpu", "GPU");
-            return Err(Error::spec(what, "runs on cores only: take --by teams, or --device cpu"));
+            return Err(Error::spec(
+                what,
+                "runs on cores only: take --by radix or --by teams, or --device cpu",
+            ));
         }
         let ran = match self.by() {
             By::Quick => {
@@ -127,7 +132,7 @@ impl Sort {
                 let calls = Channels::of(mergesort::call(&mut keys, &mut other, false));
                 self.options.run_on_cores(calls)?.without_values()
             }
-            By::Teams => self.by_teams(&mut keys)?,
+            By::Teams | By::Radix => self.by_teams(&mut keys)?,
         };
         if let Some(none) = self.options.checking.unchecked() {
             return Ok(self.said(ran, none));
@@ -145,13 +150,23 @@ impl Sort {
     }
 
     /// By the numbers that are in the order of the keys.
-    fn by_teams<T: Ordered>(&self, keys: &mut [T]) -> Result<Ran<()>> {
+    fn by_teams<T: Ordered<Number: Digits>>(&self, keys: &mut [T]) -> Result<Ran<()>> {
         let numbers = keys.iter().map(|key| key.number());
         let mut numbers = warpweft::memory::filled(numbers, "sort fewer")?;
         let other = numbers.iter().map(|_| T::Number::default());
         let mut other = warpweft::memory::filled(other, "sort fewer")?;
-        let calls = Channels::of(team_sort::call(&mut numbers, &mut other, false));
-        let ran = self.options.run_borrowing(calls)?.without_values();
+        let ran = match self.by() {
+            By::Radix => {
+                let words = table_words(self.count, T::Number::BITS);
+                let mut table = warpweft::memory::filled((0..words).map(|_| 0), "sort fewer")?;
+                self.options.run_borrowing(Digits::sort(&mut numbers, &mut other, &mut table))?
+            }
+            _ => {
+                let calls = Channels::of(team_sort::call(&mut numbers, &mut other, false));
+                self.options.run_borrowing(calls)?
+            }
+        };
+        let ran = ran.without_values();
         keys.iter_mut().zip(numbers).for_each(|(key, number)| *key = T::of(number));
         Ok(ran)
     }
@@ -170,6 +185,7 @@ impl Sort {
             By::Quick => "quicksort",
             By::Merge => "mergesort",
             By::Teams => "mergesort of teams",
+            By::Radix => "radix sort of teams",
         };
         let title = format!("{} keys ({}) by {by}", self.count, name(&self.keys));
         self.options.outcome("sort", title, ran, Said { settings, answer, check })

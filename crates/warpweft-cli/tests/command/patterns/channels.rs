@@ -62,7 +62,7 @@ fn searches_find_what_tables_and_formulas_do() {
 #[test]
 fn keys_of_every_kind_are_sorted() {
     for keys in ["u32", "i32", "f32", "pairs"] {
-        for by in ["quick", "merge", "teams"] {
+        for by in ["quick", "merge", "teams", "radix"] {
             let line = format!("channels sort 30000 --keys {keys} --by {by} --threads 3 --json");
             let object = warpweft(&line).json();
             assert_eq!(object["check"]["passed"], true, "{line}");

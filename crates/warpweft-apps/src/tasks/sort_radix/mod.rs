@@ -1,0 +1,119 @@
+//! Radix sort by teams of lanes, for GPUs and cores: the digits of eight bits from the highest down.
+//!
+//! Teams sort chunks of 4096 keys by a digit, and note where each digit's keys lie in each chunk. The sums of these notes
+//! say where each bucket of a digit begins. A bucket is gathered from all chunks; if it has at most 4096 keys, a team sorts it by
+//! the bits that are left, else it is sorted in the same way by its next digit. So a million keys pass through memory twice, and
+//! a hundred million four times. Every bucket is a slice of its own: no two tasks write the same slice.
+//!
+//! References: Satish, Harris and Garland, "Designing efficient sorting algorithms for manycore GPUs" (2009), for sorting in shared memory
+//! by few bits at a time with counts of each lane.
+
+mod digits;
+mod parts;
+
+use warpweft::channels::{Borrowing, Channels};
+
+pub use parts::{wide, words};
+
+/// Keys of a chunk, and of a bucket that one team sorts.
+const CHUNK: usize = 4096;
+
+/// Calls that are in one another at most: for each digit of 64 bits one for each of its bits, and of 2^32 chunks.
+pub const LEVELS: u32 = 8 * (8 + 3) + 32;
+
+/// Words that note digits: a sort of `count` keys of so many bits needs them.
+///
+/// They are rows of 256 for each chunk, each sum of 64 chunks and each sorted bucket, with those of the buckets within.
+pub fn table_words(count: usize, bits: usize) -> usize {
+    (count / CHUNK + 1) * (5 + bits / 8) * 256
+}
+
+/// Unsigned numbers that are sorted by their digits.
+pub trait Digits: Sized {
+    /// The call that sorts some.
+    type Sort<'a>: Borrowing<Output = ()>
+    where
+        Self: 'a;
+    /// Bits of a number.
+    const BITS: usize;
+    /// Sorts `keys` with the help of `other`, which is as long, and of a table of [`table_words`].
+    fn sort<'a>(
+        keys: &'a mut [Self],
+        other: &'a mut [Self],
+        table: &'a mut [u32],
+    ) -> Channels<Self::Sort<'a>>;
+}
+
+impl Digits for u32 {
+    type Sort<'a> = words::radix_sort<'a>;
+    const BITS: usize = 32;
+    fn sort<'a>(
+        keys: &'a mut [Self],
+        other: &'a mut [Self],
+        table: &'a mut [u32],
+    ) -> Channels<Self::Sort<'a>> {
+        Channels::of(words::radix_sort::call(keys, other, table, 24)).levels(LEVELS)
+    }
+}
+
+impl Digits for u64 {
+    type Sort<'a> = wide::radix_sort<'a>;
+    const BITS: usize = 64;
+    fn sort<'a>(
+        keys: &'a mut [Self],
+        other: &'a mut [Self],
+        table: &'a mut [u32],
+    ) -> Channels<Self::Sort<'a>> {
+        Channels::of(wide::radix_sort::call(keys, other, table, 56)).levels(LEVELS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use warpweft::channels::Run;
+    use warpweft::channels::cuda::compile_check;
+    use warpweft::prelude::*;
+
+    use super::*;
+
+    /// The same as the standard library, on cores.
+    fn check_of<T: Digits + Default + Clone + Ord>(keys: &[T]) {
+        let machine = Machine::detect().unwrap();
+        let run = Run { threads: Some(3), target: Target::Cpu, ..Run::default() };
+        let (mut sorted, mut expect) = (keys.to_vec(), keys.to_vec());
+        let mut other = vec![T::default(); keys.len()];
+        let mut table = vec![0; table_words(keys.len(), T::BITS)];
+        expect.sort_unstable();
+        T::sort(&mut sorted, &mut other, &mut table).run_borrowing(&machine, &run).unwrap();
+        assert!(sorted == expect, "{} keys of {} bits", keys.len(), T::BITS);
+    }
+
+    fn check(keys: impl Iterator<Item = u64>) {
+        let keys: Vec<u64> = keys.collect();
+        check_of(&keys);
+        check_of(&keys.iter().map(|&key| key as u32).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn digits_sort_as_the_standard_library() {
+        let random = |count: u64| (0..count).map(|k| k.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        for count in [0, 1, 2, 4095, 4096, 4097, 30_000, 300_001] {
+            check(random(count));
+        }
+        check(random(40_000).map(|key| (key % 100) << 20));
+        check(0..50_000);
+        check((0..50_000).rev());
+        check([(7 << 40) | 7; 9000].into_iter());
+        // A bucket of most keys at every digit, down to the last.
+        check(random(60_000).map(|key| if (key >> 40) & 7 == 0 { key } else { key >> 58 }));
+    }
+
+    #[test]
+    fn kernels_compile_for_ampere_and_hopper() {
+        if let Err(error) = warpweft::cuda::compiler() {
+            return println!("skipped: {error}");
+        }
+        compile_check::<<words::radix_sort<'_> as Borrowing>::Device>("sm_80").unwrap();
+        compile_check::<<wide::radix_sort<'_> as Borrowing>::Device>("sm_90").unwrap();
+    }
+}
