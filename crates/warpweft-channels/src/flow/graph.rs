@@ -8,9 +8,8 @@ use super::cpu::Queues;
 use super::handle::{BufferId, ChannelId, Item};
 use super::kernel::ChannelKernel;
 use super::node::{Node, NodeOf};
-use super::plan::Plan;
-use super::reference::Leveled;
-use warpweft_core::error::{Error, Result};
+use super::reference::queue::Leveled;
+use warpweft_core::error::Result;
 
 /// The largest item, in bytes.
 pub const MAX_ITEM_BYTES: usize = 1024;
@@ -56,7 +55,7 @@ pub struct FlowGraph {
     pub(super) kernels: Vec<KernelNode>,
     pub(super) buffers: Vec<Box<dyn AnyBuffer>>,
     /// The first thing that was wrong while it was built.
-    refused: Option<(String, String)>,
+    pub(super) refused: Option<(String, String)>,
 }
 
 /// A channel, or a stack of channels.
@@ -268,38 +267,4 @@ impl FlowGraph {
     pub fn check(&self) -> Result<()> {
         self.plan().map(|_| ())
     }
-
-    pub(super) fn plan(&self) -> Result<Plan> {
-        if let Some((what, hint)) = &self.refused {
-            return Err(Error::spec(what, hint));
-        }
-        if self.kernels.is_empty() {
-            return Err(Error::spec("a graph without kernels", "connect a kernel to a channel"));
-        }
-        for KernelNode { node, .. } in &self.kernels {
-            for edge in node.edges() {
-                let target = self.channels.get(edge.channel);
-                if target.is_none_or(|channel| channel.item != edge.item) {
-                    return Err(foreign(node.name(), "channel", edge.channel));
-                }
-            }
-            for used in node.uses() {
-                let buffer = self.buffers.get(used.buffer);
-                if buffer.is_none_or(|buffer| buffer.word() != used.word) {
-                    return Err(foreign(node.name(), "buffer", used.buffer));
-                }
-            }
-        }
-        if self.channels.iter().all(|channel| channel.first.len() == 0) {
-            return Err(Error::spec("no first items", "put at least one into a channel"));
-        }
-        Plan::of(self)
-    }
-}
-
-fn foreign(whose: &str, what: &str, index: usize) -> Error {
-    Error::spec(
-        format!("`{whose}` uses {what} {index} of another graph"),
-        format!("use the {what}s that this graph returned"),
-    )
 }

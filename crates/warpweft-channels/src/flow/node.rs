@@ -3,7 +3,7 @@
 use super::bytes::bytes_of;
 use super::cpu::{Consumer, Flow, Step};
 use super::kernel::{BufferUse, ChannelKernel, Edge};
-use super::reference::{Queue, consume};
+use super::reference::queue::{Queue, consume};
 use warpweft_core::element::Unit;
 
 /// A kernel as the executors use it.

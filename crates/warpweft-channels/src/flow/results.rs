@@ -6,7 +6,6 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::buffer::{HostBuffers, Shared, Word};
-use super::graph::FlowGraph;
 use super::handle::{BufferId, ChannelId, Item};
 
 /// What was counted at one channel.
@@ -34,22 +33,11 @@ pub struct Results {
 
 impl Results {
     pub(super) fn new(
-        graph: &FlowGraph,
         sinks: Vec<Option<Box<dyn Any + Send>>>,
         buffers: HostBuffers,
-        items: &[u64],
+        channels: Vec<ChannelCounts>,
     ) -> Self {
-        let channels = graph.channels.iter().zip(items).map(|(channel, &items)| ChannelCounts {
-            name: channel.name.clone(),
-            items,
-            ..ChannelCounts::default()
-        });
-        Self { sinks, buffers, channels: channels.collect() }
-    }
-
-    pub(super) fn counted(mut self, channels: Vec<ChannelCounts>) -> Self {
-        self.channels = channels;
-        self
+        Self { sinks, buffers, channels }
     }
 
     /// The items of a channel that no kernel consumes, in no particular order; those put there by the host included.

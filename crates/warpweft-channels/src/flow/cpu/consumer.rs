@@ -7,7 +7,7 @@ use crate::flow::bytes::shown;
 use crate::flow::handle::{ChannelId, Item};
 use crate::flow::kernel::{ChannelKernel, Out, PortVisitor};
 use crate::flow::plan::Needs;
-use crate::flow::reference::{too_deep, too_many};
+use crate::flow::reference::queue::{too_deep, too_many};
 use crate::flow::results::ChannelCounts;
 use warpweft_core::cpu::panic_text;
 use warpweft_core::error::Error;
@@ -50,7 +50,7 @@ impl<'f, K: ChannelKernel> Consumer<'f, K> {
             kernel,
             flow,
             needs: &flow.plan.needs[number],
-            input: flow.queues(flow.graph.kernels[number].input),
+            input: flow.queues(flow.plan.needs[number].input),
             ports: K::ports(),
             buffers: kernel.bind(&flow.buffers),
             items: Vec::with_capacity(flow.batch),

@@ -5,7 +5,9 @@ use std::time::Instant;
 
 use super::consumer::{Source, Step};
 use super::flow::Flow;
+use crate::flow::buffer::HostBuffers;
 use crate::flow::graph::FlowGraph;
+use crate::flow::plan::Plan;
 use crate::flow::policy::{FlowCpuPolicy, FlowPolicy};
 use crate::flow::report::report;
 use crate::flow::results::{ChannelCounts, Results};
@@ -13,7 +15,7 @@ use warpweft_core::cpu::Pool;
 use warpweft_core::error::{Error, Result};
 use warpweft_core::machine::Machine;
 use warpweft_core::report::Report;
-use warpweft_core::run::Watch;
+use warpweft_core::run::{Done, Watch};
 use warpweft_core::trace::Trace;
 
 /// Graphs on the cores of this process.
@@ -56,12 +58,12 @@ impl FlowCpuExecutor {
         let begin = Instant::now();
         let plan = graph.plan()?;
         let FlowCpuPolicy { threads, batch } = self.policy;
-        let flow = Flow::new(graph, &plan, (threads, batch), watch.done());
+        let flow = begun(graph, &plan, (threads, batch), watch.done());
         let counts = Mutex::new(vec![ChannelCounts::default(); graph.channels.len()]);
         let setup = self.setup_seconds + begin.elapsed().as_secs_f64();
         let start = Instant::now();
         let each = |thread: &warpweft_core::cpu::Worker<'_>| {
-            let mut worker = Worker::new(&flow, thread.index, trace);
+            let mut worker = Worker::new(graph, &flow, thread.index, trace);
             worker.work();
             worker.add_counts(&mut counts.lock().unwrap_or_else(PoisonError::into_inner));
             Ok(())
@@ -94,8 +96,26 @@ impl FlowCpuExecutor {
             [seconds, setup],
             FlowPolicy::Cpu(self.policy).to_json(),
         );
-        Ok((Results::new(graph, sinks, buffers, &[]).counted(all), report))
+        Ok((Results::new(sinks, buffers, all), report))
     }
+}
+
+/// The state of a run before its first firing.
+fn begun<'f>(
+    graph: &FlowGraph,
+    plan: &'f Plan,
+    threads_and_batch: (usize, usize),
+    done: &'f Done,
+) -> Flow<'f> {
+    let channels = graph.channels.iter().enumerate().map(|(index, channel)| {
+        let group = plan.group_of[index].map(|group| &plan.groups[group]);
+        let (capacity, levels) = group.map_or((0, 0), |group| (group.capacity, group.levels));
+        channel.first.queues(capacity, levels)
+    });
+    let buffers = HostBuffers(graph.buffers.iter().map(|buffer| buffer.shared()).collect());
+    let consumed = graph.channels.iter().filter(|channel| channel.consumer.is_some());
+    let pending = consumed.map(|channel| channel.first.len()).sum();
+    Flow::new(plan, channels.collect(), (buffers, pending), threads_and_batch, done)
 }
 
 /// One thread.
@@ -108,11 +128,11 @@ struct Worker<'f> {
 }
 
 impl<'f> Worker<'f> {
-    fn new(flow: &'f Flow<'f>, me: usize, trace: Option<&'f Trace>) -> Self {
+    fn new(graph: &'f FlowGraph, flow: &'f Flow<'f>, me: usize, trace: Option<&'f Trace>) -> Self {
         let steps = flow.plan.order.iter().filter_map(|&channel| {
-            let kernel = flow.graph.channels[channel].consumer?;
+            let kernel = graph.channels[channel].consumer?;
             let group = flow.plan.group_of[channel]?;
-            let step = flow.graph.kernels[kernel].node.consumer(flow, kernel);
+            let step = graph.kernels[kernel].node.consumer(flow, kernel);
             Some((channel, flow.plan.groups[group].levels, step))
         });
         let trace = trace.map(|trace| (trace, format!("worker {me}")));
@@ -163,7 +183,7 @@ fn traced(
     begin: Option<Instant>,
 ) -> bool {
     if let (Some((trace, lane)), Some(begin)) = (trace, begin) {
-        let name = &flow.graph.channels[channel].name;
+        let name = &flow.plan.names[channel];
         trace.add(lane.clone(), name.clone(), begin);
         trace.level(format!("items in {name}"), flow.items(channel) as f64);
     }

@@ -7,7 +7,6 @@ use std::sync::{Mutex, PoisonError};
 use super::credits::Credits;
 use super::ring::Ring;
 use crate::flow::buffer::HostBuffers;
-use crate::flow::graph::FlowGraph;
 use crate::flow::handle::Item;
 use crate::flow::plan::Plan;
 use warpweft_core::error::{Error, Result};
@@ -64,7 +63,6 @@ const BUSY: usize = usize::MAX;
 
 /// One run of a graph on cores.
 pub struct Flow<'f> {
-    pub(in crate::flow) graph: &'f FlowGraph,
     pub(in crate::flow) plan: &'f Plan,
     pub(in crate::flow) buffers: HostBuffers,
     /// Of each channel its [`Queues`].
@@ -85,31 +83,21 @@ pub struct Flow<'f> {
 }
 
 impl<'f> Flow<'f> {
-    /// Before the first firing.
+    /// Before the first firing: of each channel its [`Queues`], with `pending` items that kernels are to consume.
     pub fn new(
-        graph: &'f FlowGraph,
         plan: &'f Plan,
+        channels: Vec<Box<dyn Any + Send + Sync>>,
+        (buffers, pending): (HostBuffers, usize),
         (workers, batch): (usize, usize),
         done: &'f Done,
     ) -> Self {
-        let levels = |channel: usize| {
-            let group = plan.group_of[channel].map(|group| &plan.groups[group]);
-            group.map_or((0, 0), |group| (group.capacity, group.levels))
-        };
-        let channels = graph.channels.iter().enumerate().map(|(index, channel)| {
-            let (capacity, levels) = levels(index);
-            channel.first.queues(capacity, levels)
-        });
         let credits = plan.groups.iter().map(|group| {
             (0..group.levels).map(|_| Credits::new(group.capacity)).collect::<Vec<_>>()
         });
-        let consumed = graph.channels.iter().filter(|channel| channel.consumer.is_some());
-        let pending = consumed.map(|channel| channel.first.len()).sum();
         Self {
-            graph,
             plan,
-            buffers: HostBuffers(graph.buffers.iter().map(|buffer| buffer.shared()).collect()),
-            channels: channels.collect(),
+            buffers,
+            channels,
             credits: credits.collect(),
             batch,
             done,
@@ -203,6 +191,6 @@ impl<'f> Flow<'f> {
     /// The error of a graph in which nothing can fire, with the state of every channel.
     fn stuck(&self) -> Error {
         let held = self.plan.order.iter().map(|&channel| (channel, self.items(channel)));
-        self.plan.stuck(self.graph, self.pending.load(Ordering::Relaxed), held)
+        self.plan.stuck(self.pending.load(Ordering::Relaxed), held)
     }
 }

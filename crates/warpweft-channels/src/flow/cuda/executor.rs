@@ -9,7 +9,7 @@ use crate::flow::buffer::HostBuffers;
 use crate::flow::graph::FlowGraph;
 use crate::flow::plan::Plan;
 use crate::flow::policy::{FlowGpuPolicy, FlowPolicy};
-use crate::flow::reference::{too_deep, too_many};
+use crate::flow::reference::queue::{too_deep, too_many};
 use crate::flow::report::report;
 use crate::flow::results::{ChannelCounts, Results};
 use warpweft_core::cuda::{Device, Event, Kernel, Module, Stream, Watchdog, compile};
@@ -126,11 +126,10 @@ impl FlowGpuExecutor {
         let sinks = graph.channels.iter().zip(&sinks).map(|(channel, bytes)| {
             channel.consumer.is_none().then(|| channel.first.with_bytes(bytes))
         });
-        let results = Results::new(graph, sinks.collect(), HostBuffers(buffers.collect()), &[]);
         let policy = FlowPolicy::Gpu(FlowGpuPolicy { blocks: *blocks, ..self.policy });
         let devices = vec![self.device.label().to_string()];
         let report = report(&channels, devices, [seconds, setup], policy.to_json());
-        Ok((results.counted(channels), report))
+        Ok((Results::new(sinks.collect(), HostBuffers(buffers.collect()), channels), report))
     }
 
     /// One launch; its seconds.
@@ -229,7 +228,7 @@ impl FlowGpuExecutor {
             let free: usize = free.iter().map(|&free| free as usize).sum();
             (channel, (group.capacity * group.levels).saturating_sub(free))
         });
-        Ok(plan.stuck(graph, pending as usize, held))
+        Ok(plan.stuck(pending as usize, held))
     }
 
     fn ended_with(&self, status: u32) -> Error {

@@ -1,59 +1,49 @@
-//! What a graph's structure says: its cycles, what each firing needs, and which channel is served first.
-//!
-//! A *group* is a cycle of channels (a strongly connected component) or a single channel. Its channels share credits: at
-//! most as many items as its smallest channel holds, a level. So a kernel that emits at most one item into its own group
-//! for the one that it consumes never waits for room there. docs/models.md has the proof of progress.
+//! The plan of a graph, if the graph can be run.
 
-use super::graph::{FlowGraph, KernelNode};
+use super::{Group, Need, Needs, Plan};
+use crate::flow::graph::{FlowGraph, KernelNode};
 use warpweft_core::error::{Error, Result};
 
-/// Channels that share credits.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Group {
-    /// Items of a level at most.
-    pub capacity: usize,
-    /// Levels; 1 without stacks.
-    pub levels: usize,
-    /// Whether a kernel may emit into the group that it consumes.
-    pub cyclic: bool,
+impl FlowGraph {
+    /// As [`FlowGraph::check`], with the plan.
+    pub(in crate::flow) fn plan(&self) -> Result<Plan> {
+        if let Some((what, hint)) = &self.refused {
+            return Err(Error::spec(what, hint));
+        }
+        if self.kernels.is_empty() {
+            return Err(Error::spec("a graph without kernels", "connect a kernel to a channel"));
+        }
+        for KernelNode { node, .. } in &self.kernels {
+            for edge in node.edges() {
+                let target = self.channels.get(edge.channel);
+                if target.is_none_or(|channel| channel.item != edge.item) {
+                    return Err(foreign(node.name(), "channel", edge.channel));
+                }
+            }
+            for used in node.uses() {
+                let buffer = self.buffers.get(used.buffer);
+                if buffer.is_none_or(|buffer| buffer.word() != used.word) {
+                    return Err(foreign(node.name(), "buffer", used.buffer));
+                }
+            }
+        }
+        if self.channels.iter().all(|channel| channel.first.len() == 0) {
+            return Err(Error::spec("no first items", "put at least one into a channel"));
+        }
+        Plan::of(self)
+    }
 }
 
-/// What a firing takes of a group for each item that it consumes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Need {
-    /// The group.
-    pub group: usize,
-    /// Credits.
-    pub bound: usize,
-}
-
-/// Where a kernel's items go.
-#[derive(Clone, Debug, Default)]
-pub struct Needs {
-    /// The group that it consumes.
-    pub own: usize,
-    /// What it may emit into that.
-    pub own_bound: usize,
-    /// What it may emit into others.
-    pub others: Vec<Need>,
-}
-
-/// The structure of a graph.
-#[derive(Debug)]
-pub struct Plan {
-    /// All groups, those further down the graph first.
-    pub groups: Vec<Group>,
-    /// The group of each channel that a kernel consumes.
-    pub group_of: Vec<Option<usize>>,
-    /// Of each kernel.
-    pub needs: Vec<Needs>,
-    /// Channels that kernels consume, in the order in which they are served: downstream first.
-    pub order: Vec<usize>,
+fn foreign(whose: &str, what: &str, index: usize) -> Error {
+    Error::spec(
+        format!("`{whose}` uses {what} {index} of another graph"),
+        format!("use the {what}s that this graph returned"),
+    )
 }
 
 impl Plan {
     /// The plan of a graph whose handles have been checked.
-    pub(super) fn of(graph: &FlowGraph) -> Result<Self> {
+    fn of(graph: &FlowGraph) -> Result<Self> {
         let next = successors(graph);
         let components = components(&next);
         let mut group_of = vec![None; graph.channels.len()];
@@ -72,7 +62,8 @@ impl Plan {
             (0..group_of.len()).filter(|&channel| group_of[channel].is_some()).collect();
         order.sort_by_key(|&channel| group_of[channel]);
         let needs = graph.kernels.iter().map(|kernel| needs(kernel, &group_of)).collect();
-        let plan = Self { groups, group_of, needs, order };
+        let names = graph.channels.iter().map(|channel| channel.name.clone()).collect();
+        let plan = Self { groups, group_of, needs, names, order };
         plan.check(graph)?;
         Ok(plan)
     }
@@ -105,41 +96,6 @@ impl Plan {
         }
         Ok(())
     }
-
-    /// The level at which items of a firing arrive, if they may: of a kernel that consumes `level` of `own` and emits
-    /// into `group`.
-    pub fn level_after(&self, own: usize, level: usize, group: usize) -> Option<usize> {
-        let leveled = own == group && self.groups[group].levels > 1;
-        let after = if leveled { level + 1 } else { 0 };
-        (after < self.groups[group].levels).then_some(after)
-    }
-}
-
-impl Plan {
-    /// The error of a run in which nothing can fire, with what each channel's group holds.
-    pub(super) fn stuck(
-        &self,
-        graph: &FlowGraph,
-        pending: usize,
-        held: impl Iterator<Item = (usize, usize)>,
-    ) -> Error {
-        let states = held.map(|(channel, held)| {
-            let group = &self.groups[self.group_of[channel].unwrap_or_default()];
-            let levels = match group.levels {
-                1 => String::new(),
-                levels => format!(" in each of {levels} levels"),
-            };
-            let name = &graph.channels[channel].name;
-            format!("`{name}` holds {held} of {}{levels}", group.capacity)
-        });
-        Error::spec(
-            format!(
-                "no kernel can fire: {pending} items are left and the channels are full: {}",
-                states.collect::<Vec<_>>().join(", ")
-            ),
-            "make the channels of the cycle a `channel_stack`, or larger",
-        )
-    }
 }
 
 /// The channels that are one kernel away from each.
@@ -170,7 +126,7 @@ fn levels(graph: &FlowGraph, members: &[usize]) -> Result<usize> {
 
 fn needs(kernel: &KernelNode, group_of: &[Option<usize>]) -> Needs {
     let own = group_of[kernel.input].unwrap_or_default();
-    let mut needs = Needs { own, ..Needs::default() };
+    let mut needs = Needs { input: kernel.input, own, ..Needs::default() };
     for edge in kernel.node.edges() {
         // The host takes all that comes.
         let Some(group) = group_of[edge.channel] else { continue };
