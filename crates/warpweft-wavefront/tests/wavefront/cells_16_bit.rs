@@ -65,12 +65,18 @@ fn all_agree<E: WavefrontElement>(
 #[test]
 fn all_that_is_kept_is_the_references_at_any_tile_and_instruction_set() {
     let pool = pool(1);
-    let mut executors = executors(&pool, &[(1, 7), (50, 3), (64, 100), (512, 4096)]);
+    let mut narrow = executors(&pool, &[(1, 7), (50, 3)]);
+    let mut wide = executors(&pool, &[(64, 100), (512, 4096)]);
     for (seed, [m, n]) in EXTENTS.into_iter().enumerate() {
         let (a, b) = (letters(seed as u64, m), letters(99 + seed as u64, n));
         for keep in KEEPS {
             let wavefront = Wavefront::of(local(3, -2, -4)).rows(&a).columns(&b).keep(keep);
-            all_agree(&mut executors, &wavefront, &format!("{m} × {n} {keep:?}"));
+            let case = format!("{m} × {n} {keep:?}");
+            all_agree(&mut wide, &wavefront, &case);
+            // Many tiles of few cells take most of the time, and large tables of them show no more.
+            if m * n <= 70_000 {
+                all_agree(&mut narrow, &wavefront, &case);
+            }
         }
     }
 }
