@@ -26,7 +26,7 @@ fn insert<T: Scalar + Word>(keys: &mut [T; 4096], begin: u32, end: u32) {
         while to > begin && key < other {
             keys[to as usize] = other;
             to -= 1;
-            other = keys[to.max(1) as usize - 1];
+            other = keys[to.max(begin + 1) as usize - 1];
         }
         keys[to as usize] = key;
         k += 1;
