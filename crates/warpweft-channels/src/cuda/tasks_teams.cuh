@@ -49,19 +49,26 @@ struct ww_block_team {
     static constexpr u32 LANES = 32 * WW_WARPS;
     u32 lane;
     u32* of_warps; // a word of each warp that all share
-    WW_FN void barrier() const { __syncthreads(); }
-    WW_FN u32 count(bool condition) const { return (u32)__syncthreads_count(condition); }
+    // A block's barrier is for whole warps.
+    WW_FN void barrier() const {
+        __syncwarp();
+        __syncthreads();
+    }
+    WW_FN u32 count(bool condition) const {
+        __syncwarp();
+        return (u32)__syncthreads_count(condition);
+    }
     WW_FN ww_sums sums(u32 number) const {
         const u32 own = lane / 32;
         const ww_sums here = sums_of_warp(number, lane % 32);
         if (lane % 32 == 0) of_warps[own] = here.all;
-        __syncthreads();
+        barrier();
         ww_sums found{here.before, 0};
         for (u32 k = 0; k < WW_WARPS; ++k) {
             found.before += k < own ? of_warps[k] : 0;
             found.all += of_warps[k];
         }
-        __syncthreads();
+        barrier();
         return found;
     }
 };
@@ -83,7 +90,6 @@ WW_FN unsigned char* ww_block_room() {
 #define WW_ONE_COPY inline
 #endif
 WW_ONE_COPY void meet() {
-    // A block's barrier is for whole warps.
     __syncwarp();
     __syncthreads();
 }

@@ -120,9 +120,11 @@ struct ww_warp {
         if (lane == 0) counts[kernel * COUNTS + what] += more;
     }
 
-    // Ends the run; the first reason counts.
+    // Ends the run; the first reason counts. What is wrong counts more than that the host is to drain: it would launch again.
     __device__ __forceinline__ bool end(u32 status, u32 kernel = 0, u32 site = 0) const {
-        if (ww_compare_relaxed(a.record, RUNNING, status) != RUNNING) return false;
+        u32 before = ww_compare_relaxed(a.record, RUNNING, status);
+        if (before == DRAIN && status > STUCK && ww_compare_relaxed(a.record, DRAIN, status) == DRAIN) before = RUNNING;
+        if (before != RUNNING) return false;
         a.record[1] = kernel;
         a.record[2] = site;
         return true;
@@ -213,11 +215,13 @@ struct ww_warp {
         // Also after a fault: another warp may wait for the elements.
         if (holds) ww_fence_gpu();
         release();
-        if (!well) return true;
-        count(K, 0, got);
-        count(K, 1, 1);
-        if (lane == 0) counts[K * COUNTS + 3] = min(counts[K * COUNTS + 3], (u64)max((i32)free, 0));
+        if (well) {
+            count(K, 0, got);
+            count(K, 1, 1);
+            if (lane == 0) counts[K * COUNTS + 3] = min(counts[K * COUNTS + 3], (u64)max((i32)free, 0));
+        }
         if (lane == 0) *(volatile u32*)activity = ++acted;
+        if (!well) return true;
         if (!leveled) more = __shfl_sync(ALL, left, 0);
         return true;
     }
