@@ -171,6 +171,12 @@ impl<T: Plain> Pinned<T> {
             && let Ok(own) = cpu::Buffer::untouched(bytes)
         {
             let start = own.as_ptr();
+            #[cfg(target_os = "linux")]
+            // SAFETY: advice about memory of this value. A child process would share its pages until one of both writes, and
+            // then the device would have the child's.
+            unsafe {
+                libc::madvise(start.cast(), bytes, libc::MADV_DONTFORK);
+            }
             let flags = sys::CU_MEMHOSTREGISTER_PORTABLE | sys::CU_MEMHOSTREGISTER_DEVICEMAP;
             // SAFETY: the memory is this value's until it is unlocked.
             let code = unsafe { sys::cuMemHostRegister_v2(start.cast(), bytes, flags) };
@@ -227,15 +233,21 @@ impl<T: Plain> DerefMut for Pinned<T> {
 
 impl<T: Plain> Drop for Pinned<T> {
     fn drop(&mut self) {
+        let mut is_free = false;
         if self.device.bind().is_ok() {
             let _apart = apart();
             // SAFETY: owned by this value, and locked or allocated by it.
-            let _ = unsafe {
+            let code = unsafe {
                 match self.own {
                     Some(_) => sys::cuMemHostUnregister(self.start.cast()),
                     None => sys::cuMemFreeHost(self.start.cast()),
                 }
             };
+            is_free = code == CUresult::CUDA_SUCCESS;
+        }
+        if !is_free {
+            // The driver may use the pages still, so this address must not be mapped again.
+            std::mem::forget(self.own.take());
         }
     }
 }

@@ -8,7 +8,7 @@ use std::thread::{Builder, available_parallelism, scope};
 use super::buffer::{Buffer, Pinned};
 use super::rows::{End, Extents, Rows};
 use crate::cuda::device::{Device, Event, Stream};
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// Bytes of a page-locked buffer.
 const STAGE: usize = 8 << 20;
@@ -152,22 +152,25 @@ impl Stream {
         bring: impl Fn(&mut Stage, P) -> Result<()> + Sync,
     ) -> Result<()> {
         let lanes = available_parallelism().map_or(1, usize::from).min(LANES).min(parts.len());
-        let (parts, failed) = (Mutex::new(parts), Mutex::new(None));
-        let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
-        let fails = |error: Error| {
-            // The device may still be copying to or from the buffer.
-            let _ = self.synchronize();
-            let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
-            failed.get_or_insert(error);
+        let (parts, failed, refused) = (Mutex::new(parts), Mutex::new(None), Mutex::new(None));
+        let next = || match locked(&failed).is_some() {
+            true => None,
+            false => locked(&parts).next(),
         };
         let lane = || {
             let mut stage = match Stage::of(self.device()) {
                 Ok(stage) => stage,
-                Err(error) => return fails(error),
+                Err(error) => {
+                    locked(&refused).get_or_insert(error);
+                    return;
+                }
             };
             while let Some(part) = next() {
                 if let Err(error) = bring(&mut stage, part) {
-                    return fails(error);
+                    // The device may still be copying to or from the buffer.
+                    let _ = self.synchronize();
+                    locked(&failed).get_or_insert(error);
+                    return;
                 }
             }
             spare().push(stage);
@@ -180,8 +183,18 @@ impl Stream {
             }
             lane();
         });
-        failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+        // A lane without a buffer is an error only if no other brought its parts.
+        let (failed, refused, left) =
+            (locked(&failed).take(), locked(&refused).take(), locked(&parts).len());
+        match failed.or(refused.filter(|_| left > 0)) {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
     }
+}
+
+fn locked<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
+    what.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
