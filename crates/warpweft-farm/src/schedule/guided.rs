@@ -4,12 +4,13 @@
 //! Computers C-36, 1987), weighted by speed: a worker gets half its part of what is left. In the end a slow worker gets
 //! nothing that quicker ones would be through with before it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::scheduler::{Request, Scheduler};
 use super::speeds::Speeds;
 use crate::policy::ChunkSize;
-use crate::spec::worker::WorkerState;
+use crate::spec::worker::{Worker, WorkerState};
 
 /// Tasks of a chunk at most: what is known of each waits in memory until it is handed over.
 const MOST: f64 = 65_536.0;
@@ -27,30 +28,37 @@ pub struct Guided {
     seconds: f64,
     backups: bool,
     speeds: Speeds,
-    /// The cores, if there are lanes next to them; counted at the first request.
-    next_to_lanes: Option<Option<Cores>>,
+    /// Found at the first request.
+    next_to_lanes: Option<NextToLanes>,
 }
 
-/// The cores of a farm.
-#[derive(Clone, Copy, Debug)]
-struct Cores {
-    /// The one that is tried before others work.
-    first: usize,
+/// The cores of nodes that have lanes too.
+#[derive(Debug, Default)]
+struct NextToLanes {
+    /// Of each such node the core that is tried before others work.
+    firsts: BTreeMap<usize, usize>,
+    /// How many cores these nodes have.
     count: usize,
 }
 
-impl Cores {
-    /// `None` if there are no cores or no lanes.
-    fn next_to_lanes(workers: &[WorkerState]) -> Option<Self> {
-        let first = workers.iter().position(WorkerState::is_core)?;
-        let count = workers.iter().filter(|worker| worker.is_core()).count();
-        (count < workers.len()).then_some(Self { first, count })
+impl NextToLanes {
+    fn of(workers: &[WorkerState]) -> Self {
+        let lanes = workers.iter().filter(|state| !state.is_core());
+        let nodes: BTreeSet<_> = lanes.map(|state| state.worker.node).collect();
+        let mut found = Self::default();
+        for (worker, state) in workers.iter().enumerate() {
+            if state.is_core() && nodes.contains(&state.worker.node) {
+                found.firsts.entry(state.worker.node).or_insert(worker);
+                found.count += 1;
+            }
+        }
+        found
     }
 }
 
 impl Scheduler for Guided {
     fn next(&mut self, request: &Request<'_>) -> Option<Range<u64>> {
-        self.next_to_lanes.get_or_insert_with(|| Cores::next_to_lanes(request.workers));
+        self.next_to_lanes.get_or_insert_with(|| NextToLanes::of(request.workers));
         if self.better_waits(request).is_some() {
             return None;
         }
@@ -95,13 +103,13 @@ impl Guided {
 
     /// If workers that are quicker with their least chunk would finish all free tasks before this worker
     /// is with its own: the seconds until then. A core that takes the last of a GPU's tasks ends the farm late. The
-    /// quickest never waits, nor one of which nothing is known, so at least one always works. Cores other than the first wait, too, as long
-    /// as there are lanes that leave them no part worth having.
+    /// quickest never waits, so at least one always works. Cores other than the first of a node with lanes wait, too, as
+    /// long as lanes leave them no part worth having.
     fn better_waits(&self, request: &Request<'_>) -> Option<f64> {
         let free = request.free.count() as f64;
         let lanes = self.speeds.of_lanes();
-        let of_cores =
-            self.next_to_lanes.flatten().and_then(|cores| self.speeds.of_like_cores(cores.count));
+        let count = self.next_to_lanes.as_ref().map(|cores| cores.count).filter(|&count| count > 0);
+        let of_cores = count.and_then(|count| self.speeds.of_like_cores(count));
         let hopeless = of_cores.is_some_and(|cores| cores < WORTH * lanes);
         if self.is_further(request) && hopeless {
             return Some(free / lanes);
@@ -118,14 +126,15 @@ impl Guided {
         Some(free / quicker.speed + quicker.last).filter(|seconds| *seconds < own)
     }
 
-    /// Whether a core requests that is not the first of a farm with lanes.
+    /// Whether a core requests that is not the first of a node with lanes.
     fn is_further(&self, request: &Request<'_>) -> bool {
-        request.state().is_core()
-            && self.next_to_lanes.flatten().is_some_and(|cores| cores.first != request.worker)
+        let Worker { node, .. } = request.state().worker;
+        let first = self.next_to_lanes.as_ref().and_then(|cores| cores.firsts.get(&node));
+        request.state().is_core() && first.is_some_and(|&first| first != request.worker)
     }
 }
 
-/// Seconds from the beginning of a farm in which only one core works next to lanes, until both have shown their speed.
+/// Seconds from the beginning of a farm in which only one core of a node works next to its lanes, until both have shown their speed.
 /// Thirty cores that try one task each slow the lanes' threads down.
 const TRIAL: f64 = 0.1;
 

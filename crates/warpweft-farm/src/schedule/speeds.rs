@@ -92,7 +92,7 @@ impl Speeds {
     /// Tasks a second of so many cores that are like those whose speed is known. `None`: none is.
     pub fn of_like_cores(&self, cores: usize) -> Option<f64> {
         let known = self.cores.count;
-        (known > 0).then(|| self.of_cores() * cores.max(known) as f64 / known as f64)
+        (known > 0).then(|| self.of_cores() * cores as f64 / known as f64)
     }
 
     /// Those of all lanes.
