@@ -159,7 +159,7 @@ impl Sort {
             By::Radix => {
                 let words = table_words(self.count, T::Number::BITS);
                 let mut table = warpweft::memory::filled((0..words).map(|_| 0), "sort fewer")?;
-                self.options.run_borrowing(Digits::sort(&mut numbers, &mut other, &mut table))?
+                self.options.run_borrowing(Digits::sort(&mut numbers, &mut other, &mut table)?)?
             }
             _ => {
                 let calls = Channels::of(team_sort::call(&mut numbers, &mut other, false));

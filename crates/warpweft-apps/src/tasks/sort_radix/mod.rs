@@ -12,6 +12,7 @@ mod digits;
 mod parts;
 
 use warpweft::channels::{Borrowing, Channels};
+use warpweft::error::{Error, Result};
 
 pub use parts::{wide, words};
 
@@ -20,6 +21,9 @@ const CHUNK: usize = 4096;
 
 /// Calls that are in one another at most: for each digit of 64 bits one for each of its bits, and of 2^32 chunks.
 pub const LEVELS: u32 = 8 * (8 + 3) + 32;
+
+/// The most keys: places are counted in 32 bits.
+const MOST: usize = 1 << 31;
 
 /// Words that note digits: a sort of `count` keys of so many bits needs them.
 ///
@@ -37,11 +41,28 @@ pub trait Digits: Sized {
     /// Bits of a number.
     const BITS: usize;
     /// Sorts `keys` with the help of `other`, which is as long, and of a table of [`table_words`].
+    ///
+    /// # Errors
+    /// More than 2^31 keys; `other` of another length; a shorter table.
     fn sort<'a>(
         keys: &'a mut [Self],
         other: &'a mut [Self],
         table: &'a mut [u32],
-    ) -> Channels<Self::Sort<'a>>;
+    ) -> Result<Channels<Self::Sort<'a>>>;
+}
+
+/// That a sort of so many keys has what it needs.
+fn check<T: Digits>(keys: usize, other: usize, table: usize) -> Result<()> {
+    let need = table_words(keys, T::BITS);
+    if keys > MOST {
+        let what = format!("a radix sort of {keys} keys");
+        return Err(Error::spec(what, format!("sort at most {MOST}")));
+    }
+    if other != keys || table < need {
+        let what = format!("{keys} keys with room for {other} and a table of {table} words");
+        return Err(Error::spec(what, format!("give room for {keys} and a table of {need} words")));
+    }
+    Ok(())
 }
 
 impl Digits for u32 {
@@ -51,8 +72,9 @@ impl Digits for u32 {
         keys: &'a mut [Self],
         other: &'a mut [Self],
         table: &'a mut [u32],
-    ) -> Channels<Self::Sort<'a>> {
-        Channels::of(words::radix_sort::call(keys, other, table, 24)).levels(LEVELS)
+    ) -> Result<Channels<Self::Sort<'a>>> {
+        check::<Self>(keys.len(), other.len(), table.len())?;
+        Ok(Channels::of(words::radix_sort::call(keys, other, table, 24)).levels(LEVELS))
     }
 }
 
@@ -63,8 +85,9 @@ impl Digits for u64 {
         keys: &'a mut [Self],
         other: &'a mut [Self],
         table: &'a mut [u32],
-    ) -> Channels<Self::Sort<'a>> {
-        Channels::of(wide::radix_sort::call(keys, other, table, 56)).levels(LEVELS)
+    ) -> Result<Channels<Self::Sort<'a>>> {
+        check::<Self>(keys.len(), other.len(), table.len())?;
+        Ok(Channels::of(wide::radix_sort::call(keys, other, table, 56)).levels(LEVELS))
     }
 }
 
@@ -84,8 +107,23 @@ mod tests {
         let mut other = vec![T::default(); keys.len()];
         let mut table = vec![0; table_words(keys.len(), T::BITS)];
         expect.sort_unstable();
-        T::sort(&mut sorted, &mut other, &mut table).run_borrowing(&machine, &run).unwrap();
+        let sort = T::sort(&mut sorted, &mut other, &mut table).unwrap();
+        sort.run_borrowing(&machine, &run).unwrap();
         assert!(sorted == expect, "{} keys of {} bits", keys.len(), T::BITS);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let mut keys = [3u32, 1, 2];
+        let mut table = vec![0; table_words(3, 32)];
+        fn refused<C>(made: Result<Channels<C>>) -> String {
+            made.map(|_| ()).unwrap_err().to_string()
+        }
+        let said = refused(u32::sort(&mut keys, &mut [0; 2], &mut table));
+        assert!(said.contains("3 keys with room for 2"), "{said}");
+        let said = refused(u32::sort(&mut keys, &mut [0; 3], &mut table[1..]));
+        assert!(said.contains("give room for 3 and a table of 2304 words"), "{said}");
+        assert!(super::check::<u32>(MOST + 1, MOST + 1, usize::MAX).is_err());
     }
 
     fn check(keys: impl Iterator<Item = u64>) {
