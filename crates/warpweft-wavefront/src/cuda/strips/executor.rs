@@ -34,7 +34,7 @@ pub struct CudaExecutor {
     extras: Extras,
     /// Kernels of batches, by their texts.
     pub(super) batches: HashMap<String, [Kernel; 2]>,
-    /// What was searched last.
+    /// What was searched last; one problem alone may need all memory.
     pub(super) database: Option<Database>,
 }
 
@@ -200,11 +200,13 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CudaExecutor {
     }
 
     fn run(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Kept<E::Cell>, Report)> {
+        self.database = None;
         let plan = |it: &Self, erased: &Erased<'_>| it.plan(erased, AlsoKept::Nothing).map(drop);
         filled(self, wavefront, plan, Self::fill)
     }
 
     fn edges(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Edges<E::Cell>, Report)> {
+        self.database = None;
         let keep = wavefront.keep.with_edges().unwrap_or(Keep::LastColumn);
         let erased = Erased { keep, ..wavefront.erased() };
         erased.check()?;
@@ -234,6 +236,7 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CudaExecutor {
     where
         E: Traced,
     {
+        self.database = None;
         let plain = wavefront.with(wavefront.element.plain());
         let erased = plain.erased();
         erased.check()?;
