@@ -189,6 +189,28 @@ mod tests {
         }
     }
 
+    /// Far more numbers than a lane may add up before it carries, with every bit of the mantissa set.
+    #[test]
+    fn a_lane_carries_before_its_sums_lose_bits() {
+        let folder = tempfile::tempdir().unwrap();
+        let (count, largest) = (98_304, f64::from_bits(1f64.to_bits() - 1));
+        let apart = (0..count).map(|n| largest * 2f64.powi(if n % 2 == 0 { 0 } else { -300 }));
+        let signs = (0..count).map(|n| if n % 3 == 0 { -largest } else { largest });
+        let cases = [vec![largest; count], apart.collect(), signs.collect()];
+        for (number, field) in cases.iter().enumerate() {
+            let fields = [&field[..], field];
+            let Some(found) = by_the_host(folder.path(), 0, fields, 1024) else {
+                return println!("skipped: no C++ compiler");
+            };
+            let expect = by_the_cores(Reduce::Sum, fields).sum();
+            assert_eq!(found.sum().to_bits(), expect.to_bits(), "case {number}");
+            if number == 0 {
+                // 1.5 * 2^16 less 0.75 * 2^-36, where numbers are 2^-36 apart.
+                assert_eq!(expect, 98_304.0 - 2f64.powi(-36));
+            }
+        }
+    }
+
     #[test]
     fn the_kernel_compiles_for_ampere_and_hopper() {
         if let Err(error) = compiler() {
