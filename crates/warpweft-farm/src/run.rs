@@ -99,9 +99,9 @@ impl<T: Task> Farm<T> {
     /// Does all tasks as `run` says, and gives `sink` the number and output of each as it is done: every task
     /// once, in no order, those of a journal that is resumed first. `sink` runs on this thread; while it
     /// does, workers go on for [`AHEAD`] chunks each, and one that they run. Chunks end early where their outputs are
-    /// more than 8 MiB; those of a [`ChunkExecutor`](super::ChunkExecutor) by what its last outputs had. So of each worker
-    /// memory holds six times 8 MiB and one output at most, where outputs are alike, unless its executor hands over memory
-    /// of its own ([`ChunkOutputs::hand_over`](super::ChunkOutputs::hand_over)).
+    /// more than 8 MiB; those of a [`ChunkExecutor`](super::ChunkExecutor) by what its last outputs had. So the outputs
+    /// of a worker take at most six times 8 MiB and one output, if outputs have similar sizes and its executor does not
+    /// hand over memory of its own ([`ChunkOutputs::hand_over`](super::ChunkOutputs::hand_over)).
     ///
     /// Over ranks ([`Run::net`]) all of them call this alike, with the same tasks, inputs and policy. Rank 0 alone has
     /// the sink and the journal; the other ranks' are not looked at. Their outputs wait there as they do here, twice
@@ -128,8 +128,9 @@ impl<T: Task> Farm<T> {
         self.drive((&inputs, inputs.count()), machine, run, &mut taken, None)
     }
 
-    /// Does all tasks as [`Farm::run_into`] does, and gives `sink` their outputs packed ([`Packed`]), as they came: those of
-    /// tasks next to one another at once, in order and without gaps. Nothing is copied on the way, so this is for outputs
+    /// Does all tasks as [`Farm::run_into`] does, and gives `sink` their outputs packed ([`Packed`]), as they came: each
+    /// call gets the outputs of a range of consecutive tasks, in order. The outputs are not copied, so this is for
+    /// outputs
     /// of many megabytes a task; `sink` still runs on one thread, and can divide the bytes among others.
     ///
     /// ```

@@ -1,7 +1,7 @@
 //! When each worker of this process began the task that it runs: tasks that take longer than a limit are found, and told
 //! that nobody waits for them. Not for chunks that an executor runs as a whole.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -33,13 +33,22 @@ struct Clock {
 const NONE: u64 = u64::MAX;
 
 thread_local! {
-    /// The clocks of the farm that this thread works for, and its number there.
-    static OWN: RefCell<Option<(Arc<Clocks>, usize)>> = const { RefCell::new(None) };
+    /// The farm that this thread works for.
+    static OWN: RefCell<Option<Own>> = const { RefCell::new(None) };
+}
+
+struct Own {
+    clocks: Arc<Clocks>,
+    /// This thread's worker.
+    number: usize,
+    /// Whether a task was told that nobody waits for it.
+    told: Cell<bool>,
 }
 
 /// Whether nobody waits for the task that calls this, on a core's thread of a farm: the farm was interrupted, a backup
 /// copy was sooner, or the task took longer than [`Settings::task_limit`](crate::Settings::task_limit). A long task
-/// that looks now and then, and returns anything if so, lets the farm return.
+/// that asks now and then, and returns anything if so, lets the farm return. What it returns is dropped, so the task counts as
+/// not run. A [`ChunkExecutor`](crate::ChunkExecutor) that asks loses what it has not handed over.
 ///
 /// ```
 /// use std::time::{Duration, Instant};
@@ -56,11 +65,18 @@ thread_local! {
 /// ```
 pub fn is_cancelled() -> bool {
     OWN.with_borrow(|own| {
-        own.as_ref().is_some_and(|(clocks, number)| {
-            clocks.over.load(Ordering::Relaxed)
-                || clocks.workers[*number].late.load(Ordering::Relaxed)
+        own.as_ref().is_some_and(|own| {
+            let cancelled = own.clocks.over.load(Ordering::Relaxed)
+                || own.clocks.workers[own.number].late.load(Ordering::Relaxed);
+            own.told.set(own.told.get() || cancelled);
+            cancelled
         })
     })
+}
+
+/// Whether a task on this thread was told that nobody waits for it.
+pub fn was_told() -> bool {
+    OWN.with_borrow(|own| own.as_ref().is_some_and(|own| own.told.get()))
 }
 
 impl Clocks {
@@ -77,7 +93,7 @@ impl Clocks {
 
     /// This thread is the worker with this number until what is returned goes.
     pub fn enter(self: &Arc<Self>, number: usize) -> Entered {
-        Entered(OWN.replace(Some((self.clone(), number))))
+        Entered(OWN.replace(Some(Own { clocks: self.clone(), number, told: Cell::new(false) })))
     }
 
     /// The worker begins `task`.
@@ -118,7 +134,7 @@ impl Clocks {
 }
 
 /// A thread that is a worker.
-pub struct Entered(Option<(Arc<Clocks>, usize)>);
+pub struct Entered(Option<Own>);
 
 impl Drop for Entered {
     fn drop(&mut self) {

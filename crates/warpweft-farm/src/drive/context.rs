@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use crate::drive::clocks::Clocks;
+use crate::drive::clocks::{Clocks, was_told};
 use crate::drive::endpoint::{Endpoint, Message};
 use crate::spec::attempt::attempt;
 use crate::spec::chunk::{Collected, PIECE, Results};
@@ -95,7 +95,8 @@ impl WorkerContext<'_> {
                 if self.trace.is_some() {
                     self.record(format!("tasks {}..{}", range.start, range.end), parts.from);
                 }
-                if parts.over {
+                // What an executor has not handed over is dropped with the task that was told to end.
+                if parts.over || (was_told() && (executor.is_some() || range.is_empty())) {
                     return;
                 }
                 left = range.end..chunk.end;
@@ -104,7 +105,7 @@ impl WorkerContext<'_> {
                     continue;
                 }
                 output = outcome.as_ref().map_or(0, |c| c.size() as u64 / c.tasks.max(1));
-                if !self.settled(range, outcome, seconds) {
+                if !self.settled(range, outcome, seconds) || was_told() {
                     return;
                 }
             }
@@ -153,7 +154,7 @@ impl WorkerContext<'_> {
         }
     }
 
-    /// The first of the tasks of `range`, until their outputs are a piece or the farm is over.
+    /// The first of the tasks of `range`, until their outputs are a piece, the farm is over or a task was told to end.
     fn one_by_one<T: Task>(
         &self,
         task: &T,
@@ -168,6 +169,10 @@ impl WorkerContext<'_> {
             self.clocks.begins(self.number, number);
             let outcome = attempt(task, inputs, number, chunk);
             self.clocks.ends(self.number);
+            if was_told() {
+                results.cut(before);
+                break;
+            }
             if let Err(why) = outcome {
                 results.cut(before);
                 results.fail(k, &why);

@@ -215,3 +215,23 @@ fn an_interrupt_ends_chunks_after_the_task_that_runs() {
     assert!(outcome.report.interrupted && outcome.report.done > 0);
     assert_eq!(found.iter().flatten().count() as u64, outcome.report.done);
 }
+
+/// What a task returns once it was told that nobody waits is neither an output nor a failure.
+#[test]
+fn what_a_cancelled_task_returns_is_dropped() {
+    for fails in [false, true] {
+        let farm = Farm::of(on_cores(|k: u64| {
+            while k > 0 && !is_cancelled() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            if k > 0 && fails { Err("cancelled".into()) } else { Ok(k) }
+        }));
+        let deadline = Some(Instant::now() + Duration::from_millis(200));
+        let policy = Some(Policy { backups: false, ..Policy::default() });
+        let run = Run { threads: Some(2), deadline, policy, ..Run::default() };
+        let (found, outcome) = farm.run_with(0..9u64, &machine(), &run).unwrap();
+        assert!(outcome.report.interrupted && outcome.failures == 0);
+        assert_eq!(outcome.report.done, 1);
+        assert!(found[0] == Some(0) && found[1..].iter().all(Option::is_none), "{found:?}");
+    }
+}
