@@ -1,4 +1,4 @@
-//! Calls of one step, and a short run beside a plain loop.
+//! Calls of one step, and a short run next to a plain loop.
 
 use std::time::Instant;
 
@@ -54,7 +54,7 @@ fn hot([z, y, x]: [usize; 3]) -> f32 {
     if [z, y, x] == [16; 3] { 1000.0 } else { 0.0 }
 }
 
-/// Seconds of the README's first program, the machine detected anew, beside a plain loop on one thread.
+/// Seconds of the README's first program, the machine detected anew, next to a plain loop on one thread.
 pub fn until(place: &Place<'_>) -> Result<Vec<Figure>> {
     let ours = place.repeated(|| {
         let mut volume = Volume::from_fn([N; 3], hot);

@@ -1,4 +1,4 @@
-//! V-cycles of a multigrid method for Poisson's equation on a GPU, beside the time of their memory traffic.
+//! V-cycles of a multigrid method for Poisson's equation on a GPU, next to the time of their memory traffic.
 
 use warpweft::prelude::*;
 use warpweft::stencil::Session;

@@ -1,4 +1,4 @@
-//! The lattice Boltzmann method D3Q19 on a torus, beside a plain loop on one thread.
+//! The lattice Boltzmann method D3Q19 on a torus, next to a plain loop on one thread.
 
 use std::time::Instant;
 

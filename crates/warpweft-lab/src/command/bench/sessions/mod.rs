@@ -43,7 +43,7 @@ pub struct Sessions {
 enum Part {
     /// Calls of one step.
     Calls,
-    /// The first program of the README, beside a plain loop.
+    /// The first program of the README, next to a plain loop.
     Until,
     /// Conjugate gradients.
     Gradients,
