@@ -1,16 +1,9 @@
 //! Where the keys of each digit lie, in chunks and in all of them.
 
-// Device code has no `div_ceil`.
-#![allow(clippy::manual_div_ceil)]
-
 use warpweft::channels::Team;
 use warpweft::prelude::*;
 
-/// `count` divided by `by`, rounded up.
-#[device]
-pub(super) fn parts(count: usize, by: usize) -> usize {
-    (count + by - 1) / by
-}
+pub(super) use crate::tasks::sort_teams::leaf::parts;
 
 /// The place of a count: so that neighbouring lanes, which have 16 counts each, are in different memory banks.
 #[device]

@@ -11,7 +11,7 @@ pub(super) const LEAF: usize = 4096;
 
 /// `count` divided by `by`, rounded up.
 #[device]
-pub(super) fn parts(count: usize, by: usize) -> usize {
+pub(in crate::tasks) fn parts(count: usize, by: usize) -> usize {
     (count + by - 1) / by
 }
 

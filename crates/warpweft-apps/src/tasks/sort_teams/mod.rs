@@ -9,7 +9,7 @@
 // Device code has neither `div_ceil` nor `swap`.
 #![allow(clippy::manual_div_ceil, clippy::manual_swap)]
 
-mod leaf;
+pub(super) mod leaf;
 mod runs;
 
 use warpweft::channels::Team;
