@@ -89,7 +89,7 @@ fn redirect(now: Near<Seven, 3>, next: &mut Seven, beta: f64, omega: f64) {
 }
 
 const N: usize = 48;
-/// The speed of the flow, in cells and by the diffusion.
+/// The cell Péclet number: the speed of the flow times the width of a cell, divided by the diffusivity.
 const FLOW: f64 = 2.0;
 
 /// The solution that is to be found: zero outside, as the boundary is.

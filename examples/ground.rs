@@ -19,7 +19,7 @@ fn conduct(u: Near<f64, 1>, rate: f64) -> f64 {
     u[[0]] + rate * (u[[-1]] - 2.0 * u[[0]] + u[[1]])
 }
 
-/// Degrees at the surface: the mean, and the season next to it.
+/// The temperature at the surface in degrees: the mean plus the seasonal variation.
 #[boundary]
 fn season(_at: [i64; 1], step: u64, mean: f64, swing: f64) -> f64 {
     mean + swing * (TAU * step as f64 / YEAR as f64).cos()

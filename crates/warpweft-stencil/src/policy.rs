@@ -158,7 +158,8 @@ pub enum CudaKernel {
     /// As [`CudaKernel::Temporal`] in two dimensions, with several cells in a word computed at once: for one field of `u8`
     /// whose values are proved to stay small, without branches, between faces along x that are periodic or hold one
     /// value. Lanes of 32 or 64 cells have 32 in the bits of a word, for cells that are 0 or 1; lanes of fewer have
-    /// four in its bytes. Rows have a multiple of as many cells, and so have ghost cells along x.
+    /// four in its bytes. With 32 in a word, a row has a multiple of 32 cells, and ghost cells along a periodic x are a
+    /// multiple of a lane's cells. With four in a word, both are multiples of four.
     Packed,
     /// Cells stay on the chip over many steps, in registers in two dimensions and in shared memory in three,
     /// and tiles send one another their rims. For volumes, or slabs, that the multiprocessors hold at

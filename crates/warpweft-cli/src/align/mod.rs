@@ -176,8 +176,8 @@ pub struct Align {
     /// and so on.
     #[arg(long)]
     batch: bool,
-    /// Read, align and write some records of both files at a time: the files may be larger than memory. FASTQ records
-    /// then take four lines.
+    /// Read, align and write some records of both files at a time: the files may be larger than memory. Each FASTQ
+    /// record must then have exactly four lines.
     #[arg(long, requires_all = ["batch", "output"], conflicts_with_all = ["score_only", "best", "top", "plot", "checkpoint"])]
     stream: bool,
     /// Compute only the score and the end. This is faster: many pairs are computed at once.

@@ -17,8 +17,8 @@ const MOST: usize = 1 << 31;
 
 #[derive(clap::Args)]
 #[command(
-    after_help = "The check: the keys are in order, and a sum over hashes of all keys is what it was before; with
---check full, all keys are there.
+    after_help = "The check compares the order of all keys, and a sum over their hashes before and after the
+sort. With --check full, it compares all keys with those of another sort.
 
 Examples:
   warpweft channels sort 10000000
@@ -31,8 +31,8 @@ pub struct Sort {
     /// Their kind; pairs are keys of 32 bits with values of 32 bits.
     #[arg(long, value_enum, default_value_t = Keys::U32)]
     keys: Keys,
-    /// Quicksort, mergesort (keeps the order of equal keys), or mergesort or radix sort by teams of
-    /// lanes, which also run on GPUs [default: quick; teams on a GPU].
+    /// The algorithm: quicksort (quick), stable mergesort (merge), mergesort by teams of lanes (teams), or radix sort
+    /// by teams of lanes (radix). GPUs run teams and radix only [default: quick; teams on a GPU].
     #[arg(long, value_enum)]
     by: Option<By>,
     /// The order in which they are before.

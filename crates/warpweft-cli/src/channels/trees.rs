@@ -48,8 +48,8 @@ pub struct Queens {
 
 #[derive(clap::Args)]
 #[command(
-    after_help = "The number of nodes is compared with the published one; that of a part of up to 5 million nodes, or of any with
---check full, with a loop over them.
+    after_help = "The check compares the number of nodes with the published one. For a part of a tree (--depth),
+a loop counts the nodes: up to 5 million of them, or any number with --check full.
 
 Examples:
   warpweft channels uts T1               4,130,071 nodes, geometric
@@ -120,7 +120,9 @@ impl Uts {
         let check = self.options.checking.unless_none(|| match tree == known {
             true => alike("published number of nodes", nodes, tree.nodes),
             false if nodes <= most => alike("loop over all nodes", nodes, tree.plain_nodes()),
-            false => Check::none(format!("the loop is run for up to {CHECKED_NODES} nodes")),
+            false => Check::none(format!(
+                "this part has more than {CHECKED_NODES} nodes; --check full counts them"
+            )),
         });
         let title = match tree.shape {
             Shape::Geometric { depth } => format!("{}, {depth} levels below the root", tree.name),

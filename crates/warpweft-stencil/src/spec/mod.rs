@@ -149,8 +149,8 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
     }
 
     /// Lets a run regroup the sums of a linear stencil: all steps are taken at once by one pair of Fourier transforms, so
-    /// a run takes the same time however many steps it has. With hundreds of steps or more this is faster than any other
-    /// way to run such a stencil.
+    /// a run takes the same time however many steps it has. This is faster than single steps from about 25 steps of a
+    /// 7-point star or 80 steps of a 5-point star on.
     ///
     /// The element functions must be linear: the new value is a sum of neighbours times numbers. Warpweft proves that from
     /// the functions' translation. All faces must be periodic, and cells one `f32` or `f64` in up to three dimensions.
@@ -177,9 +177,9 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
     /// ```
     ///
     /// # Errors
-    /// A run returns an error if a function is not linear, which names the reason; if a face is not periodic; with a stop
-    /// criterion, sources, probes, a checkpoint or a policy; with several devices or ranks; in a session. An interrupt
-    /// or a deadline counts before the first transform; then all steps are taken.
+    /// A run returns an error if a function is not linear (the error names the reason) or a face is not periodic. Stop
+    /// criteria, sources, probes, checkpoints, policies, several devices or ranks, and sessions are refused. An
+    /// interrupt or a deadline stops the run only before the first transform; after that the run takes all steps.
     pub fn regroup_sums(mut self) -> Self {
         self.spec.regrouped = true;
         self

@@ -49,8 +49,8 @@ pub trait WavefrontExecutor<E: WavefrontElement> {
         in_turn(wavefronts, |wavefront| self.run(wavefront))
     }
 
-    /// Runs problems that share their inputs, of whatever sizes, and returns the score where each ends, and where that
-    /// is, in their order. The report is that of all together.
+    /// Computes problems that share their inputs; they may have different sizes. Returns for each, in order, the score
+    /// at its end and the position of that end, and one report of all.
     ///
     /// # Errors
     /// As [`Pairs::check`]; as [`WavefrontExecutor::run`] of any.

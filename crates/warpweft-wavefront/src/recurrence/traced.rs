@@ -30,8 +30,8 @@ pub trait Traced: WavefrontElement<Input = (), Cell: Stored + Ranked<Score: Stor
     /// From a cell of this choice, of which the path reached what `state` says, to the cell that it
     /// was made from: one of `[-1, -1]`, `[-1, 0]` and `[0, -1]`. None where the path begins.
     ///
-    /// For a GPU, which follows paths of many problems itself, this is called for every choice of
-    /// [`Traced::BITS`] bits: give none for those that there are not.
+    /// A GPU follows the paths of many problems itself. For this, `back` is called for every number of [`Traced::BITS`]
+    /// bits: return `None` for a number that is not a choice.
     fn back(choice: u8, state: Self::State) -> Option<(Dependence, Self::State)>;
 }
 

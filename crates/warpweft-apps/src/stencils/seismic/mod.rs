@@ -1,7 +1,7 @@
 //! Seismic waves: an elastic medium in velocity-stress form on a staggered grid (Virieux, Levander),
 //! fourth order in space, second in time (B2R, eqs. 10 and 11).
 //!
-//! `∂v/∂t = (1/ρ) ∇·σ`, `∂σ/∂t = λ (∇·v) I + μ (∇v + ∇vᵀ)`, displacement next to it. The medium is the same
+//! `∂v/∂t = (1/ρ) ∇·σ`, `∂σ/∂t = λ (∇·v) I + μ (∇v + ∇vᵀ)`; displacement `∂u/∂t = v`. The medium is the same
 //! everywhere. Leapfrog: velocities belong to half steps, stresses and displacements to whole ones.
 
 mod blast;

@@ -22,8 +22,9 @@ pub enum Form {
     Dial,
     /// On a GPU by sweeps over all vertices, 128 sources at once, or 32 whose distances are asked for: any weights.
     Batched,
-    /// On a GPU by planes of bits, 2048 sources at once: weights from 1 to 255. A plane is passed for every length up to
-    /// the longest. Of rows of distances, those with one of 65,536 or more are left to a core.
+    /// On a GPU by planes of bits, 2048 sources at once: weights from 1 to 255. The search takes one pass for each
+    /// distance up to that of the farthest vertex. If rows of distances are requested, a core computes the rows that
+    /// have a distance of 65,536 or more.
     Planes,
     /// One source at a time on GPUs: the algorithm of Crauser as kernels, which the paper measured. For comparison.
     Crauser,

@@ -47,7 +47,8 @@ Examples:
 pub struct Heat {
     #[command(flatten)]
     conduction: Conduction,
-    /// Take all steps at once by one pair of Fourier transforms, which is faster from 25 to 100 steps on.
+    /// Take all steps at once by one pair of Fourier transforms. This is faster from about 25 steps (7-point star) or
+    /// 80 steps (5-point star) on.
     /// Needs periodic boundaries and cells of f32 or f64; results differ by rounding errors.
     #[arg(long)]
     linear: bool,

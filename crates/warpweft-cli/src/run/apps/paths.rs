@@ -25,7 +25,7 @@ const CHECKED: u64 = 100_000;
 /// A path tracer: rays that meet one material wait in its channel.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Some pixels, with --check full all, are compared bit for bit with a plain loop over their rays.
+    after_help = "The check compares some pixels (all with --check full) bit for bit with a plain loop over their rays.
 
 Examples:
   warpweft run paths --samples 64 --plot paths.png

@@ -8,7 +8,7 @@ use crate::plan::partition::Partition;
 pub struct Distribution {
     /// Who owns which cells; part p belongs to rank p.
     pub partition: Partition,
-    /// R, the steps between two swaps; with a search the most there may be, for which room is made.
+    /// R, the steps between two halo exchanges; with a search, the largest R, for which memory is reserved.
     pub depth: usize,
     /// How R is found while the run goes on; `None` keeps it.
     pub search: Option<Search>,
