@@ -304,7 +304,7 @@ pub fn multiplied<T: Number + Real + Word>(
     run: &Run<'_>,
 ) -> Result<(Matrix<T>, Report)> {
     if leaf < BLOCK {
-        let what = format!("a leaf of {leaf} rows");
+        let what = format!("eight products of matrices up to {leaf} rows");
         return Err(Error::spec(what, format!("take at least {BLOCK} rows")));
     }
     if leaf.min(a.rows()) > MOST {

@@ -34,10 +34,8 @@ pub(super) fn find(host: &Host, wanted: &Wanted) -> Result<Option<PathBuf>> {
             None if named.is_file() => Ok(Some(named)),
             None => {
                 let Wanted { variable, .. } = wanted;
-                Err(wanted.missing(&format!(
-                    "{variable} names {}, but the library is not there",
-                    named.display()
-                )))
+                Err(wanted
+                    .missing(&format!("{variable} is {}, where there is none", named.display())))
             }
         };
     }
