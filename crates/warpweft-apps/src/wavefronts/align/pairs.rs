@@ -1,6 +1,10 @@
 //! Many pairs at once: their scores and ends, or their paths.
 
+use std::ops::Range;
+
 use warpweft::error::{Error, Result};
+use warpweft::grid::over_parts;
+use warpweft::memory::room;
 use warpweft::report::Report;
 use warpweft::wavefront::traceback::{End, Traced, trace_batch};
 use warpweft::wavefront::{
@@ -13,6 +17,9 @@ use super::{
     Aligned, Alignment, Dna, Executor, Scope, Scoring, Sequence, affine, global_affine,
     global_letters, letters, nothing, scored,
 };
+
+/// Paths that are worth a thread.
+const SHARE: usize = 256;
 
 /// The score and the end of the best alignment of each query with its target: many short pairs take
 /// little longer than few.
@@ -143,10 +150,18 @@ impl Many<'_> {
             Want::Scores | Want::Ends => self.ends(&wavefronts, executor),
             Want::Paths => {
                 let (paths, report) = trace_batch(&wavefronts, end_of(self.scope), executor)?;
-                let each = paths.iter().zip(self.pairs).map(|(path, (query, target))| {
-                    aligned(path.as_ref(), query, target, self.scope)
-                });
-                Ok((each.collect::<Result<_>>()?, report))
+                let part = |part: Range<usize>| -> Result<Vec<Aligned>> {
+                    let each = paths[part.clone()].iter().zip(&self.pairs[part]);
+                    let one = |(path, (query, target)): (&Option<_>, &(&Sequence, &Sequence))| {
+                        aligned(path.as_ref(), query, target, self.scope)
+                    };
+                    each.map(one).collect()
+                };
+                let mut all = room(paths.len(), "align fewer pairs at once")?;
+                for part in over_parts(paths.len(), SHARE, part) {
+                    all.extend(part?);
+                }
+                Ok((all, report))
             }
         }
     }

@@ -72,13 +72,16 @@ impl Aligned {
         target: &Sequence,
         scope: Scope,
     ) -> Result<Self> {
+        const HINT: &str = "align shorter sequences";
+        // A run of pairs is some operations; a short path is held without growing.
         let mut operations: Vec<(Operation, usize)> = Vec::new();
+        grow(&mut operations, (2 * path.moves.len() + 2).min(1024), HINT)?;
         let mut push = |operation, count| {
             match operations.last_mut() {
                 _ if count == 0 => {}
                 Some((last, counted)) if *last == operation => *counted += count,
                 _ => {
-                    grow(&mut operations, 1, "align shorter sequences")?;
+                    grow(&mut operations, 1, HINT)?;
                     operations.push((operation, count));
                 }
             }

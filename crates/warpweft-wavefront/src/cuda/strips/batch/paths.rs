@@ -7,17 +7,18 @@ use super::choices::{meanings, recorded_bytes};
 use super::launch::Recorded;
 use super::place::{Batch, around};
 use super::text::{Trail, Wanted};
-use crate::cuda::filled::kept;
 use crate::cuda::strips::executor::CudaExecutor;
 use crate::cuda::strips::record::Recording;
+use crate::cuda::winner::winner;
 use crate::executor::{Paths, corner};
 use crate::frame::allocate;
-use crate::recurrence::{Best, NEAR, Ranked, Traced, WavefrontElement, bytes_of_mut};
+use crate::recurrence::{Best, Extreme, NEAR, Ranked, Traced, WavefrontElement, bytes_of_mut};
 use crate::report::{TotalReport, unchecked};
-use crate::spec::{Erased, Kept, Wavefront};
+use crate::spec::{Erased, Wavefront};
 use crate::traceback::{End, Moves, Path, Score, trace_one};
 use warpweft_core::element::Scalar;
 use warpweft_core::error::{Error, Result};
+use warpweft_core::grid::over_parts;
 use warpweft_core::memory::room;
 use warpweft_core::report::Report;
 
@@ -25,6 +26,8 @@ use warpweft_core::report::Report;
 const SMALL: u64 = 1 << 20;
 /// Bytes of choices of one launch.
 const MOST_BYTES: usize = 1 << 30;
+/// Paths that are worth a thread.
+const SHARE: usize = 512;
 
 /// Numbers of problems in launches, each of which records at most so many bytes.
 fn launches(of: &[usize], bytes: impl Fn(usize) -> usize) -> Vec<&[usize]> {
@@ -113,21 +116,21 @@ impl CudaExecutor {
         let mut corners: Vec<P::Cell> = allocate(batch.kept)?;
         let bytes = bytes_of_mut(&mut corners);
         let done = self.launch(batch, Some(recorded), bytes, unchecked(problems[0]))?;
-        let mut all = room(problems.len(), "give fewer problems at once")?;
-        for (k, (problem, trail)) in problems.iter().zip(&done.trails).enumerate() {
+        let extents: Vec<_> = problems.iter().map(|problem| problem.extents).collect();
+        let one = |k: usize| {
             let best = match end {
-                End::Corner => Some(corner(&corners[k], problem.extents)),
-                End::Best => match kept::<P::Cell>(problem.keep, &done.found[k..=k], vec![]) {
-                    Kept::Best(best) => best,
-                    _ => None,
-                },
+                End::Corner => Some(corner(&corners[k], extents[k])),
+                End::Best => winner(&done.found[k..=k], Extreme::Greatest),
             };
-            all.push(match (best, trail.good) {
-                (_, 0) => Found::Unclear,
+            match (best, &done.trails[k]) {
+                (_, Trail { good: 0, .. }) => Found::Unclear,
                 (None, _) => Found::Path(None),
-                (Some(best), _) => Found::Path(Some(path(best, trail, &done.runs))),
-            });
-        }
+                (Some(best), trail) => Found::Path(Some(path(best, trail, &done.runs))),
+            }
+        };
+        let parts = over_parts(extents.len(), SHARE, |part| part.map(one).collect::<Vec<_>>());
+        let mut all = room(extents.len(), "give fewer problems at once")?;
+        parts.into_iter().for_each(|part| all.extend(part));
         Ok((all, done.report))
     }
 }
