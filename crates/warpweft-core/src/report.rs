@@ -137,4 +137,12 @@ impl Report {
         self.rate = Quantity { value, unit: self.rate.unit };
         self
     }
+
+    /// Makes `total`, the report of the runs before, if there were any, one that this run [follows](Self::followed_by).
+    pub fn add_to(self, total: &mut Option<Self>) {
+        *total = Some(match total.take() {
+            Some(before) => before.followed_by(&self),
+            None => self,
+        });
+    }
 }

@@ -80,10 +80,7 @@ impl<C: Ranked> RankResult<C> {
         if let Some(sum) = sum {
             *self.edges.sum.get_or_insert(0) += sum;
         }
-        self.report = Some(match self.report.take() {
-            Some(before) => before.followed_by(&done),
-            None => done,
-        });
+        done.add_to(&mut self.report);
     }
 }
 

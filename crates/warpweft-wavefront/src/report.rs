@@ -13,10 +13,7 @@ pub struct TotalReport(pub(crate) Option<Report>);
 impl TotalReport {
     /// Adds that of the next run.
     pub fn add(&mut self, report: Report) {
-        self.0 = Some(match self.0.take() {
-            Some(total) => total.followed_by(&report),
-            None => report,
-        });
+        report.add_to(&mut self.0);
     }
 
     /// The report of all.

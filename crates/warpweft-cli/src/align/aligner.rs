@@ -43,14 +43,6 @@ impl<'s> Aligner<'s> {
         Self { pairs: Vec::new(), report: None, check, scoring, scope }
     }
 
-    /// Adds a run's report to those before.
-    fn add(&mut self, report: &Report) {
-        self.report = Some(match self.report.take() {
-            Some(total) => total.followed_by(report),
-            None => report.clone(),
-        });
-    }
-
     fn push(&mut self, pair: Pair<'s>) {
         if let Some(check) = &mut self.check {
             check.add(&pair, self.scoring, self.scope);
@@ -119,7 +111,7 @@ impl<'s> Aligner<'s> {
             progress.tell(format!("pair {} of {all}", k + 1));
             let (query, target) = pair.sequences();
             let (found, report) = best(query, target, self.scoring, (count, 1), executor)?;
-            self.add(&report);
+            report.add_to(&mut self.report);
             if found.is_empty() {
                 pair.path = Some(Aligned::none());
                 self.push(pair);
@@ -144,7 +136,7 @@ impl<'s> Aligner<'s> {
         let sequences: Vec<_> = pairs.iter().map(|pair| pair.sequences()).collect();
         let threads = of.threads.map(NonZero::get);
         let (found, report) = extensions(&sequences, self.scoring, drop, threads)?;
-        self.add(&report);
+        report.add_to(&mut self.report);
         let extended = pairs.into_iter().zip(found).map(|(mut pair, path)| {
             pair.alignment = path.alignment;
             pair.path = (!of.score_only).then_some(path);
@@ -167,12 +159,12 @@ impl<'s> Aligner<'s> {
         if !ends {
             let (scores, report) = score_all(&sequences, self.scoring, self.scope, executor)?;
             pairs.iter_mut().zip(scores).for_each(|(pair, score)| pair.alignment.score = score);
-            self.add(&report);
+            report.add_to(&mut self.report);
             return Ok(());
         }
         let (found, report) = align_all(&sequences, self.scoring, self.scope, executor)?;
         pairs.iter_mut().zip(found).for_each(|(pair, found)| pair.alignment = found);
-        self.add(&report);
+        report.add_to(&mut self.report);
         Ok(())
     }
 
@@ -195,7 +187,7 @@ impl<'s> Aligner<'s> {
         if together.len() > 1 {
             progress.tell(format!("{} pairs at once", together.len()));
             let (paths, report) = trace_all(&together, self.scoring, self.scope, executor)?;
-            self.add(&report);
+            report.add_to(&mut self.report);
             found = paths.into_iter();
         }
         let count = pairs.len();
@@ -232,8 +224,9 @@ impl<'s> Aligner<'s> {
         let cut = cut([query.len(), target.len()], 12);
         let tracing = Tracing { way: of.traceback.into(), cut, checkpoint };
         let (path, report) = trace(query, target, self.scoring, self.scope, &tracing, executor)?;
-        self.add(&report);
-        Ok((path, (report.first / target.len() as u64) as usize))
+        let resumed = (report.first / target.len() as u64) as usize;
+        report.add_to(&mut self.report);
+        Ok((path, resumed))
     }
 }
 

@@ -326,7 +326,7 @@ impl Align {
         let (machine, run) = self.chosen()?;
         let mut executor = RunExecutor::new(&machine, &run)?;
         let found = stream::stream(self, output, scoring, &mut executor)?;
-        let Streamed { report: Some(report), pairs, ambiguous, check } = found else {
+        let Streamed { report: Some(report), pairs, ambiguous, check, .. } = found else {
             return Err(Error::spec("no pair of sequences", "give files with records"));
         };
         let (how, settings) = self.described(scoring);

@@ -22,6 +22,8 @@ const LETTERS: usize = 32 << 20;
 /// What came of all parts.
 #[derive(Default)]
 pub struct Streamed {
+    /// Pairs of the next part at most.
+    most: usize,
     pub report: Option<Report>,
     pub pairs: usize,
     pub ambiguous: usize,
@@ -41,7 +43,7 @@ pub fn stream(
     let progress = Progress::waiting("aligning");
     let mut both = [Records::open(&of.query)?, Records::open(&of.target)?];
     let check = of.checking.unchecked().is_none().then(|| Tally::new(&of.checking));
-    let (mut all, mut read) = (Streamed { check, ..Streamed::default() }, 0);
+    let (mut all, mut read) = (Streamed { most: MOST, check, ..Streamed::default() }, 0);
     let mut failed = None;
     let written = write_whole(output, |to| {
         loop {
@@ -85,8 +87,8 @@ impl Streamed {
         executor: &mut dyn Executor,
         to: &mut dyn Write,
     ) -> std::result::Result<bool, Failure> {
-        let mut first = queries.take(MOST, Some(LETTERS))?;
-        let second = targets.take(first.len().max(1), Some(LETTERS))?;
+        let mut second = targets.take(self.most, Some(LETTERS))?;
+        let first = queries.take(second.len().max(1), Some(LETTERS))?;
         if first.is_empty() != second.is_empty() {
             let what = match first.is_empty() {
                 true => format!("{read} queries for more targets"),
@@ -97,8 +99,11 @@ impl Streamed {
         if first.is_empty() {
             return Ok(false);
         }
-        queries.put_back(first.split_off(second.len()));
-        *read += second.len();
+        // At the end of the queries as well: that they are too few is told by the next part.
+        targets.put_back(second.split_off(first.len()));
+        *read += first.len();
+        // Of long queries few go into a part: about as many of the next one, so that few are put back.
+        self.most = (2 * first.len()).min(MOST);
         let reversed = of.strand != Strands::Plus;
         let skip = of.skip_invalid;
         let first = input::checked(&of.query, first, scoring, reversed, skip)?;
@@ -113,10 +118,7 @@ impl Streamed {
         self.check = some.check.take();
         self.pairs += some.pairs.len();
         if let Some(report) = some.report.take() {
-            self.report = Some(match self.report.take() {
-                Some(total) => total.followed_by(&report),
-                None => report,
-            });
+            report.add_to(&mut self.report);
         }
         files::paf(to, &some.pairs, of.eqx).map_err(Failure::Writing)?;
         Ok(true)

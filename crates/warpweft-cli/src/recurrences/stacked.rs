@@ -46,10 +46,7 @@ impl<C: Scalar> Stack<C> {
         E: WavefrontElement<Row = (), Column = (), Input = u8, Cell = C>,
     {
         let (sums, report) = table(element, image, executor)?;
-        self.report = Some(match self.report.take() {
-            Some(total) => total.followed_by(&report),
-            None => report,
-        });
+        report.add_to(&mut self.report);
         let [rows, columns] = image.extents();
         match no_room(20 * (rows as u64 + 1) * (columns as u64 + 1)) {
             Some(_) => self.checked = false,

@@ -125,7 +125,7 @@ impl<E: Traced, X: WavefrontExecutor<E> + ?Sized> Tracer<'_, '_, E, X> {
     /// Computes the next row of blocks of `grid`.
     fn advance(&mut self, grid: &mut Grid<E::Cell>, best: bool) -> Result<()> {
         let total = &mut self.report;
-        grid.advance(self.wavefront, best, self.executor, |report| add(total, report))
+        grid.advance(self.wavefront, best, self.executor, |report| report.add_to(total))
     }
 
     /// From cell `at` through the blocks of `grid`.
@@ -148,7 +148,7 @@ impl<E: Traced, X: WavefrontExecutor<E> + ?Sized> Tracer<'_, '_, E, X> {
             let (Kept::Matrix(cells), report) = self.executor.run(&spec)? else {
                 return Err(other(Keep::Matrix));
             };
-            add(&mut self.report, &report);
+            report.add_to(&mut self.report);
             return self.walk(&rectangle, &cells);
         };
         let mut grid = Grid::new(rectangle, blocks);
@@ -190,12 +190,4 @@ impl<E: Traced, X: WavefrontExecutor<E> + ?Sized> Tracer<'_, '_, E, X> {
         }
         Ok(Reached::Beyond([first[0] + i, first[1] + j]))
     }
-}
-
-/// Adds a run's report to those before.
-fn add(total: &mut Option<Report>, report: &Report) {
-    *total = Some(match total.take() {
-        Some(total) => total.followed_by(report),
-        None => report.clone(),
-    });
 }

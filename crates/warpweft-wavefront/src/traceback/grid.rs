@@ -167,7 +167,7 @@ impl<C: Ranked> Grid<C> {
         wavefront: &Wavefront<'_, E>,
         best: bool,
         executor: &mut X,
-        mut reported: impl FnMut(&Report),
+        mut reported: impl FnMut(Report),
     ) -> Result<()> {
         let p = self.lines.len();
         let [rows, columns] = self.blocks();
@@ -188,7 +188,7 @@ impl<C: Ranked> Grid<C> {
             let keep = if best { Keep::Best } else { Keep::LastRow };
             let (edges, report) = executor.edges(&block.wavefront(wavefront, keep)?)?;
             let Edges { row, column, best: found, .. } = edges;
-            reported(&report);
+            reported(report);
             let found = found.map(|found| Best {
                 row: found.row + block.rows.start,
                 column: found.column + block.columns.start,

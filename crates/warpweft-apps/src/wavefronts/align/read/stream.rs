@@ -79,8 +79,8 @@ impl Records {
         let rest = self.text.split_off(cut);
         let text = std::mem::replace(&mut self.text, rest);
         let lines = text.iter().filter(|&&byte| byte == b'\n').count();
-        // Blank lines at the end, or so many at the begin that nothing else was read yet.
-        if text.trim_ascii().is_empty() && (self.before > 0 || !self.ended) {
+        // Blank lines at the end; a file of nothing else is an error.
+        if text.trim_ascii().is_empty() && self.before > 0 {
             self.before += lines;
             return Ok(());
         }
