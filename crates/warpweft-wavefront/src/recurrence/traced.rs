@@ -30,8 +30,9 @@ pub trait Traced: WavefrontElement<Input = (), Cell: Stored + Ranked<Score: Stor
     /// From a cell of this choice, of which the path reached what `state` says, to the cell that it
     /// was made from: one of `[-1, -1]`, `[-1, 0]` and `[0, -1]`. None where the path begins.
     ///
-    /// A GPU follows the paths of many problems itself. For this, `back` is called for every number of [`Traced::BITS`]
-    /// bits: return `None` for a number that is not a choice.
+    /// It must not panic for any number of [`Traced::BITS`] bits and any state that it returns or that is the default:
+    /// a GPU follows the paths of many problems itself, and for this `back` is called for all of these. For a number
+    /// that is not a choice return `None`.
     fn back(choice: u8, state: Self::State) -> Option<(Dependence, Self::State)>;
 }
 

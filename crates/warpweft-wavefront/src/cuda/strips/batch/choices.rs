@@ -1,7 +1,5 @@
 //! Choices that warps record of many problems: where they lie, and what they mean to a path.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use super::text::Problem;
 use crate::cuda::strips::record::Recording;
 use crate::recurrence::{NEAR, Traced};
@@ -48,9 +46,7 @@ pub(super) fn meanings<E: Traced>(bits: u32) -> Option<Vec<u16>> {
         for choice in 0..1u16 << bits {
             // What does not fit the bits that the choice is said to have means nothing.
             let fits = u32::from(choice) >> E::BITS == 0;
-            // A choice that no cell makes may be one that the function was not written for.
-            let back = || catch_unwind(AssertUnwindSafe(|| E::back(choice as u8, state))).ok();
-            let meaning = match fits.then(back).flatten() {
+            let meaning = match fits.then(|| E::back(choice as u8, state)) {
                 None => BEGINS | 4,
                 Some(None) => BEGINS,
                 Some(Some((vector, next))) => {
