@@ -346,9 +346,9 @@ fn kernels_that_record_choices_compile() {
     compile_paths_check(&letters::with(WEIGHTS[0]), End::Best, 5, ampere).unwrap();
     compile_paths_check(&global_affine::with(WEIGHTS[3]), End::Corner, 5, hopper).unwrap();
     // Searches have a form of each local recurrence.
-    assert!(compile_search_check::<scored>(32, hopper).unwrap().is_some());
-    assert!(compile_search_check::<affine>(2, ampere).unwrap().is_some());
-    assert!(compile_search_check::<Dna>(7, hopper).unwrap().is_some());
+    assert!(compile_search_check::<scored>(Some(32), hopper).unwrap().is_some());
+    assert!(compile_search_check::<affine>(Some(2), ampere).unwrap().is_some());
+    assert!(compile_search_check::<Dna>(Some(7), hopper).unwrap().is_some());
 }
 
 #[test]

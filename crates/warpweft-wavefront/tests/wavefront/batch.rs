@@ -231,12 +231,15 @@ fn kernels_of_batches_compile() {
     }
     compile_batch_check::<warp>(None, 32, true, "sm_90").unwrap();
     compile_batch_check::<affine_local>(Some(Keep::Least), 2, false, "sm_90").unwrap();
-    assert!(compile_search_check::<local>(32, "sm_90").unwrap().is_some());
-    assert!(compile_search_check::<floored>(4, "sm_90").unwrap().is_some());
-    assert!(compile_search_check::<affine_local>(5, "sm_80").unwrap().is_some());
+    assert!(compile_search_check::<local>(Some(32), "sm_90").unwrap().is_some());
+    assert!(compile_search_check::<floored>(Some(4), "sm_90").unwrap().is_some());
+    for arch in ["sm_80", "sm_90"] {
+        assert!(compile_search_check::<floored>(None, arch).unwrap().is_some());
+    }
+    assert!(compile_search_check::<affine_local>(Some(5), "sm_80").unwrap().is_some());
     // What is far above all cells would not stay so.
-    assert!(compile_search_check::<warp>(5, "sm_90").unwrap().is_none());
-    assert!(compile_search_check::<runs>(2, "sm_90").unwrap().is_some());
+    assert!(compile_search_check::<warp>(Some(5), "sm_90").unwrap().is_none());
+    assert!(compile_search_check::<runs>(Some(2), "sm_90").unwrap().is_some());
 }
 
 #[test]

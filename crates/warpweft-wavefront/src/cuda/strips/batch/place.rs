@@ -143,7 +143,7 @@ pub(super) fn around<'w>(wavefronts: &[&'w Erased<'w>]) -> Option<Around<'w>> {
 /// Inputs of all problems behind one another; those that several share are there once.
 pub(super) struct Pooled<'w> {
     known: HashMap<(*const u8, usize), u64>,
-    count: usize,
+    pub count: usize,
     pieces: Vec<&'w [u8]>,
     /// Of one input.
     bytes: usize,

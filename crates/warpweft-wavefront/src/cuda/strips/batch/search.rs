@@ -30,6 +30,8 @@ const SYMBOLS: usize = 32;
 const RANGE: [f64; 2] = [-8_000.0, 32_000.0];
 /// The same as `NEAR_LEAST` in near.cuh, below 0.
 const LEAST: i32 = -(1 << 14);
+/// Blocks of the kernel that asks whether 16 bits are enough.
+const WIDTH_BLOCKS: u32 = 32;
 /// Bytes of cells between the launches for the rows of one query.
 const LINES: usize = 1 << 30;
 
@@ -116,7 +118,6 @@ struct Shared {
     borders: Buffer,
     symbols: Buffer,
     alphabet: Buffer,
-    wide: Buffer,
     found: Buffer,
 }
 
@@ -162,11 +163,6 @@ impl CudaExecutor {
         let begin = Instant::now();
         let bytes = (shared.rows.bytes() + shared.database.columns.bytes()) as u64;
         self.database = shared.database.kept();
-        let mut wide = [0u32];
-        stream.download(&shared.wide, 0, &mut wide)?;
-        if wide != [0] {
-            return Ok(None);
-        }
         let mut scores = vec![0i32; pairs.len()];
         stream.download(&shared.found, 0, &mut scores)?;
         let mut done = vec![false; pairs.len()];
@@ -187,7 +183,7 @@ impl CudaExecutor {
         Ok(Some(Searched { done, scores, report }))
     }
 
-    /// Copies of all sequences; none if there are too many symbols.
+    /// Copies of all sequences; none if there are too many symbols, or numbers that 16 bits do not hold.
     fn shared_by<E: WavefrontElement>(
         &mut self,
         pairs: &Pairs<'_, E>,
@@ -197,20 +193,34 @@ impl CudaExecutor {
         let (rows, row_firsts) = Pooled::all(rows);
         let columns: Vec<_> = pairs.columns.iter().map(|one| bytes_of(one)).collect();
         let known = self.database.take().filter(|known| known.is_of(&columns));
-        let database = match known {
-            Some(known) => known,
-            None => {
-                let text = search_source(&first.element, E::Cell::NEAR_MEMBERS, 1);
-                let [_, finds] = self.search_kernels(text, first.element.name)?;
-                Database::of(&columns, &self.gpus[0].stream, &finds)?
-            }
-        };
+        let text = search_source(&first.element, E::Cell::NEAR_MEMBERS, None);
+        let names = ["wavefront_symbols", "wavefront_width"];
+        let [finds, measures] = self.search_kernels(text, first.element.name, names)?;
+        let Gpu { device, stream, .. } = &self.gpus[0];
+        let database = known.map_or_else(|| Database::of(&columns, stream, &finds), Ok)?;
         if database.alphabet.len() > SYMBOLS {
             return Ok(None);
         }
-        let Gpu { device, stream, .. } = &self.gpus[0];
         let row_bytes = size_of::<E::Row>();
+        let row_count = rows.count;
         let rows = rows.upload(stream)?;
+        let alphabet = Buffer::from_slice(stream, &database.alphabet)?;
+        let wide = Buffer::zeroed(stream, 4)?;
+        let mut args = Args::new();
+        args.buffer(&rows);
+        args.value(row_count as u64);
+        args.buffer(&alphabet);
+        args.value(database.alphabet.len() as u32);
+        args.buffer(&wide);
+        args.blob(first.parameters, first.element.align);
+        // SAFETY: the arguments are those of `wavefront_width`, and the buffers outlive the wait in `download`.
+        unsafe { stream.launch(&measures, Launch::line(WIDTH_BLOCKS, 256), &args)? };
+        let mut is_wide = [0u32];
+        stream.download(&wide, 0, &mut is_wide)?;
+        if is_wide != [0] {
+            self.database = database.kept();
+            return Ok(None);
+        }
         let mut symbols = [0u8; 256];
         let numbered = database.alphabet.iter().zip(0..);
         numbered.for_each(|(&symbol, number)| symbols[usize::from(symbol)] = number);
@@ -221,22 +231,26 @@ impl CudaExecutor {
             row_bytes,
             borders: Buffer::from_slice(stream, &corner)?,
             symbols: Buffer::from_slice(stream, &symbols)?,
-            alphabet: Buffer::from_slice(stream, &database.alphabet)?,
-            wide: Buffer::zeroed(stream, 4)?,
+            alphabet,
             found: Buffer::new(device, 4 * pairs.len())?,
             database,
         }))
     }
 
-    /// The kernel of `text`, and the one that finds symbols: compiled and loaded once.
-    fn search_kernels(&mut self, text: String, name: &str) -> Result<[Kernel; 2]> {
-        if let Some(kernels) = self.batches.get(&text) {
-            return Ok(kernels.clone());
+    /// Two kernels of `text`: compiled and loaded once.
+    fn search_kernels(
+        &mut self,
+        text: String,
+        name: &str,
+        kernels: [&str; 2],
+    ) -> Result<[Kernel; 2]> {
+        if let Some(known) = self.batches.get(&text) {
+            return Ok(known.clone());
         }
         let device = &self.gpus[0].device;
         let cubin = compile(&text, name, &device.arch()?, &search_options())?;
         let module = Module::load(device, &cubin)?;
-        let kernels = [module.kernel("wavefront_search")?, module.kernel("wavefront_symbols")?];
+        let kernels = [module.kernel(kernels[0])?, module.kernel(kernels[1])?];
         Ok(self.keep_kernels(text, kernels))
     }
 
@@ -252,8 +266,8 @@ impl CudaExecutor {
         let m = pairs.rows[group.rows].len();
         let passes = m.div_ceil(PASS);
         let rows = m.div_ceil(passes).div_ceil(32) as u32;
-        let text = search_source(&first.element, E::Cell::NEAR_MEMBERS, rows);
-        let [kernel, _] = self.search_kernels(text, first.element.name)?;
+        let text = search_source(&first.element, E::Cell::NEAR_MEMBERS, Some(rows));
+        let [kernel, _] = self.search_kernels(text, first.element.name, ["wavefront_search"; 2])?;
         let cell = if passes > 1 { first.element.cell } else { 0 };
         let (items, chunks) = items(pairs, group, shared, cell);
         let symbol_bytes = 512 * rows.div_ceil(16);
@@ -277,7 +291,6 @@ impl CudaExecutor {
                     symbols: shared.symbols.address(),
                     alphabet: shared.alphabet.address(),
                     next: counter,
-                    wide: shared.wide.address(),
                     found: shared.found.address(),
                     lines: lines.address(),
                     count: chunk.count as u32,
@@ -323,9 +336,9 @@ fn items<E: WavefrontElement>(
     let mut items = Vec::with_capacity(order.len().div_ceil(2));
     let mut chunks = vec![Chunk { first: 0, count: 0, lines: 0 }];
     for two in order.chunks(2) {
-        let mut two: Vec<_> = two.iter().map(|&at| at as usize).collect();
-        two.sort_by_key(|&at| std::cmp::Reverse(columns[at]));
-        let [low, high] = [two[0], *two.last().unwrap_or(&two[0])];
+        let alone = two.len() < 2;
+        let [low, high] = [two[0] as usize, two[two.len() - 1] as usize];
+        let [low, high] = if columns[low] < columns[high] { [high, low] } else { [low, high] };
         let begins = |at: usize| {
             let [_, b] = pairs.pairs[group.problems[at] as usize];
             shared.database.firsts[b as usize]
@@ -342,7 +355,7 @@ fn items<E: WavefrontElement>(
             columns_high: begins(high),
             line: chunk.lines as u64,
             count_low: count as i32,
-            count_high: if two.len() > 1 { columns[high] as i32 } else { 0 },
+            count_high: if alone { 0 } else { columns[high] as i32 },
             result_low: group.problems[low],
             result_high: group.problems[high],
         });

@@ -107,8 +107,6 @@ arguments! {
         alphabet: u64 = "const unsigned char*",
         /// The first item that no warp has taken, 0.
         next: u64 = "unsigned*",
-        /// Becomes 1 if a row and a symbol score more than a byte holds, or a number more than 16 bits.
-        wide: u64 = "unsigned*",
         /// A score each.
         found: u64 = "int*",
         /// Cells between launches, a pair a column of the item.
@@ -216,8 +214,9 @@ pub(super) fn options() -> Options {
 /// Warps of a block of a search: all read the same table.
 pub(super) const SEARCH_WARPS: u32 = 4;
 
-/// CUDA C++ of the kernel for problems of the same rows, of which a lane owns up to `rows`; cells have these `members`.
-pub(super) fn search_source(element: &ElementType, members: &[&str], rows: u32) -> String {
+/// CUDA C++ of the kernel for problems of the same rows, of which a lane owns up to `rows`, or of those that prepare
+/// searches, if none; cells have these `members`.
+pub(super) fn search_source(element: &ElementType, members: &[&str], rows: Option<u32>) -> String {
     let mut unit = Unit::new();
     // Before the element's text, which names what it defines.
     unit.define("warpweft_wavefront::near", "near", |_, _| {
@@ -233,13 +232,14 @@ pub(super) fn search_source(element: &ElementType, members: &[&str], rows: u32) 
     let cells = cells.concat();
     let [element, types] = names(&mut unit, element, Some(Keep::Score));
     let signature = Item::declaration() + &Search::declaration();
+    let (rows, skeleton) = rows.map_or((0, "prepare"), |rows| (rows, "search"));
     format!(
         "{}
 {element}{types}{cells}#define ww_near_score(cell) ((cell){member})
 #define WW_ROWS {rows}
 #define WW_WARPS {SEARCH_WARPS}
 #define WW_SOUTH {south}u
-{signature}#include \"search.cuh\"
+{signature}#include \"{skeleton}.cuh\"
 ",
         unit.source()
     )
@@ -249,16 +249,21 @@ pub(super) fn search_source(element: &ElementType, members: &[&str], rows: u32) 
 pub(super) fn search_options() -> Options {
     Options::including(&[
         ("search.cuh", include_str!("kernel/search.cuh")),
+        ("prepare.cuh", include_str!("kernel/prepare.cuh")),
         ("neighbours.cuh", include_str!("../../neighbours.cuh")),
         ("words.cuh", include_str!("../../words.cuh")),
     ])
 }
 
-/// Compiles the kernel of a search for `arch` without a device; none if `E` has no form for it.
+/// Compiles the kernel of a search, or those that prepare searches if no `rows` of a lane are given, for `arch` without a
+/// device; none if `E` has no form for it.
 ///
 /// # Errors
 /// The compiler's.
-pub fn compile_search_check<E: WavefrontElement>(rows: u32, arch: &str) -> Result<Option<Cubin>> {
+pub fn compile_search_check<E: WavefrontElement>(
+    rows: Option<u32>,
+    arch: &str,
+) -> Result<Option<Cubin>> {
     if !E::PAIRED {
         return Ok(None);
     }

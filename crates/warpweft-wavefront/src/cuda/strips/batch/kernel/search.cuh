@@ -9,7 +9,6 @@
 #include "words.cuh"
 #include "neighbours.cuh"
 
-
 constexpr int K = WW_ROWS, SEARCH_WARPS = WW_WARPS, CHUNKS = (K + 15) / 16;
 constexpr int SYMBOLS = 32, SYMBOL_BYTES = 512 * CHUNKS;
 
@@ -182,7 +181,6 @@ extern "C" __global__ void __launch_bounds__(32 * SEARCH_WARPS)
     extern __shared__ __align__(16) char scores[];
     __shared__ unsigned char symbols[256];
     const int lane = threadIdx.x % 32, whole = A.row_count - 32 * (K - 1);
-    if (blockIdx.x == 0 && threadIdx.x == 0 && ww::leaves_pairs<ww_reach, earlier_of<ww_reach>>(f)) *A.wide = 1;
     for (int i = threadIdx.x; i < 256; i += 32 * SEARCH_WARPS) symbols[i] = A.symbols[i];
     for (int i = threadIdx.x; i < A.symbol_count * SYMBOL_BYTES; i += 32 * SEARCH_WARPS) {
         const int symbol = i / SYMBOL_BYTES, at = i % SYMBOL_BYTES;
@@ -191,7 +189,6 @@ extern "C" __global__ void __launch_bounds__(32 * SEARCH_WARPS)
         int score = 0;
         if (r < K - 1 || (r == K - 1 && of < whole))
             score = f.pair(f.row(A.rows[row]), f.column(A.alphabet[symbol]));
-        if (score != (signed char)score) *A.wide = 1;
         scores[i] = (char)score;
     }
     __syncthreads();
@@ -226,22 +223,4 @@ extern "C" __global__ void __launch_bounds__(32 * SEARCH_WARPS)
         }
         __syncwarp();
     }
-}
-
-// Which of the 256 symbols there are in the columns: a bit each of eight words.
-extern "C" __global__ void __launch_bounds__(256)
-    wavefront_symbols(const unsigned char* columns, unsigned long long count, unsigned* present) {
-    __shared__ unsigned here[8];
-    if (threadIdx.x < 8) here[threadIdx.x] = 0;
-    __syncthreads();
-    unsigned mine[8] = {};
-    for (unsigned long long i = blockIdx.x * 256ull + threadIdx.x; i < count; i += gridDim.x * 256ull) {
-        const unsigned symbol = columns[i];
-#pragma unroll
-        for (int w = 0; w < 8; w++) mine[w] |= symbol >> 5 == w ? 1u << (symbol & 31) : 0u;
-    }
-#pragma unroll
-    for (int w = 0; w < 8; w++) if (mine[w] & ~here[w]) atomicOr(&here[w], mine[w]);
-    __syncthreads();
-    if (threadIdx.x < 8 && here[threadIdx.x]) atomicOr(&present[threadIdx.x], here[threadIdx.x]);
 }
