@@ -34,8 +34,7 @@ pub fn align_all(
 ) -> Result<(Vec<Alignment>, Report)> {
     let scoring = &scoring.into();
     let many = Many { pairs, scoring, scope };
-    many.by_form(executor, Want::Ends)
-        .map(|(found, report)| (found.into_iter().map(|found| found.alignment).collect(), report))
+    many.by_form(executor, Want::Ends).map(|(found, report)| (found.alignments(), report))
 }
 
 /// The score of the best alignment of each query with its target, which may take less time than [`align_all`]: for a
@@ -52,7 +51,7 @@ pub fn score_all(
     let scoring = &scoring.into();
     let many = Many { pairs, scoring, scope };
     let (found, report) = many.by_form(executor, Want::Scores)?;
-    Ok((found.into_iter().map(|found| found.alignment.score).collect(), report))
+    Ok((found.scores(), report))
 }
 
 /// The best alignment of each query with its target letter by letter, each as [`trace`](super::trace) finds
@@ -68,7 +67,8 @@ pub fn trace_all(
 ) -> Result<(Vec<Aligned>, Report)> {
     let scoring = &scoring.into();
     let Scope::Free(_) = scope else {
-        return Many { pairs, scoring, scope }.by_form(executor, Want::Paths);
+        let (found, report) = Many { pairs, scoring, scope }.by_form(executor, Want::Paths)?;
+        return Ok((found.paths(), report));
     };
     // Up to where each ends, an alignment with free ends is one whose ends are not.
     let (ends, report) = align_all(pairs, scoring, scope, executor)?;
@@ -78,7 +78,7 @@ pub fn trace_all(
     let pairs: Vec<_> = cut.iter().map(|(query, target)| (query, target)).collect();
     let many = Many { pairs: &pairs, scoring, scope };
     let (found, further) = many.by_form(executor, Want::Paths)?;
-    Ok((found, report.followed_by(&further)))
+    Ok((found.paths(), report.followed_by(&further)))
 }
 
 /// What is wanted of each pair.
@@ -87,6 +87,39 @@ enum Want {
     Scores,
     Ends,
     Paths,
+}
+
+/// What was wanted of each pair.
+enum Found {
+    Scores(Vec<i32>),
+    Ends(Vec<Alignment>),
+    Paths(Vec<Aligned>),
+}
+
+impl Found {
+    fn scores(self) -> Vec<i32> {
+        match self {
+            Self::Scores(scores) => scores,
+            further => further.alignments().into_iter().map(|found| found.score).collect(),
+        }
+    }
+
+    fn alignments(self) -> Vec<Alignment> {
+        let of_score = |score| Alignment { score, ..nothing().alignment };
+        match self {
+            Self::Scores(scores) => scores.into_iter().map(of_score).collect(),
+            Self::Ends(ends) => ends,
+            Self::Paths(paths) => paths.into_iter().map(|path| path.alignment).collect(),
+        }
+    }
+
+    fn paths(self) -> Vec<Aligned> {
+        let of_end = |alignment| Aligned { alignment, ..nothing() };
+        match self {
+            Self::Paths(paths) => paths,
+            less => less.alignments().into_iter().map(of_end).collect(),
+        }
+    }
 }
 
 /// Pairs to be aligned.
@@ -98,7 +131,7 @@ struct Many<'a> {
 
 impl Many<'_> {
     /// By the recurrence for the scoring and the scope.
-    fn by_form(&self, executor: &mut dyn Executor, want: Want) -> Result<(Vec<Aligned>, Report)> {
+    fn by_form(&self, executor: &mut dyn Executor, want: Want) -> Result<(Found, Report)> {
         let Self { pairs, scoring, scope } = *self;
         scoring.check()?;
         let weights = scoring.weights();
@@ -129,7 +162,7 @@ impl Many<'_> {
         border: Border<E::Cell>,
         executor: &mut X,
         want: Want,
-    ) -> Result<(Vec<Aligned>, Report)>
+    ) -> Result<(Found, Report)>
     where
         E: Traced<Row = u8, Column = u8>,
         E::Cell: Ranked<Score = i32> + Unreached,
@@ -161,7 +194,7 @@ impl Many<'_> {
                 for part in over_parts(paths.len(), SHARE, part) {
                     all.extend(part?);
                 }
-                Ok((all, report))
+                Ok((Found::Paths(all), report))
             }
         }
     }
@@ -173,7 +206,7 @@ impl Many<'_> {
         border: Border<E::Cell>,
         (want, end): (Want, End),
         executor: &mut X,
-    ) -> Result<(Vec<Aligned>, Report)>
+    ) -> Result<(Found, Report)>
     where
         E: Traced<Row = u8, Column = u8>,
         E::Cell: Ranked<Score = i32>,
@@ -198,22 +231,18 @@ impl Many<'_> {
         let pairs = Pairs::of(element, &queries, &targets, &pairs).border(border);
         if (want, end) == (Want::Scores, End::Best) {
             let (scores, report) = executor.scores(&pairs)?;
-            let scored = scores.into_iter().map(|score| {
-                let score = score.unwrap_or(0).max(0);
-                Aligned { alignment: Alignment { score, ..nothing().alignment }, ..nothing() }
-            });
-            return Ok((scored.collect(), report));
+            let scores = scores.into_iter().map(|score| score.unwrap_or(0).max(0));
+            return Ok((Found::Scores(scores.collect()), report));
         }
         let (ends, report) = executor.ends(&pairs, end)?;
-        let aligned = ends.into_iter().map(|end| match end {
+        let ends = ends.into_iter().map(|end| match end {
             Some(best) if self.scope != Scope::Local || best.score > 0 => {
                 let Best { score, row, column } = best;
-                let alignment = Alignment { score, query_end: row + 1, target_end: column + 1 };
-                Aligned { alignment, ..nothing() }
+                Alignment { score, query_end: row + 1, target_end: column + 1 }
             }
-            _ => nothing(),
+            _ => nothing().alignment,
         });
-        Ok((aligned.collect(), report))
+        Ok((Found::Ends(ends.collect()), report))
     }
 
     /// The ends of all, by a run for each thing that tells them.
@@ -221,7 +250,7 @@ impl Many<'_> {
         &self,
         wavefronts: &[Wavefront<'_, E>],
         executor: &mut X,
-    ) -> Result<(Vec<Aligned>, Report)>
+    ) -> Result<(Found, Report)>
     where
         E: Traced,
         E::Cell: Ranked<Score = i32>,
@@ -235,12 +264,9 @@ impl Many<'_> {
             all.iter_mut().zip(kept).for_each(|(all, kept)| all.push(kept));
             total.add(report);
         }
-        let found = all.iter().zip(wavefronts).map(|(kept, wavefront)| {
-            match found(self.scope, kept, wavefront.extents()) {
-                Some(alignment) => Aligned { alignment, ..nothing() },
-                None => nothing(),
-            }
+        let ends = all.iter().zip(wavefronts).map(|(kept, wavefront)| {
+            found(self.scope, kept, wavefront.extents()).unwrap_or(nothing().alignment)
         });
-        Ok((found.collect(), total.report()?))
+        Ok((Found::Ends(ends.collect()), total.report()?))
     }
 }
