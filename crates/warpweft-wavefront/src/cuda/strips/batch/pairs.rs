@@ -52,6 +52,10 @@ impl CudaExecutor {
             (done, scores) = (searched.done, searched.scores);
             total.add(searched.report);
         }
+        if done.iter().all(|&done| done) {
+            let scores = scores.into_iter().map(|score| Some(Score::<E>::from_f64(score.into())));
+            return Ok((scores.collect(), total.report()?));
+        }
         let Some((found, report)) = self.found(pairs, Wanted::Keep(Keep::Score), &done)? else {
             let (ends, report) = ends_by_batches(self, pairs, End::Best)?;
             return Ok((ends.into_iter().map(|end| end.map(|end| end.score)).collect(), report));
@@ -74,9 +78,6 @@ impl CudaExecutor {
         wanted: Wanted,
         done: &[bool],
     ) -> Result<Option<Found<E>>> {
-        if done.iter().all(|&done| done) {
-            return Ok(Some((vec![None; done.len()], None)));
-        }
         let first = pairs.problem(0).keep(wanted.keep());
         let erased = first.erased();
         possible(&erased)?;
