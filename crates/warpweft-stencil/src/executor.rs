@@ -1,6 +1,7 @@
 //! The seam between the driver and a device: an executor holds one subdomain on one device.
 
 use std::any::Any;
+use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::{Value, json};
@@ -12,6 +13,7 @@ use crate::plan::halo::Margin;
 use crate::plan::transfer::Transfer;
 use crate::spec::Spec;
 use crate::spec::points::{add_to, value_of};
+use crate::spec::reduction::scalar::{Bank, SessionScalar};
 use crate::spec::reduction::{Reduce, Reduction};
 use crate::spec::residual::Residual;
 use crate::spec::total::Total;
@@ -130,6 +132,44 @@ pub trait SweepExecutor {
         Ok(reduction)
     }
 
+    /// As [`SweepExecutor::reduce`], a number where the executor computes: it need not be there when the call returns.
+    ///
+    /// # Errors
+    /// As [`SweepExecutor::read`].
+    #[doc(hidden)]
+    fn queue_reduce(
+        &mut self,
+        what: Reduce,
+        fields: [usize; 2],
+        region: &Region,
+    ) -> Result<SessionScalar> {
+        Ok(SessionScalar::of(self.reduce(what, fields, region)?.value(what)))
+    }
+
+    /// Where its numbers are, if they are on a device.
+    #[doc(hidden)]
+    fn bank(&self) -> Option<&Arc<Bank>> {
+        None
+    }
+
+    /// The value of one of its numbers, after everything queued so far.
+    ///
+    /// # Errors
+    /// A number that is not its own; the device's.
+    #[doc(hidden)]
+    fn number(&mut self, number: &SessionScalar) -> Result<f64> {
+        number.place(None).map(|_| f64::NAN)
+    }
+
+    /// Hands its numbers over to the host: no more come.
+    ///
+    /// # Errors
+    /// The device's.
+    #[doc(hidden)]
+    fn end_numbers(&mut self) -> Result<()> {
+        Ok(())
+    }
+
     /// Computes by the stages of `stencil` from now on, over the same cells with the same boundaries; whether that can
     /// be. If not, nothing has changed.
     ///
@@ -183,6 +223,12 @@ pub trait SweepExecutor {
     /// Whether a faster kernel is still being compiled. Steps that are queued now will not be taken by it.
     #[doc(hidden)]
     fn awaits_kernels(&self) -> bool {
+        false
+    }
+
+    /// Whether sweeps return before the device is done with them.
+    #[doc(hidden)]
+    fn queues(&self) -> bool {
         false
     }
 

@@ -51,7 +51,11 @@ pub use spec::boundary::{Boundaries, Boundary, Face, Ghost, Source};
 pub use spec::functions::BoundaryFunction;
 pub use spec::place::{Knows, Place};
 pub use spec::points::{PointSource, Probe};
+pub use spec::reduction::scalar::SessionScalar;
 pub use spec::residual::{Residual, Until};
+#[doc(hidden)]
+pub use spec::stage::with::Taken;
+pub use spec::stage::with::{Parameter, With};
 pub use spec::stage::{RawTap, Stage, StageList, Stages};
 #[doc(hidden)]
 pub use spec::stencil_element::each_field;

@@ -5,6 +5,7 @@ mod places;
 mod shape;
 mod specialise;
 mod told;
+mod with;
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::quote;
@@ -45,7 +46,8 @@ pub fn expand(mut function: ItemFn) -> syn::Result<TokenStream> {
     let unchecked = unchecked(&function.sig, &shape, body, &inputs);
     let element = element(&function, &function.sig, &shape.rest, "cell", unchecked);
     let implementation = implementation(&function.sig, &shape, &inputs, &translation);
-    Ok(quote!(#element #implementation))
+    let with = with::with(&function.sig, &shape.rest);
+    Ok(quote!(#element #with #implementation))
 }
 
 /// The function as C++, and the shadow that types it.

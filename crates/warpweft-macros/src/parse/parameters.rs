@@ -74,7 +74,7 @@ impl Named {
     }
 
     /// It as a parameter of what makes the element.
-    fn given(&self) -> TokenStream {
+    pub fn given(&self) -> TokenStream {
         let (Self { ident, ty, .. }, shared) = (self, shared());
         match &self.items {
             Some(items) if self.owned => {
@@ -86,7 +86,7 @@ impl Named {
     }
 
     /// What the member is then.
-    fn made(&self) -> TokenStream {
+    pub fn made(&self) -> TokenStream {
         let ident = &self.ident;
         match &self.items {
             Some(_) if self.owned => quote!(#ident: ::core::convert::Into::into(#ident)),

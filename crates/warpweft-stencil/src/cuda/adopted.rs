@@ -18,7 +18,7 @@ use warpweft_core::error::Result;
 
 /// Functions that the executor computes by, other than its own stencil's.
 pub(super) struct Adopted {
-    functions: Vec<TypeId>,
+    functions: Known,
     /// With the parameters of the last call; its `others` are all functions that the arrays have room for.
     stencil: Spec,
     policy: CudaPolicy,
@@ -28,8 +28,13 @@ pub(super) struct Adopted {
     fault: Option<Global>,
 }
 
-fn functions(stages: &StageList) -> Vec<TypeId> {
-    stages.iter().map(|stage| stage.function()).collect()
+/// What kernels are made for: functions, each with the parameters that are numbers of the session.
+type Known = Vec<(TypeId, Vec<&'static str>)>;
+
+fn functions(stages: &StageList) -> Known {
+    let taken =
+        |stage: &Arc<dyn crate::Stage>| stage.taken().into_iter().map(|(name, _)| name).collect();
+    stages.iter().map(|stage| (stage.function(), taken(stage))).collect()
 }
 
 /// The fields that any of `stages` reads next to the cell: along one axis, and along several at once.
@@ -85,7 +90,7 @@ impl CudaSweeps {
     }
 
     /// Compiles the kernels of `stencil`.
-    fn adopted(&mut self, stencil: &Spec, functions: Vec<TypeId>) -> Result<Adopted> {
+    fn adopted(&mut self, stencil: &Spec, functions: Known) -> Result<Adopted> {
         let mut stencil = stencil.clone();
         stencil.stages = on_device(&stencil.stages, &self.stream)?;
         stencil.others = [&self.stencil.stages[..], &self.stencil.others].concat();
@@ -124,6 +129,10 @@ impl CudaSweeps {
     /// The steps of `sweep` by the functions number `by`.
     pub(super) fn sweep_by(&mut self, by: usize, sweep: &Sweep) -> Result<()> {
         self.settle()?;
+        let Some(stages) = self.others.get(by).map(|other| other.stencil.stages.clone()) else {
+            return Ok(());
+        };
+        self.compute_numbers(&stages)?;
         let whole = boxes::whole(&self.arrays.layout);
         for step in 0..sweep.steps {
             let Some(other) = self.others.get_mut(by) else { break };

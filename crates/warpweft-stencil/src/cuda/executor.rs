@@ -2,6 +2,7 @@
 //! `sweeps`), or how halos are packed (`halo`).
 
 use std::any::Any;
+use std::sync::Arc;
 
 use super::fused::Fused;
 use super::fused::arrivals::Arrivals;
@@ -14,7 +15,8 @@ use crate::executor::History;
 use crate::plan::halo::Margin;
 use crate::plan::transfer::Transfer;
 use crate::spec::points::{add_to, value_of};
-use crate::spec::reduction::{Reduce, Reduction};
+use crate::spec::reduction::Reduce;
+use crate::spec::reduction::scalar::{Bank, SessionScalar};
 use crate::spec::total::Total;
 use crate::{Region, Residual, Spec, Sweep, SweepExecutor};
 use warpweft_core::cluster::{Tag, Transport};
@@ -34,6 +36,7 @@ impl SweepExecutor for CudaSweeps {
 
     fn sweep(&mut self, sweep: &Sweep) -> Result<()> {
         if let Some(by) = self.by {
+            self.busy = true;
             return self.sweep_by(by, sweep);
         }
         let cone = self.cones.of(sweep)?;
@@ -73,20 +76,33 @@ impl SweepExecutor for CudaSweeps {
         self.go_by(stencil)
     }
 
-    fn reduce(&mut self, what: Reduce, fields: [usize; 2], region: &Region) -> Result<Reduction> {
+    fn queue_reduce(
+        &mut self,
+        what: Reduce,
+        fields: [usize; 2],
+        region: &Region,
+    ) -> Result<SessionScalar> {
         let held = |field: usize| self.unused.iter().all(|(unused, _)| *unused != field);
         if fields.into_iter().all(held) {
             return self.reduced(what, fields, region);
         }
         // A field that no stage uses is on the host.
-        let mut bytes = [Vec::new(), Vec::new()];
-        for (field, to) in fields.into_iter().zip(&mut bytes) {
-            self.read(&[(field, *region)], to)?;
+        Ok(SessionScalar::of(self.reduce(what, fields, region)?.value(what)))
+    }
+
+    fn bank(&self) -> Option<&Arc<Bank>> {
+        self.reducing.as_ref().map(|reducing| &reducing.numbers.bank)
+    }
+
+    fn number(&mut self, number: &SessionScalar) -> Result<f64> {
+        self.number_of(number)
+    }
+
+    fn end_numbers(&mut self) -> Result<()> {
+        match &mut self.reducing {
+            Some(reducing) => reducing.numbers.end(&self.stream),
+            None => Ok(()),
         }
-        let kinds = fields.map(|field| self.stencil.cell.kind(field));
-        let mut reduction = Reduction::default();
-        reduction.take_bytes(what, kinds, [&bytes[0], &bytes[1]]);
-        Ok(reduction)
     }
 
     fn transfer(
@@ -113,6 +129,10 @@ impl SweepExecutor for CudaSweeps {
         self.arrivals.as_ref().is_some_and(Arrivals::awaits)
     }
 
+    fn queues(&self) -> bool {
+        true
+    }
+
     fn overlap(&mut self, overlaps: bool) {
         self.overlaps = overlaps;
     }
@@ -134,6 +154,7 @@ impl SweepExecutor for CudaSweeps {
         self.settle()?;
         self.check_fault()?;
         self.timed();
+        self.busy = false;
         self.check_halos()
     }
 

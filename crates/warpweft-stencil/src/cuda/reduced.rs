@@ -1,20 +1,22 @@
-//! Sums, dot products and extremes of fields on the device, by the kernel of `launch::reduce`.
+//! Sums, dot products and extremes of fields on the device, by the kernel of `launch::reduce`, and numbers made of them.
 
 use super::launch::boxes::placed;
 use super::launch::reduce::Reducing;
 use super::sweeps::CudaSweeps;
-use crate::Region;
-use crate::spec::reduction::{Reduce, Reduction};
+use crate::spec::reduction::Reduce;
+use crate::spec::reduction::scalar::SessionScalar;
+use crate::spec::stage::StageList;
+use crate::{Region, SweepExecutor};
 use warpweft_core::error::Result;
 
 impl CudaSweeps {
-    /// What these fields of `region` come to.
+    /// Queues what these fields of `region` come to.
     pub(super) fn reduced(
         &mut self,
         what: Reduce,
         fields: [usize; 2],
         region: &Region,
-    ) -> Result<Reduction> {
+    ) -> Result<SessionScalar> {
         self.settle()?;
         let layout = &self.arrays.layout;
         let (low, extents) = placed(region);
@@ -29,9 +31,25 @@ impl CudaSweeps {
             none => none.insert(Reducing::new(&self.stream, layout)?),
         };
         let kinds = fields.map(|f| cell.kind(f));
-        // SAFETY: both are the region's first cell in arrays of these fields in this layout.
-        let reduced = unsafe { reducing.reduce(&self.stream, what, kinds, addresses, extents) }?;
+        // SAFETY: both are the region's first cell in arrays of these fields in this layout, which live as long as `self`.
+        unsafe { reducing.queue(&self.stream, what, kinds, addresses, extents) }
+    }
+
+    /// The value of a number, after everything queued so far.
+    pub(super) fn number_of(&mut self, number: &SessionScalar) -> Result<f64> {
+        let place = number.place(self.bank())?;
+        let Some(reducing) = &mut self.reducing else { return Ok(f64::NAN) };
+        let value = reducing.numbers.value(&self.stream, place)?;
         self.check_fault()?;
-        Ok(reduced)
+        Ok(value)
+    }
+
+    /// Queues the numbers that the functions of `stages` take.
+    pub(super) fn compute_numbers(&mut self, stages: &StageList) -> Result<()> {
+        let takes = stages.iter().any(|stage| !stage.taken().is_empty());
+        match &mut self.reducing {
+            Some(reducing) if takes => reducing.numbers.compute(&self.stream),
+            _ => Ok(()),
+        }
     }
 }

@@ -70,6 +70,8 @@ pub struct CudaSweeps {
     pub(super) arrivals: Option<Arrivals>,
     /// Seconds of sweeps so far, and what is compiled after some of them, on so many threads.
     pub(super) eventually: Option<(f64, Vec<Order>, usize)>,
+    /// Whether anything was queued since the device was waited for.
+    pub(super) busy: bool,
     /// The whole volume's last sweep, if it is still to be timed: its kernel, its steps, and when it began.
     pub(super) timing: Option<(usize, u64, Instant)>,
     pub(super) history: History,
@@ -203,6 +205,7 @@ impl CudaSweeps {
             contest: Contest::new(f64::INFINITY),
             arrivals: None,
             eventually: None,
+            busy: false,
             timing: None,
             history: History::default(),
             cones: Cones::new(stencil, volume.extents()),

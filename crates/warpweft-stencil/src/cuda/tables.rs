@@ -5,6 +5,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use crate::cpu::Slab;
+use crate::spec::reduction::scalar::SessionScalar;
 use crate::spec::stage::StageList;
 use crate::{Knows, RawTap, Stage};
 use warpweft_core::cuda::{Buffer, Stream};
@@ -106,5 +107,11 @@ unsafe impl Stage for OnDevice {
     }
     fn tables(&self) -> Vec<TableBytes<'_>> {
         self.of.tables()
+    }
+    fn taken(&self) -> Vec<(&'static str, SessionScalar)> {
+        self.of.taken()
+    }
+    fn given(&self, values: &[Option<f64>]) -> Arc<dyn Stage> {
+        self.of.given(values)
     }
 }

@@ -2,6 +2,7 @@
 //! on machines with no GPU.
 
 mod packed;
+mod taken;
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
@@ -92,8 +93,10 @@ fn launch<T: Scalar, const D: usize>(
         "bool" => "bool".into(),
         name => format!("ww::{name}"),
     };
+    let pointers = taken::pointers(&*stencil.stages[0]);
     let main = format!(
-        "namespace ww::stencil {{ alignas(128) char shared_memory[1 << 20]; }}
+        "static const double numbers[] = {{{taken}}};
+namespace ww::stencil {{ alignas(128) char shared_memory[1 << 20]; }}
 int main(int, char** names) {{
   const auto number = [&](int n) {{ return atol(names[7 + n]); }};
   const size_t room = ({len} * {size} / 16 + 2) * 16;
@@ -110,11 +113,12 @@ int main(int, char** names) {{
   {map}
   {functor} f;
   memcpy(&f, element, sizeof f);
-  run_grid({{unsigned(number(-3)), unsigned(number(-2)), unsigned(number(-1))}}, {{32, {warps}, 1}}, {waits}, [&] {{ {kernel}({args}, f); }});
+  run_grid({{unsigned(number(-3)), unsigned(number(-2)), unsigned(number(-1))}}, {{32, {warps}, 1}}, {waits}, [&] {{ {kernel}({args}, f{pointers}); }});
   file = fopen(names[2], \"wb\");
   return !file || fwrite(b, {size}, {len}, file) != {len} || fclose(file);
 }}
 ",
+        taken = taken::values(&*stencil.stages[0]),
         len = layout.len,
     );
     let source = [
@@ -138,7 +142,6 @@ int main(int, char** names) {{
         let Ok(compiled) = compiled else { return None };
         assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
     }
-
     let (from, to) = (folder.join("in"), folder.join("out"));
     let mut bytes = padded(&stencil.boundaries, volume, &layout);
     // SAFETY: the element's parameters, as many bytes as it says.

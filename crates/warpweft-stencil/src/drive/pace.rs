@@ -16,12 +16,32 @@ pub(crate) struct Pace {
     wanted: Cell<f64>,
     /// Sweeps are whole multiples of so many steps.
     depth: u64,
+    /// Whether the last sweep of a call need not be waited for, and whether it was not.
+    queues: Cell<[bool; 2]>,
 }
 
 impl Pace {
     /// Where a step is expected to take `step` seconds.
     pub fn new(step: f64, depth: u64) -> Self {
-        Self { step: Cell::new(step), wanted: Cell::new(FIRST * TICK), depth }
+        let wanted = Cell::new(FIRST * TICK);
+        Self { step: Cell::new(step), wanted, depth, queues: Cell::default() }
+    }
+
+    /// Says whether the last sweep of the next call may be left to the device when the call returns.
+    pub fn may_queue(&self, may: bool) {
+        self.queues.set([may, false]);
+    }
+
+    /// Whether the last sweep of this call need not be waited for: it is not.
+    pub fn queue(&self) -> bool {
+        let [may, _] = self.queues.get();
+        self.queues.set([may; 2]);
+        may
+    }
+
+    /// Whether the last call left its last sweep to the device.
+    pub fn queued(&self) -> bool {
+        self.queues.get()[1]
     }
 
     /// Steps of the next sweep, a multiple of `depth`, if that is not what it was at first.

@@ -2,8 +2,10 @@
 //! that is opened, advanced once and closed. Not here: the loop over steps (`steps`), or the typed calls
 //! (`crate::run::session`).
 
+mod numbers;
+
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::checkpoint::{Opened, State};
 use crate::drive::cut::distribution::Distribution;
@@ -19,7 +21,6 @@ use crate::plan::transfer::{self, Transfer};
 use crate::plan::{Region, Sweep};
 use crate::run::Run;
 use crate::spec::Spec;
-use crate::spec::reduction::{Reduce, Reduction};
 use crate::spec::stage::Stage;
 use warpweft_core::cluster::Alone;
 use warpweft_core::error::{Error, Result};
@@ -52,7 +53,16 @@ pub(crate) struct RawSession<'v> {
     saves_at_end: bool,
     /// Whether the executor computes by other stages than `spec`'s.
     elsewhere: bool,
+    /// Calls that are still to wait for the device, and when it was last waited for.
+    waits: (u32, Instant),
+    /// When the first call began whose steps were left to the device since it was waited for.
+    left: Option<Instant>,
 }
+
+/// The longest time between two waits for the device: a fault of it is reported this late at most.
+const LATEST: Duration = Duration::from_millis(100);
+/// Calls in succession that wait: the time of the second is that of its own steps, so that kernels can be compared.
+const WAITS: u32 = 2;
 
 impl<'v> RawSession<'v> {
     /// The whole of `volume` on one of these devices. With a checkpoint, of `steps` steps in all.
@@ -91,6 +101,8 @@ impl<'v> RawSession<'v> {
             stop: run.stop(),
             trace: run.trace.clone(),
             elsewhere: false,
+            waits: (2 * WAITS, begun),
+            left: None,
             saves_at_end: true,
             volume,
             distribution,
@@ -109,7 +121,12 @@ impl<'v> RawSession<'v> {
     /// As the executor's. The session is over then; the volume is as it was when the session was opened, or when its
     /// executor was last made anew for other stages ([`RawSession::apply`]).
     pub fn advance(&mut self, steps: u64) -> Result<()> {
+        let begun = Instant::now();
         self.settle()?;
+        if self.waits.1.elapsed() > LATEST {
+            self.waits = (WAITS, begun);
+        }
+        self.pace.may_queue(!self.saves_at_end && self.waits.0 == 0);
         let Some(mut local) = self.local.take() else { return Err(over()) };
         let first = State { step: self.total.steps, residual: self.first.residual.take() };
         let task = self.task(first, steps);
@@ -118,9 +135,17 @@ impl<'v> RawSession<'v> {
         let watch = Watch { progress: &report_progress, stop: self.stop };
         let mine = task.run(&mut local, &Alone, &watch, Some(&self.pace))?;
         self.local = Some(local);
+        let mut seconds = mine.seconds;
+        if self.pace.queued() {
+            self.left.get_or_insert(begun);
+            seconds = 0.0;
+        } else if let Some(left) = self.left.take() {
+            seconds = left.elapsed().as_secs_f64();
+        }
+        self.waits.0 = self.waits.0.saturating_sub(1);
         self.total = RankReport {
             passes: self.total.passes + mine.passes,
-            seconds: self.total.seconds + mine.seconds,
+            seconds: self.total.seconds + seconds,
             left_out: self.total.left_out + mine.left_out,
             residual: mine.residual.or(self.total.residual),
             ..mine
@@ -168,8 +193,9 @@ impl<'v> RawSession<'v> {
     ///
     /// # Errors
     /// As [`RawSession::advance`].
-    pub fn apply(&mut self, other: &Spec) -> Result<()> {
-        self.go_by(other)?;
+    pub fn apply(&mut self, other: Spec) -> Result<()> {
+        let other = self.with_values(other)?;
+        self.go_by(&other)?;
         self.elsewhere = true;
         let region = Region::whole(self.volume.extents());
         let first_step = self.total.steps;
@@ -185,6 +211,8 @@ impl<'v> RawSession<'v> {
         }
         // Made anew, with room for all that was asked for so far.
         self.store()?;
+        self.with(|local| local.executor().end_numbers())?;
+        let spec = &self.with_values(spec.clone())?;
         if !spec.has_functions() {
             for stage in &spec.stages {
                 let known = |other: &Arc<dyn Stage>| other.function() == stage.function();
@@ -251,15 +279,6 @@ impl<'v> RawSession<'v> {
     pub fn write(&mut self, boxes: &[Cells], bytes: &[u8]) -> Result<()> {
         self.check(boxes)?;
         self.with(|local| local.executor().write(boxes, bytes))
-    }
-
-    /// What the cells of a field come to.
-    ///
-    /// # Errors
-    /// The device's.
-    pub fn reduce(&mut self, what: Reduce, fields: [usize; 2]) -> Result<Reduction> {
-        let region = Region::whole(self.volume.extents());
-        self.with(|local| local.executor().reduce(what, fields, &region))
     }
 
     /// Brings field `fields[0]` of `from` into field `fields[1]`.
@@ -329,6 +348,9 @@ impl<'v> RawSession<'v> {
     fn store(&mut self) -> Result<()> {
         let Some(mut local) = self.local.take() else { return Err(over()) };
         local.executor().finish()?;
+        if let Some(left) = self.left.take() {
+            self.total.seconds += left.elapsed().as_secs_f64();
+        }
         local.executor().store(self.volume.writable())?;
         self.local = Some(local);
         Ok(())

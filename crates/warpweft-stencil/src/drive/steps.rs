@@ -1,9 +1,12 @@
 //! The loop of every run: halo exchange, steps, halo exchange, over any transport and any executor. The only
 //! subdomain of a run exchanges nothing and takes as many steps at once as suit a look at progress.
 
+mod timer;
+
 use std::collections::HashMap;
 use std::time::Instant;
 
+use self::timer::Timer;
 use super::pace::Pace as SweepPace;
 use super::waits::Waits;
 use crate::checkpoint::State;
@@ -21,7 +24,7 @@ use crate::plan::halo::footprints;
 use crate::spec::Spec;
 use crate::spec::residual::Residual;
 use crate::spec::total::Total;
-use warpweft_core::cluster::{Transport, agree, broadcast, gather};
+use warpweft_core::cluster::{Transport, agree};
 use warpweft_core::error::Result;
 use warpweft_core::run::Stop;
 use warpweft_core::trace::Trace;
@@ -161,6 +164,8 @@ struct RankLoop<'r> {
     sent_ahead: bool,
     /// When its device is waited for.
     waits: Waits,
+    /// Whether the last steps are left to the device, which nobody waits for.
+    left: bool,
     /// The last step whose state was saved.
     saved: u64,
     /// Passes that the executor had made before, and how many of them overlapped a halo exchange.
@@ -217,6 +222,7 @@ impl<'r> RankLoop<'r> {
             timer: Timer { since: Instant::now(), busy: 0.0, swaps: 0, every: 1 },
             sent_ahead: false,
             waits: Waits::new(),
+            left: false,
             saved: run.first,
             before,
         })
@@ -288,8 +294,15 @@ impl<'r> RankLoop<'r> {
         let measure =
             until.filter(|until| done.is_multiple_of(until.every)).map(|until| until.residual);
         let from = Instant::now();
+        // All ranks come by the same steps, so all of them ask, and all stop or none.
+        let asked = done < self.run.steps && self.stops.as_ref().is_some_and(|it| it.is_due(done));
+        let saved_here = self.run.saving.is_some_and(|saving| done.is_multiple_of(saving.every));
+        let read = measure.is_some() || saved_here || asked;
+        self.left = !read && done == self.run.steps && self.local.queues();
+        self.left = self.left && self.run.pace.is_some_and(SweepPace::queue);
         // A rebalancer is told what the steps take, and so is the pace of the only subdomain.
         let queued = !self.alone && self.run.rebalance.is_none() && !self.waits.each();
+        let queued = queued || self.left;
         let how = How { ahead, overlaps: self.pace.overlaps(), queued };
         let advanced = self.local.advance(depth, &how, measure, self.net)?;
         let Advanced { change, sent, measuring } = advanced;
@@ -297,13 +310,9 @@ impl<'r> RankLoop<'r> {
             self.trace(&format!("steps {}..{done}", self.report.steps), from);
         }
         self.timer.busy += from.elapsed().as_secs_f64();
-        if let Some(sweeps) = self.run.pace {
+        if let Some(sweeps) = self.run.pace.filter(|_| !self.left) {
             sweeps.took(depth as u64, from.elapsed().as_secs_f64());
         }
-        // All ranks come by the same steps, so all of them ask, and all stop or none.
-        let asked = done < self.run.steps && self.stops.as_ref().is_some_and(|it| it.is_due(done));
-        let saved_here = self.run.saving.is_some_and(|saving| done.is_multiple_of(saving.every));
-        let read = measure.is_some() || saved_here || asked;
         self.finish_if(read || self.pace.settles(swapped, following))?;
         self.pace.took(swapped.then(|| begun.elapsed().as_secs_f64() - measuring));
         self.sent_ahead = sent > 0;
@@ -318,7 +327,7 @@ impl<'r> RankLoop<'r> {
 
     /// Waits for all queued steps: before cells are read, and before steps count as done.
     fn finish_if(&mut self, due: bool) -> Result<()> {
-        if due || self.waits.due() {
+        if !self.left && (due || self.waits.due()) {
             self.local.finish()?;
             self.waits.done();
         }
@@ -394,7 +403,9 @@ impl<'r> RankLoop<'r> {
     fn end(self, begun: Instant) -> Result<RankReport> {
         // A long message that is still on its way stands still while its sender is busy elsewhere.
         self.net.flush()?;
-        self.local.finish()?;
+        if !self.left {
+            self.local.finish()?;
+        }
         let mut report = self.report;
         let kept = self.run.saving.is_some() && self.saved > self.run.first;
         report.saved = kept.then_some(self.saved);
@@ -407,42 +418,5 @@ impl<'r> RankLoop<'r> {
             report.fused_from = history.fused_from();
         }
         Ok(report)
-    }
-}
-
-/// What a rank took since the rebalancer was asked.
-struct Timer {
-    since: Instant,
-    busy: f64,
-    swaps: u32,
-    /// Halo exchanges between two questions.
-    every: u32,
-}
-
-impl Timer {
-    /// Counts an exchange's steps and asks the rebalancer if it is time; whether subdomains must change. All ranks
-    /// come by the same swaps, so all of them ask.
-    fn ask(&mut self, rebalance: &Rebalance<'_>, net: &dyn Transport) -> Result<bool> {
-        self.swaps += 1;
-        if self.swaps < self.every {
-            return Ok(false);
-        }
-        let each = |seconds: f64| seconds / f64::from(self.swaps);
-        let all = gather(net, each(self.busy).to_le_bytes().to_vec())?;
-        let mut order = Vec::new();
-        if net.rank() == 0 {
-            let seconds =
-                |bytes: &Vec<u8>| bytes.as_slice().try_into().map_or(f64::NAN, f64::from_le_bytes);
-            let busy: Vec<f64> = all.iter().map(seconds).collect();
-            let next = match rebalance(&busy, each(self.since.elapsed().as_secs_f64())) {
-                Decision::Resize => 0,
-                Decision::Keep(swaps) => swaps.max(1),
-            };
-            order = next.to_le_bytes().to_vec();
-        }
-        let order = broadcast(net, order)?;
-        let every = order.as_slice().try_into().map_or(1, u32::from_le_bytes);
-        *self = Self { since: Instant::now(), busy: 0.0, swaps: 0, every };
-        Ok(every == 0)
     }
 }

@@ -327,6 +327,11 @@ impl LocalSubdomain {
         self.executor.awaits_kernels()
     }
 
+    /// As [`SweepExecutor::queues`].
+    pub(crate) fn queues(&self) -> bool {
+        self.executor.queues()
+    }
+
     /// As [`SweepExecutor::history`].
     pub(crate) fn history(&self) -> Option<&History> {
         self.executor.history()

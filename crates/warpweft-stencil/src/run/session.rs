@@ -8,6 +8,7 @@ use crate::drive::session::RawSession;
 use crate::plan::Region;
 use crate::policy::{CudaKernel, Policy};
 use crate::spec::reduction::Reduce;
+use crate::spec::reduction::scalar::SessionScalar;
 use crate::spec::stage::Stages;
 use crate::spec::{Stencil, Steps};
 use warpweft_core::element::{FieldName, Fields, Scalar};
@@ -133,10 +134,12 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
 }
 
 impl<S: Fields, const D: usize> Session<'_, S, D> {
-    /// Runs `steps` further steps, or fewer when [`Stencil::until`] is met.
+    /// Runs `steps` further steps, or fewer when [`Stencil::until`] is met. A GPU may still be computing the last of them
+    /// when the call returns.
     ///
     /// # Errors
-    /// A fault of the element function or of the device, after which the session is over.
+    /// A fault of the element function or of the device, after which the session is over. A fault in steps that a GPU
+    /// still computes is reported by a later call: the next that needs cells or numbers, or a run 0.1 s later.
     pub fn run(&mut self, Steps(steps): Steps) -> Result<Advance> {
         let before = self.raw.done().steps;
         let end = before.checked_add(steps).ok_or_else(|| {
@@ -182,7 +185,8 @@ impl<S: Fields, const D: usize> Session<'_, S, D> {
     /// of the session's: [`Advance::done`] stays, and a function that asks for the step is told the steps done.
     ///
     /// The first call of functions that read further than the session's may make the buffers anew; later ones are as
-    /// cheap as a step.
+    /// cheap as a step. Parameters may be numbers that the session computes: `advance::with(alpha)`, see
+    /// [`SessionScalar`].
     ///
     /// # Errors
     /// As [`Session::run`] and [`Stencil::check`].
@@ -192,7 +196,7 @@ impl<S: Fields, const D: usize> Session<'_, S, D> {
         other.stages = stages.list();
         other.until = None;
         other.points = Default::default();
-        self.raw.apply(&other)
+        self.raw.apply(other)
     }
 
     /// The cells of a box, given by its indices along each axis.
@@ -283,8 +287,8 @@ impl<S: Fields, const D: usize> Session<'_, S, D> {
     /// # Errors
     /// A field that there is not; the device's.
     pub fn sum(&mut self, field: impl FieldName) -> Result<f64> {
-        let number = self.number(field)?;
-        Ok(self.raw.reduce(Reduce::Sum, [number; 2])?.sum())
+        let sum = self.queue_sum(field)?;
+        self.value(&sum)
     }
 
     /// The dot product of two fields: their products, each rounded to `f64`, and of these the exact sum, rounded once.
@@ -292,8 +296,8 @@ impl<S: Fields, const D: usize> Session<'_, S, D> {
     /// # Errors
     /// As [`Session::sum`].
     pub fn dot(&mut self, left: impl FieldName, right: impl FieldName) -> Result<f64> {
-        let fields = [self.number(left)?, self.number(right)?];
-        Ok(self.raw.reduce(Reduce::Dot, fields)?.sum())
+        let dot = self.queue_dot(left, right)?;
+        self.value(&dot)
     }
 
     /// The Euclidean norm of a field: the square root of its dot product with itself.
@@ -301,8 +305,8 @@ impl<S: Fields, const D: usize> Session<'_, S, D> {
     /// # Errors
     /// As [`Session::sum`].
     pub fn norm(&mut self, field: impl FieldName) -> Result<f64> {
-        let number = self.number(field)?;
-        Ok(self.raw.reduce(Reduce::Dot, [number; 2])?.sum().sqrt())
+        let norm = self.queue_norm(field)?;
+        self.value(&norm)
     }
 
     /// The least value of a field; NaN if any cell is.
@@ -310,8 +314,8 @@ impl<S: Fields, const D: usize> Session<'_, S, D> {
     /// # Errors
     /// As [`Session::sum`].
     pub fn min(&mut self, field: impl FieldName) -> Result<f64> {
-        let number = self.number(field)?;
-        Ok(self.raw.reduce(Reduce::Extremes, [number; 2])?.extremes()[0])
+        let min = self.queue_min(field)?;
+        self.value(&min)
     }
 
     /// The greatest value of a field; NaN if any cell is.
@@ -319,8 +323,68 @@ impl<S: Fields, const D: usize> Session<'_, S, D> {
     /// # Errors
     /// As [`Session::sum`].
     pub fn max(&mut self, field: impl FieldName) -> Result<f64> {
+        let max = self.queue_max(field)?;
+        self.value(&max)
+    }
+
+    /// [`Session::sum`] as a number that stays on the device: a GPU computes it after the steps before, and the host
+    /// does not wait. Functions take it as a parameter: see [`SessionScalar`].
+    ///
+    /// # Errors
+    /// As [`Session::sum`]; more than 4,096 numbers at a time.
+    pub fn queue_sum(&mut self, field: impl FieldName) -> Result<SessionScalar> {
+        self.queue(Reduce::Sum, field)
+    }
+
+    /// [`Session::dot`] as a number that stays on the device.
+    ///
+    /// # Errors
+    /// As [`Session::queue_sum`].
+    pub fn queue_dot(
+        &mut self,
+        left: impl FieldName,
+        right: impl FieldName,
+    ) -> Result<SessionScalar> {
+        let fields = [self.number(left)?, self.number(right)?];
+        self.raw.reduce(Reduce::Dot, fields)
+    }
+
+    /// [`Session::norm`] as a number that stays on the device.
+    ///
+    /// # Errors
+    /// As [`Session::queue_sum`].
+    pub fn queue_norm(&mut self, field: impl FieldName) -> Result<SessionScalar> {
+        Ok(self.queue(Reduce::Dot, field)?.sqrt())
+    }
+
+    /// [`Session::min`] as a number that stays on the device.
+    ///
+    /// # Errors
+    /// As [`Session::queue_sum`].
+    pub fn queue_min(&mut self, field: impl FieldName) -> Result<SessionScalar> {
+        self.queue(Reduce::Least, field)
+    }
+
+    /// [`Session::max`] as a number that stays on the device.
+    ///
+    /// # Errors
+    /// As [`Session::queue_sum`].
+    pub fn queue_max(&mut self, field: impl FieldName) -> Result<SessionScalar> {
+        self.queue(Reduce::Greatest, field)
+    }
+
+    fn queue(&mut self, what: Reduce, field: impl FieldName) -> Result<SessionScalar> {
         let number = self.number(field)?;
-        Ok(self.raw.reduce(Reduce::Extremes, [number; 2])?.extremes()[1])
+        self.raw.reduce(what, [number; 2])
+    }
+
+    /// The value of a number, after all that was queued. On a GPU the host waits here; a fault of an element function
+    /// in steps before is reported here at the latest.
+    ///
+    /// # Errors
+    /// A number of another session, or one that there is no room for; the device's; a fault of an element function.
+    pub fn value(&mut self, number: &SessionScalar) -> Result<f64> {
+        self.raw.value(number)
     }
 
     /// Copies the cells back into the volume; what the session came to.

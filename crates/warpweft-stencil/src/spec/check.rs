@@ -1,7 +1,10 @@
 //! Whether a computation is well posed: what is refused before anything runs.
 
+use std::sync::Arc;
+
 use super::Spec;
 use super::boundary::Boundary;
+use super::stage::Stage;
 use warpweft_core::element::FieldInfo;
 use warpweft_core::element::ScalarKind::{Bf16, F16, F32, F64};
 use warpweft_core::error::{Error, Result};
@@ -17,6 +20,13 @@ impl Spec {
             return Err(Error::spec(
                 format!("a volume of {:?} for a stencil of {:?}", volume.cell_type(), self.cell),
                 "give a volume of the stencil's type of cell",
+            ));
+        }
+        let of_session = |stage: &&Arc<dyn Stage>| !stage.taken().is_empty();
+        if let Some(stage) = self.stages.iter().find(of_session) {
+            return Err(Error::spec(
+                format!("{} takes a number of a session", stage.name()),
+                "apply it in that session, or pass an `f64`",
             ));
         }
         self.check(volume.extents())

@@ -3,6 +3,7 @@
 //! Values are converted to `f64` as `as` does, and products are rounded to `f64`. Their sum is exact ([`Total`]) and
 //! rounded once, so it has the same bits on any threads, devices and ranks.
 
+pub mod scalar;
 mod split;
 
 use super::total::{Total, WINDOW};
@@ -15,8 +16,17 @@ pub enum Reduce {
     Sum,
     /// The sum of their products with another field.
     Dot,
-    /// The least and the greatest.
-    Extremes,
+    /// The least.
+    Least,
+    /// The greatest.
+    Greatest,
+}
+
+impl Reduce {
+    /// Whether it is of the order of the numbers, not of their sum.
+    pub(crate) fn is_extreme(self) -> bool {
+        matches!(self, Self::Least | Self::Greatest)
+    }
 }
 
 /// Cells that are converted at a time.
@@ -58,7 +68,7 @@ impl Reduction {
         for (first, second) in all {
             let cells = first.len() / sizes[0];
             convert(kinds[0], first, &mut a[..cells]);
-            if what == Reduce::Extremes {
+            if what.is_extreme() {
                 self.range(&a[..cells]);
                 continue;
             }
@@ -104,6 +114,15 @@ impl Reduction {
     pub fn extremes(&self) -> [f64; 2] {
         let [greatest, least] = [of_key(self.keys[0]), of_key(!self.keys[1])];
         if self.nan { [f64::NAN; 2] } else { [least, greatest] }
+    }
+
+    /// What was asked for.
+    pub fn value(&self, what: Reduce) -> f64 {
+        match what {
+            Reduce::Sum | Reduce::Dot => self.sum(),
+            Reduce::Least => self.extremes()[0],
+            Reduce::Greatest => self.extremes()[1],
+        }
     }
 
     /// All there is to it, for other ranks.
@@ -226,7 +245,7 @@ mod tests {
 
     #[test]
     fn extremes_keep_signs_and_tell_of_nan() {
-        let range = |values: &[f64]| of(Reduce::Extremes, values, values).extremes();
+        let range = |values: &[f64]| of(Reduce::Least, values, values).extremes();
         assert_eq!(range(&[3.0, -7.5, 2.0]), [-7.5, 3.0]);
         assert_eq!(range(&[f64::NEG_INFINITY, 1e-320]), [f64::NEG_INFINITY, 1e-320]);
         assert!(range(&[1.0, f64::NAN]).iter().all(|v| v.is_nan()));

@@ -1,10 +1,14 @@
 //! One stage of a step, with the types of its element function and of its cells erased.
 
+pub mod with;
+
 use std::any::TypeId;
 use std::fmt;
 use std::sync::Arc;
 
+use self::with::{Taken, With};
 use super::place::{Knows, Place};
+use super::reduction::scalar::SessionScalar;
 use super::stencil_element::StencilElement;
 use crate::Tap;
 use crate::cpu::rows;
@@ -78,6 +82,13 @@ pub unsafe trait Stage: Send + Sync {
     fn parameters_size(&self) -> usize;
     /// The tables among the parameters.
     fn tables(&self) -> Vec<TableBytes<'_>>;
+    /// The parameters that are numbers of a session, by their names in C++; their values among
+    /// [`Stage::parameters`] mean nothing.
+    #[doc(hidden)]
+    fn taken(&self) -> Vec<(&'static str, SessionScalar)>;
+    /// The same with values for those of [`Stage::taken`] that have one here.
+    #[doc(hidden)]
+    fn given(&self, values: &[Option<f64>]) -> Arc<dyn Stage>;
 }
 
 /// What follows from what a stage says; not methods of the trait, which would be compiled once an element.
@@ -108,11 +119,12 @@ impl dyn Stage {
 struct Typed<E, const D: usize> {
     element: E,
     taps: Vec<RawTap>,
+    taken: Vec<Taken<E>>,
 }
 
 impl<E: StencilElement<D>, const D: usize> Typed<E, D> {
-    fn held(element: E) -> Arc<dyn Stage> {
-        Arc::new(Self { element, taps: raw_taps(E::TAPS) })
+    fn held(element: E, taken: Vec<Taken<E>>) -> Arc<dyn Stage> {
+        Arc::new(Self { element, taps: raw_taps(E::TAPS), taken })
     }
 }
 
@@ -171,6 +183,19 @@ unsafe impl<E: StencilElement<D>, const D: usize> Stage for Typed<E, D> {
     fn tables(&self) -> Vec<TableBytes<'_>> {
         self.element.tables()
     }
+    fn taken(&self) -> Vec<(&'static str, SessionScalar)> {
+        self.taken.iter().map(|taken| (taken.member, taken.number.clone())).collect()
+    }
+    fn given(&self, values: &[Option<f64>]) -> Arc<dyn Stage> {
+        let (mut element, mut left) = (self.element.clone(), Vec::new());
+        for (taken, value) in self.taken.iter().zip(values) {
+            match value {
+                Some(value) => taken.set(&mut element, *value),
+                None => left.push(taken.clone()),
+            }
+        }
+        Self::held(element, left)
+    }
 }
 
 /// The stages of one step, in order.
@@ -187,7 +212,14 @@ pub trait Stages<const D: usize> {
 impl<E: StencilElement<D>, const D: usize> Stages<D> for E {
     type State = E::State;
     fn list(self) -> StageList {
-        vec![Typed::held(self)]
+        vec![Typed::held(self, Vec::new())]
+    }
+}
+
+impl<E: StencilElement<D>, const D: usize> Stages<D> for With<E> {
+    type State = E::State;
+    fn list(self) -> StageList {
+        vec![Typed::held(self.element, self.taken)]
     }
 }
 
@@ -196,12 +228,12 @@ macro_rules! sequences {
         impl<S, $first, $($more,)* const D: usize> Stages<D> for ($first, $($more,)*)
         where
             S: Fields,
-            $first: StencilElement<D, State = S>,
-            $($more: StencilElement<D, State = S>,)*
+            $first: Stages<D, State = S>,
+            $($more: Stages<D, State = S>,)*
         {
             type State = S;
             fn list(self) -> StageList {
-                vec![Typed::held(self.$i) $(, Typed::held(self.$j))*]
+                [self.$i.list() $(, self.$j.list())*].concat()
             }
         }
     )*};

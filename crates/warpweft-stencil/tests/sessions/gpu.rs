@@ -35,7 +35,9 @@ fn sessions_on_a_gpu_have_the_bits_of_plain_loops() {
         Ask::Wide(0.25),
         Ask::Scale(0.5),
         Ask::Set([2, 3], 1.5),
+        Ask::Reduced,
         Ask::Run(40),
+        Ask::Reduced,
         Ask::Wide(-0.5),
         Ask::Run(2),
     ];
@@ -54,6 +56,28 @@ fn sessions_on_a_gpu_have_the_bits_of_plain_loops() {
         let bits = |all: [Result<f64>; 5]| all.map(|value| value.unwrap().to_bits());
         assert_eq!(bits(found), bits(wanted), "{boundary:?}");
     }
+}
+
+#[test]
+fn steps_that_nobody_waits_for_are_done_in_order() {
+    let (machine, stencil) = (machine(), Stencil::of(spread(0.2)).boundary(Boundary::Periodic));
+    let Some(run) = on_a_gpu(&stencil, [11, 23].into(), &machine) else { return };
+    let asked = [Ask::Run(1), Ask::Reduced];
+    let asked: Vec<_> = asked.into_iter().cycle().take(80).collect();
+    let (mut volume, expect) = (start(), by_reference(&asked, Boundary::Periodic));
+    let mut on = stencil.on_with(&mut volume, &machine, &run).unwrap();
+    asked.iter().for_each(|ask| ask.of(&mut on));
+    let sum = on.queue_sum("u").unwrap();
+    assert!(same(&on.volume().unwrap(), &expect));
+    // A number of this session in another, and of one whose executor was made anew.
+    let mut other = start();
+    let mut second = stencil.on_with(&mut other, &machine, &run).unwrap();
+    let error = second.apply(scale::with(&sum)).unwrap_err().to_string();
+    assert!(error.contains("a number of another session"), "{error}");
+    second.run(Steps(1)).unwrap();
+    let before = on.value(&sum).unwrap();
+    on.apply(wide(0.5)).unwrap();
+    assert_eq!(on.value(&sum).unwrap().to_bits(), before.to_bits());
 }
 
 #[test]

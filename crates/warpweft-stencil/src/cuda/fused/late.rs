@@ -100,6 +100,8 @@ impl CudaSweeps {
         let stays = fused.is_some_and(|fused| fused.resident().is_some());
         // What fewer steps take says nothing of the kernel.
         let timed = !sweep.keep_change && (stays || steps.is_multiple_of(depth)) && steps > 0;
+        // Nor does what was queued behind other work.
+        let timed = timed && !std::mem::replace(&mut self.busy, true);
         self.history
             .add(fused.map(|fused| fused.policy).filter(|_| stays || steps >= depth), sweep);
         self.timing = timed.then(|| (next, steps, Instant::now()));

@@ -8,4 +8,5 @@ pub(super) mod place;
 pub(super) mod queue;
 pub(super) mod reduce;
 pub(super) mod residual;
+pub(super) mod scalars;
 pub(super) mod turn;

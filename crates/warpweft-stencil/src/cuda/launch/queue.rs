@@ -120,6 +120,9 @@ impl Queue<'_> {
         let (blocks, [low, high]) = step_box(layout, (self.policy, shape.start), region);
         args.blob(&layout.box_of(low, high), 8);
         element_argument(&mut args, stage);
+        for (_, number) in stage.taken() {
+            args.value(number.address());
+        }
         let launch = Launch::new(blocks, [32, self.text.warps, 1]).shared(shape.shared as u32);
         Ok(Queued { kernel: kernel.clone(), launch, args })
     }

@@ -1,9 +1,11 @@
 //! Launches of the kernel that reduces fields (reduce.cuh).
 
 use super::residual;
+use super::scalars::{self, Numbers};
 use crate::cuda::memory::layout::Layout;
-use crate::spec::reduction::{Reduce, Reduction};
-use warpweft_core::cuda::{Args, Buffer, Kernel, Launch, Module, Options, Pinned, Stream, compile};
+use crate::spec::reduction::Reduce;
+use crate::spec::reduction::scalar::{Code, SessionScalar};
+use warpweft_core::cuda::{Args, Kernel, Launch, Module, Options, Stream, compile};
 use warpweft_core::element::{ScalarKind, Unit};
 use warpweft_core::error::Result;
 
@@ -16,23 +18,22 @@ const PIECE: usize = 1024;
 /// Blocks of a launch at most: what a device holds at once.
 const BLOCKS: usize = 1056;
 
-/// The text by itself; it is compiled when the first reduction is asked for.
+/// The text by itself, with that of numbers; it is compiled when the first reduction is asked for.
 pub(crate) fn reduce_text() -> String {
     let prelude = Unit::new().source();
-    [prelude.as_str(), residual::TEXT, TEXT].concat().replace("#pragma once\n", "")
+    [prelude.as_str(), residual::TEXT, TEXT, scalars::TEXT].concat().replace("#pragma once\n", "")
 }
 
-/// The kernel, and what it makes of the cells.
+/// The kernel, and where its results go.
 #[derive(Debug)]
 pub(crate) struct Reducing {
     kernel: Kernel,
     strides: [usize; 4],
-    words: Buffer,
-    taken: Pinned<u64>,
+    pub numbers: Numbers,
 }
 
 impl Reducing {
-    /// Compiles the kernel, or takes it from the cache.
+    /// Compiles the kernels, or takes them from the cache.
     pub fn new(stream: &Stream, layout: &Layout) -> Result<Self> {
         let device = stream.device();
         let compiled = compile(&reduce_text(), "reductions", &device.arch()?, &Options::default())?;
@@ -40,51 +41,51 @@ impl Reducing {
         Ok(Self {
             kernel: module.kernel("ww_reduce")?,
             strides: layout.strides,
-            words: Buffer::new(device, Reduction::WORDS * size_of::<u64>())?,
-            taken: Pinned::new(device, Reduction::WORDS)?,
+            numbers: Numbers::new(stream, &module)?,
         })
     }
 
-    /// What a box of fields of `kinds`, of `extents` (w, z, y, x), comes to. Waits for the device.
+    /// Queues what a box of fields of `kinds`, of `extents` (w, z, y, x), comes to.
     ///
     /// # Safety
-    /// Both must be addresses of the box's first cell in live arrays of their kind in this layout.
-    pub unsafe fn reduce(
+    /// Both must be addresses of the box's first cell in arrays of their kind in this layout, which live until the
+    /// launch is done.
+    pub unsafe fn queue(
         &mut self,
         stream: &Stream,
         what: Reduce,
         kinds: [ScalarKind; 2],
         fields: [u64; 2],
         extents: [usize; 4],
-    ) -> Result<Reduction> {
+    ) -> Result<SessionScalar> {
         let [w, z, y, x] = extents;
-        let what = match what {
-            Reduce::Sum => 0i32,
-            Reduce::Dot => 1,
-            Reduce::Extremes => 2,
+        let (number, code) = match what {
+            Reduce::Sum => (0i32, Code::Sum),
+            Reduce::Dot => (1, Code::Sum),
+            Reduce::Least => (2, Code::Least),
+            Reduce::Greatest => (2, Code::Greatest),
         };
         let pieces = w * z * y * x.div_ceil(PIECE);
-        stream.fill(&self.words, 0)?;
+        let (words, accumulator) = self.numbers.accumulator(stream)?;
+        let sum = self.numbers.bank.queue(code, [accumulator, 0], [0.0; 2]);
+        // Of a number that there is no room for, nobody would take the sum out.
+        sum.known()?;
         if pieces > 0 {
             let mut args = Args::new();
             fields.into_iter().for_each(|field| _ = args.value(field));
             kinds.into_iter().for_each(|kind| _ = args.value(kind as i32));
-            args.value(what);
+            args.value(number);
             let mut of_box: Vec<u8> =
                 [z, y, x, 0].iter().flat_map(|&n| (n as i32).to_ne_bytes()).collect();
             let strides = self.strides[..3].iter().chain([&pieces]);
             of_box.extend(strides.flat_map(|&n| (n as i64).to_ne_bytes()));
             args.blob(&of_box, 8);
-            args.buffer(&self.words);
+            args.value(words);
             let blocks = pieces.div_ceil(8).min(BLOCKS);
             // SAFETY: the caller vouches for both arrays; there are as many words as the kernel writes.
             unsafe { stream.launch(&self.kernel, Launch::line(blocks as u32, 256), &args)? };
         }
-        // SAFETY: waited for below, before anything else is done with them.
-        let copied =
-            unsafe { stream.download_async(&self.words, 0, &mut self.taken, 0..Reduction::WORDS) };
-        stream.synchronize()?;
-        copied.map(|()| Reduction::from_words(&self.taken))
+        Ok(sum)
     }
 }
 
@@ -96,16 +97,35 @@ mod tests {
     use warpweft_core::cuda::compiler;
 
     use super::*;
+    use crate::spec::reduction::Reduction;
 
     /// What the kernel, run by the host's compiler in blocks of a warp, makes of two fields of `f64` in rows of `row`.
-    fn by_the_host(folder: &Path, what: i32, fields: [&[f64]; 2], row: usize) -> Option<Reduction> {
+    fn by_the_host(
+        folder: &Path,
+        what: i32,
+        fields: [&[f64]; 2],
+        row: usize,
+    ) -> Option<(Reduction, [f64; 8])> {
         let program = folder.join("reduce");
+        // What is computed of the sum, the least and the greatest number.
+        let operations = [
+            "{0, 0, {0, 0}, {0, 0}}",
+            "{1, 1, {1, 0}, {0, 0}}",
+            "{2, 2, {2, 0}, {0, 0}}",
+            "{6, 3, {0, value}, {0, 3}}",
+            "{8, 4, {3, 0}, {0, 0}}",
+            "{4, 5, {value, 0}, {1.5, 0}}",
+            "{5, 6, {5, 3}, {0, 0}}",
+            "{7, 7, {6, 0}, {0, 0}}",
+            "{3, 7, {7, 0}, {0, 0}}",
+        ];
         if !program.exists() {
             let main = format!(
                 "int main(int, char** names) {{
   const int n = atoi(names[3]), row = atoi(names[4]);
   std::vector<double> a(n), b(n);
-  std::vector<unsigned long long> words({words});
+  std::vector<unsigned long long> words(3 * {words});
+  double numbers[8];
   FILE* file = fopen(names[1], \"rb\");
   if (!file || fread(a.data(), 8, n, file) != n || fread(b.data(), 8, n, file) != n) return 1;
   ww::stencil::ReduceBox box{{1, n / row, row, n, n, row, (n / row) * ((row - 1) / 1024 + 1)}};
@@ -113,12 +133,22 @@ mod tests {
     ww::stencil::ww_reduce(a.data(), b.data(), 12, 12, atoi(names[5]), box, (ww::u64*)words.data());
   }});
   file = fopen(names[2], \"wb\");
-  return !file || fwrite(words.data(), 8, {words}, file) != {words} || fclose(file);
+  if (!file || fwrite(words.data(), 8, {words}, file) != {words}) return 1;
+  for (int i = 0; i < 2 * {words}; i++) words[{words} + i] = words[i];
+  const unsigned value = ww::stencil::as_value;
+  ww::stencil::Operations list{{{{{operations}}}, {count}}};
+  run_grid({{1, 1, 1}}, {{32, 1, 1}}, true, [&] {{
+    ww::stencil::ww_numbers(list, (ww::u64*)words.data(), numbers);
+  }});
+  for (const auto word : words) if (word) return 1;
+  return fwrite(numbers, 8, 8, file) != 8 || fclose(file);
 }}
 ",
-                words = Reduction::WORDS
+                words = Reduction::WORDS,
+                operations = operations.join(", "),
+                count = operations.len(),
             );
-            let text = reduce_text().replace("__shared__ u64 totals", "static u64 totals");
+            let text = reduce_text().replace("__shared__", "static");
             let host = [include_str!("../kernels/host.cuh"), include_str!("warp.cuh")];
             let source = [host[0], host[1], &text, &main].concat();
             let cpp = folder.join("reduce.cpp");
@@ -140,7 +170,8 @@ mod tests {
         );
         let found = std::fs::read(&to).unwrap();
         let words: Vec<u64> = found.as_chunks().0.iter().map(|&w| u64::from_ne_bytes(w)).collect();
-        Some(Reduction::from_words(&words))
+        let numbers = std::array::from_fn(|n| f64::from_bits(words[Reduction::WORDS + n]));
+        Some((Reduction::from_words(&words), numbers))
     }
 
     /// The same by the cores.
@@ -150,6 +181,48 @@ mod tests {
         let mut reduction = Reduction::default();
         reduction.take_bytes(what, [ScalarKind::F64; 2], [&bytes[0], &bytes[1]]);
         reduction
+    }
+
+    /// The kernel's numbers are those that the host makes of the same cells.
+    fn same_numbers(of: &Reduction, numbers: [f64; 8]) {
+        let (sum, [least, greatest]) = (of.sum(), of.extremes());
+        let (third, less) = (sum / 3.0, 1.5 - sum);
+        let last = -(less * third) + sum;
+        let expect = [sum, least, greatest, third, third.sqrt(), less, less * third, last];
+        for (found, expect) in numbers.into_iter().zip(expect) {
+            let same = found.to_bits() == expect.to_bits() || found.is_nan() && expect.is_nan();
+            assert!(same, "{numbers:?} for {expect:?}");
+        }
+    }
+
+    #[test]
+    fn sums_are_rounded_as_the_cores_do() {
+        let folder = tempfile::tempdir().unwrap();
+        let (ulp, tiny, most) = (f64::EPSILON, f64::from_bits(1), f64::MAX);
+        let cases = [
+            [1.0, ulp / 2.0, 0.0, 0.0],
+            [1.0 + ulp, ulp / 2.0, 0.0, 0.0],
+            [1.0, tiny, ulp / 2.0, 0.0],
+            [-1.0, -tiny, -ulp / 2.0, 0.0],
+            [1e300, 2.0, -1e300, tiny],
+            [tiny, tiny, -1.0, 1.0],
+            [-most, -most, most, 1.0],
+            [most, most, 1.0, 0.0],
+            [-most, ulp, -most, 0.0],
+            [2f64.powi(-1030), -tiny, 0.0, 0.0],
+            [2f64.powi(64), -1.0, 0.5, 2f64.powi(-1000)],
+            [f64::INFINITY, -1.0, 0.0, 0.0],
+            [f64::INFINITY, f64::NEG_INFINITY, 0.0, 0.0],
+            [-0.0, 0.0, -0.0, 0.0],
+        ];
+        for case in cases {
+            let fields = [&case[..], &case];
+            let Some((_, numbers)) = by_the_host(folder.path(), 0, fields, 4) else {
+                return println!("skipped: no C++ compiler");
+            };
+            let expect = by_the_cores(Reduce::Sum, fields);
+            same_numbers(&expect, numbers);
+        }
     }
 
     #[test]
@@ -174,14 +247,15 @@ mod tests {
             let second = field(77, 20);
             let fields = [&first[..], &second];
             for (row, (code, what)) in
-                [(1300, (0, Reduce::Sum)), (26, (1, Reduce::Dot)), (200, (2, Reduce::Extremes))]
+                [(1300, (0, Reduce::Sum)), (26, (1, Reduce::Dot)), (200, (2, Reduce::Least))]
             {
-                let Some(found) = by_the_host(folder.path(), code, fields, row) else {
+                let Some((found, numbers)) = by_the_host(folder.path(), code, fields, row) else {
                     return println!("skipped: no C++ compiler");
                 };
                 let expect = by_the_cores(what, fields);
+                same_numbers(&expect, numbers);
                 let bits = |it: &Reduction| match what {
-                    Reduce::Extremes => it.extremes().map(f64::to_bits),
+                    Reduce::Least => it.extremes().map(f64::to_bits),
                     _ => [it.sum().to_bits(); 2],
                 };
                 assert_eq!(bits(&found), bits(&expect), "case {number}, {what:?}");
@@ -199,7 +273,7 @@ mod tests {
         let cases = [vec![largest; count], apart.collect(), signs.collect()];
         for (number, field) in cases.iter().enumerate() {
             let fields = [&field[..], field];
-            let Some(found) = by_the_host(folder.path(), 0, fields, 1024) else {
+            let Some((found, _)) = by_the_host(folder.path(), 0, fields, 1024) else {
                 return println!("skipped: no C++ compiler");
             };
             let expect = by_the_cores(Reduce::Sum, fields).sum();

@@ -44,6 +44,8 @@ T atomicMax(T* to, T value) {
 inline double __dmul_rn(double a, double b) { return a * b; }
 inline double __dadd_rn(double a, double b) { return a + b; }
 inline double __dsub_rn(double a, double b) { return a - b; }
+inline double __ddiv_rn(double a, double b) { return a / b; }
+inline double __dsqrt_rn(double a) { return __builtin_sqrt(a); }
 inline double __ll2double_rn(long long a) { return double(a); }
 inline double __ull2double_rn(u64_t a) { return double(a); }
 inline long long __double_as_longlong(double value) {

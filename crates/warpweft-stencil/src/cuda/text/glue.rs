@@ -81,13 +81,7 @@ impl<'a> Glue<'a> {
             text.push_str("const int4 origin, ");
         }
         text.push_str("const ww::stencil::Box box");
-        if self.stage.parameters_size() > 0 {
-            write!(text, ", const {functor} element")?;
-        }
-        text.push_str(") {\n");
-        if self.stage.parameters_size() == 0 {
-            writeln!(text, "  const {functor} element{{}};")?;
-        }
+        self.write_element(text, functor)?;
         writeln!(text, "  const ww::stencil::Pointers<{shape}> fields{{{}}};", pairs.join(", "))?;
         if self.policy.kernel == CudaKernel::Planes {
             self.write_maps(text, &shape)?;
@@ -102,6 +96,27 @@ impl<'a> Glue<'a> {
             | CudaKernel::Resident => ("direct", ""),
         };
         writeln!(text, "  ww::stencil::{skeleton}<{shape}>(fields, {maps}box, element);\n}}")
+    }
+
+    /// The parameters of the function: by value, and those that are numbers of a session where that has them.
+    fn write_element(&self, text: &mut String, functor: &str) -> std::fmt::Result {
+        let taken = self.stage.taken();
+        if self.stage.parameters_size() == 0 {
+            return writeln!(text, ") {{\n  const {functor} element{{}};");
+        }
+        if taken.is_empty() {
+            return writeln!(text, ", const {functor} element) {{");
+        }
+        write!(text, ", const {functor} given")?;
+        (0..taken.len())
+            .try_for_each(|n| write!(text, ", const ww::f64* __restrict__ number{n}"))?;
+        writeln!(text, ") {{\n  {functor} element = given;")?;
+        taken.iter().enumerate().try_for_each(|(n, (member, _))| {
+            writeln!(
+                text,
+                "  element.{member} = static_cast<decltype(element.{member})>(*number{n});"
+            )
+        })
     }
 
     fn write_maps(&self, text: &mut String, shape: &str) -> std::fmt::Result {

@@ -1,7 +1,7 @@
 //! Conjugate gradients for Poisson's equation: milliseconds of an iteration.
 
 use warpweft::prelude::*;
-use warpweft::stencil::Session;
+use warpweft::stencil::{Session, SessionScalar};
 
 use super::{Figure, On, Place};
 
@@ -40,12 +40,12 @@ fn turn(now: Near<Vectors, 3>, next: &mut Vectors, beta: f64) {
 }
 
 /// An iteration; the residual's square after it.
-fn iterate(session: &mut Session<'_, Vectors, 3>, rr: f64) -> Result<f64> {
+fn iterate(session: &mut Session<'_, Vectors, 3>, rr: &SessionScalar) -> Result<SessionScalar> {
     session.run(Steps(1))?;
-    let alpha = rr / session.dot("p", "q")?;
-    session.apply(advance(alpha))?;
-    let next = session.dot("r", "r")?;
-    session.apply(turn(next / rr))?;
+    let alpha = rr / session.queue_dot("p", "q")?;
+    session.apply(advance::with(alpha))?;
+    let next = session.queue_dot("r", "r")?;
+    session.apply(turn::with(&next / rr))?;
     Ok(next)
 }
 
@@ -64,12 +64,15 @@ fn solver(place: &Place<'_>, on: On, n: usize) -> Result<Figure> {
     let run = place.run(on);
     let stencil = Stencil::of(multiply()).boundary(Boundary::Dirichlet(0.0));
     let mut session = stencil.on_with(&mut vectors, place.machine, &run)?;
-    let first = session.dot("r", "r")?;
+    let mut number = session.queue_dot("r", "r")?;
+    let first = session.value(&number)?;
     let mut rr = first;
-    let mut some = |session: &mut _| {
+    let mut some = |session: &mut Session<'_, Vectors, 3>| {
         for _ in 0..ITERATIONS {
-            rr = iterate(session, rr)?;
+            number = iterate(session, &number)?;
         }
+        // Waits for what a GPU has yet to do.
+        rr = session.value(&number)?;
         Ok(())
     };
     some(&mut session)?;

@@ -1,0 +1,56 @@
+//! Numbers of a session: reductions, and stages that take them as parameters.
+
+use super::RawSession;
+use crate::plan::Region;
+use crate::spec::Spec;
+use crate::spec::reduction::Reduce;
+use crate::spec::reduction::scalar::SessionScalar;
+use warpweft_core::error::Result;
+
+impl RawSession<'_> {
+    /// What the cells of a field come to, queued where the device can.
+    ///
+    /// # Errors
+    /// The device's.
+    pub fn reduce(&mut self, what: Reduce, fields: [usize; 2]) -> Result<SessionScalar> {
+        let region = Region::whole(self.volume.extents());
+        self.with(|local| local.executor().queue_reduce(what, fields, &region))
+    }
+
+    /// The value of a number, after all that was queued.
+    ///
+    /// # Errors
+    /// A number of another session; the device's.
+    pub fn value(&mut self, number: &SessionScalar) -> Result<f64> {
+        let value = match (number.known()?, &mut self.local) {
+            (Some(value), _) => value,
+            (None, Some(local)) => local.executor().number(number)?,
+            (None, None) => return Err(super::over()),
+        };
+        // NaN has other bits on other devices.
+        Ok(if value.is_nan() { f64::NAN } else { value })
+    }
+
+    /// The same stages with the values of those of their numbers that the host knows.
+    ///
+    /// # Errors
+    /// A number that is neither known nor this session's.
+    pub(super) fn with_values(&mut self, mut spec: Spec) -> Result<Spec> {
+        for stage in &mut spec.stages {
+            let taken = stage.taken();
+            if taken.is_empty() {
+                continue;
+            }
+            let known = taken.iter().map(|(_, number)| number.known());
+            let known = known.collect::<Result<Vec<_>>>()?;
+            let Some(local) = &mut self.local else { return Err(super::over()) };
+            let bank = local.executor().bank().cloned();
+            let mut left = taken.iter().zip(&known).filter(|(_, known)| known.is_none());
+            left.try_for_each(|((_, number), _)| number.place(bank.as_ref()).map(drop))?;
+            if known.iter().any(Option::is_some) {
+                *stage = stage.given(&known);
+            }
+        }
+        Ok(spec)
+    }
+}
