@@ -76,6 +76,9 @@ pub fn boundary(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// arguments says that the function is `h.n + h.w - h.nw` and a term of the inputs, which GPUs then
 /// compute by scans, floats rounded in another order.
 ///
+/// A parameter without a marker is a value or a slice, `&[T]`, which the element borrows: a table of scores. If symbols of
+/// rows and columns make up an index, the run is refused before it begins where one of them leads out of the slice.
+///
 /// `#[wavefront(choice)]` marks the function that a traceback uses (`wavefront::traceback::Choice`). Its `#[cell]`
 /// parameter is the finished cell; it returns as `u8` which of the dependences that cell was computed from.
 #[proc_macro_attribute]

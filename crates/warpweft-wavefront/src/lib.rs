@@ -43,7 +43,7 @@ pub use recurrence::{
     Term, WavefrontElement, precedences, skew,
 };
 #[doc(hidden)]
-pub use recurrence::{Both, Incomparable, Same, words_of};
+pub use recurrence::{Both, Incomparable, Interval, Lookup, Same, words_of};
 pub use reference::reference;
 pub use report::TotalReport;
 pub use run::{Run, RunExecutor, WavefrontPattern};

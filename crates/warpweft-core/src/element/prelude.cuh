@@ -338,6 +338,8 @@ template<class T> WW_FN T& at(const slice<T>& a, usize i, u32 site) {
   }
   return a.items[i];
 }
+// An index that the host knows to be inside for all inputs of a run; cells beyond a domain are made of others.
+template<class T> WW_FN const T& item(const slice<T>& a, usize i) { return a.items[i < a.count ? i : 0]; }
 template<class T> WW_FN usize length(const slice<T>& a) { return a.count; }
 // The items from `low` up to `high`.
 template<class T> WW_FN slice<T> part(const slice<T>& of, usize low, usize high, u32 site) {

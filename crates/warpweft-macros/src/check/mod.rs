@@ -29,6 +29,7 @@ use crate::diag::reject;
 use crate::ir::{Expr, Hole, Name};
 use crate::parse::constant::{Constant, Integer, evaluate};
 pub use call::matches_parts;
+pub use place::proved;
 pub use scope::{Binding, Scopes};
 pub use slices::{device_type, words_of};
 

@@ -1,13 +1,18 @@
 //! Places: what can be read and assigned.
 
 use quote::quote_spanned;
-use syn::Expr as E;
 use syn::spanned::Spanned;
+use syn::{Attribute, Expr as E, parse_quote};
 
 use super::expr::{binary_op, member};
 use super::{Lower, Lowered};
 use crate::diag::reject;
 use crate::ir::{BinOp, Expr, Input};
+
+/// The mark of an index into a slice that is known to be inside when a run begins.
+pub fn proved() -> Attribute {
+    parse_quote!(#[__proved])
+}
 
 impl Lower<'_> {
     /// `a.b`, `a.0` and `a[i]`.
@@ -38,10 +43,17 @@ impl Lower<'_> {
         let (slice, span) = (&index.expr, index.span());
         let (name, _) = self.slice_variable(slice).unwrap_or_default();
         let at = self.expr(&index.index)?;
-        let (i, site) = (at.rust, self.site(&index.index, "index out of bounds"));
+        let i = at.rust;
+        let rust = quote_spanned!(span=> #slice[#i]);
+        if index.attrs.contains(&proved()) {
+            let arguments = vec![Expr::Local(name), at.ir];
+            let ir = Expr::Method { name: "item".into(), arguments, sites: vec![] };
+            return Ok(Lowered::new(rust, ir));
+        }
+        let site = self.site(&index.index, "index out of bounds");
         let array = Box::new(Expr::Local(name));
         let ir = Expr::Index { array, index: Box::new(at.ir), site };
-        Ok(Lowered::new(quote_spanned!(span=> #slice[#i]), ir))
+        Ok(Lowered::new(rust, ir))
     }
 
     /// Whether `expr` is a `&mut` parameter.

@@ -6,7 +6,7 @@ use syn::visit::Visit;
 use syn::{ItemFn, LifetimeParam, Signature, Type};
 
 use super::characterisation::characterisation;
-use super::translation::{Translation, declared};
+use super::translation::{Translation, declared, of_forever};
 use crate::check::attributes;
 use crate::check::{Binding, Lower, NoInputs};
 use crate::diag::reject;
@@ -182,8 +182,7 @@ fn slices(shape: &Shape) -> Option<TokenStream> {
     })
 }
 
-/// The function `cuda` of the trait. Of an element with slices it is that of the element whose slices live for ever, which
-/// alone has a type to name; that one comes first.
+/// The function `cuda` of the trait, and what comes before its implementation.
 fn cuda(
     signature: &Signature,
     shape: &Shape,
@@ -192,23 +191,5 @@ fn cuda(
     let (name, output) = (&signature.ident, &shape.output);
     let shadowed = declared(std::iter::once(&shape.input).chain(&shape.rest));
     let cuda = translation.cuda(quote!(), name, &shadowed, &quote!(-> #output));
-    if !shape.reads_slices() {
-        return (quote!(), cuda);
-    }
-    let mut generics = signature.generics.clone();
-    generics.params = generics.params.into_iter().skip(1).collect();
-    let (generics, _, clause) = generics.split_for_impl();
-    let types = signature.generics.type_params().map(|parameter| &parameter.ident);
-    let forever = quote!(#name::<'static, #(#types),*>);
-    let translated = quote! {
-        impl #generics #forever #clause {
-            #cuda
-        }
-    };
-    let cuda = quote! {
-        fn cuda(__unit: &mut ::warpweft::element::Unit) -> ::std::string::String {
-            #forever::cuda(__unit)
-        }
-    };
-    (translated, cuda)
+    of_forever(signature, shape.reads_slices(), cuda)
 }

@@ -2,6 +2,7 @@
 
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
+use syn::Signature;
 
 use crate::check::Lower;
 use crate::emit::{clean, weave};
@@ -40,6 +41,36 @@ impl Translation {
             }
         }
     }
+}
+
+/// The function `cuda` of a pattern's trait for an element that may have slices, whose `signature` begins with their lifetime
+/// then: of one that has, the text is that of the element whose slices live for ever, which alone has a type to name. What
+/// comes first stands before the implementation of the trait.
+pub fn of_forever(
+    signature: &Signature,
+    slices: bool,
+    cuda: TokenStream,
+) -> (TokenStream, TokenStream) {
+    if !slices {
+        return (quote!(), cuda);
+    }
+    let name = &signature.ident;
+    let mut generics = signature.generics.clone();
+    generics.params = generics.params.into_iter().skip(1).collect();
+    let (generics, _, clause) = generics.split_for_impl();
+    let types = signature.generics.type_params().map(|parameter| &parameter.ident);
+    let forever = quote!(#name::<'static, #(#types),*>);
+    let translated = quote! {
+        impl #generics #forever #clause {
+            #cuda
+        }
+    };
+    let cuda = quote! {
+        fn cuda(__unit: &mut ::warpweft::element::Unit) -> ::std::string::String {
+            #forever::cuda(__unit)
+        }
+    };
+    (translated, cuda)
 }
 
 /// Parameters as a function declares them, each with a comma.

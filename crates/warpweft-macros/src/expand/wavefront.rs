@@ -3,6 +3,7 @@
 mod arguments;
 mod inputs;
 mod item;
+mod lookups;
 mod paired;
 mod relative;
 mod shape;
@@ -16,6 +17,7 @@ use syn::{ItemFn, parse_quote};
 use self::arguments::{Arguments, arguments};
 use self::inputs::{WavefrontInputs, spelled_out};
 use self::item::Item;
+use self::lookups::lookups;
 use self::relative::Relative;
 use self::shape::{Shape, shape};
 use self::south::south;
@@ -49,7 +51,9 @@ pub fn expand(tokens: TokenStream, function: ItemFn) -> syn::Result<TokenStream>
     number(&mut body, &names);
 
     let mut inputs = WavefrontInputs::new(&shape);
-    let (translation, paired) = translated(&function, &shape, &body, &mut inputs)?;
+    let mut marked = body.clone();
+    let lookups = lookups(&mut marked, &shape);
+    let (translation, paired) = translated(&function, &shape, &marked, &mut inputs)?;
     let [vectors, old_vectors] = &inputs.vectors;
     if vectors.is_empty() && !choice {
         return Err(reject(
@@ -81,6 +85,7 @@ pub fn expand(tokens: TokenStream, function: ItemFn) -> syn::Result<TokenStream>
         bounds,
         relative,
         paired,
+        lookups,
     };
     Ok(if choice { item.choice() } else { item.wavefront() })
 }

@@ -8,6 +8,7 @@ mod names;
 pub mod scan;
 mod signature;
 mod strips;
+mod tables;
 pub mod tiles;
 mod upload;
 mod winner;

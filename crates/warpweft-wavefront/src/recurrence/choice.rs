@@ -1,7 +1,7 @@
 //! What a cell was made from, as a number: derived from the finished cell and those before it.
 
-use super::{Cells, Dependence, Ranked};
-use warpweft_core::element::{DeviceType, Unit};
+use super::{Cells, Dependence, Interval, Lookup, Ranked};
+use warpweft_core::element::{DeviceType, TableBytes, Unit};
 
 /// A function that tells what a cell was made from: what `#[wavefront(choice)]` makes of one.
 ///
@@ -27,8 +27,9 @@ use warpweft_core::element::{DeviceType, Unit};
 ///
 /// # Safety
 /// `Self` must be laid out as the C++ struct that [`Choice::cuda`] defines, and no value of `Row`,
-/// `Column` or `Cell` may make the C++ function read or write memory.
-pub unsafe trait Choice: Copy + Send + Sync + 'static {
+/// `Column` or `Cell` may make the C++ function read or write memory but the items of [`Choice::tables`], or one item
+/// where a slice has none.
+pub unsafe trait Choice: Copy + Send + Sync {
     /// What a cell holds.
     type Cell: Ranked;
     /// The input of a row; `()` for none.
@@ -45,6 +46,18 @@ pub unsafe trait Choice: Copy + Send + Sync + 'static {
     /// What `cell`, whose row has input `a` and whose column has `b`, was made from.
     fn choice(&self, earlier: Self::Earlier, cell: Self::Cell, a: Self::Row, b: Self::Column)
     -> u8;
+
+    /// As [`WavefrontElement::tables`](super::WavefrontElement::tables).
+    fn tables(&self) -> Vec<TableBytes<'_>> {
+        Vec::new()
+    }
+
+    /// The indexes into slices that the C++ function does not check, for these symbols of rows and of columns.
+    #[doc(hidden)]
+    fn lookups(&self, symbols: [Interval; 2]) -> Vec<Lookup> {
+        let _ = symbols;
+        Vec::new()
+    }
 
     /// Defines a C++ struct in `unit` and returns its name. Its data members are the parameters, in
     /// order, and it has the members

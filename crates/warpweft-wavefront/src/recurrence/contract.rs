@@ -1,7 +1,7 @@
 //! The contract between `#[wavefront]` and the pattern.
 
-use super::{Dependence, Ranked};
-use warpweft_core::element::{DeviceType, Unit};
+use super::{Dependence, Interval, Lookup, Ranked};
+use warpweft_core::element::{DeviceType, TableBytes, Unit};
 
 /// A recurrence's element function with its parameters: what `#[wavefront]` makes of
 /// `smith_waterman(2, -1, -1)`.
@@ -12,8 +12,9 @@ use warpweft_core::element::{DeviceType, Unit};
 ///
 /// # Safety
 /// `Self` must be laid out as the C++ struct that [`WavefrontElement::cuda`] defines, and no value
-/// of `Row`, `Column` or `Input` may make the C++ function read or write memory.
-pub unsafe trait WavefrontElement: Copy + Send + Sync + 'static {
+/// of `Row`, `Column` or `Input` may make the C++ function read or write memory but the items of
+/// [`WavefrontElement::tables`], or one item where a slice has none.
+pub unsafe trait WavefrontElement: Copy + Send + Sync {
     /// What a cell holds, at most 16 bytes for register strips.
     type Cell: Ranked;
     /// The input of a row; `()` for none.
@@ -96,6 +97,25 @@ pub unsafe trait WavefrontElement: Copy + Send + Sync + 'static {
     fn step(&self, border: Self::Cell) -> Option<u32> {
         let _ = border;
         None
+    }
+
+    /// The slices among the parameters: where their addresses lie, and their items. A GPU gets copies of them.
+    fn tables(&self) -> Vec<TableBytes<'_>> {
+        Vec::new()
+    }
+
+    /// What the symbols of `rows` and of `columns` lie between, as far as [`WavefrontElement::lookups`] needs it.
+    #[doc(hidden)]
+    fn symbols(rows: &[Self::Row], columns: &[Self::Column]) -> [Interval; 2] {
+        let _ = (rows, columns);
+        [Interval::ANY; 2]
+    }
+
+    /// The indexes into slices that the C++ function does not check, for these symbols of rows and of columns.
+    #[doc(hidden)]
+    fn lookups(&self, symbols: [Interval; 2]) -> Vec<Lookup> {
+        let _ = symbols;
+        Vec::new()
     }
 
     /// Defines the C++ struct that computes two cells of 16 bits at once, if there is one. It holds

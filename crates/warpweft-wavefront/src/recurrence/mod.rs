@@ -7,6 +7,7 @@ mod choice;
 mod contract;
 mod dependence;
 mod earlier;
+mod lookup;
 mod parts;
 mod rank;
 mod relative;
@@ -20,6 +21,8 @@ pub use contract::{Both, Incomparable, Same, words_of};
 pub use contract::{Cells, WavefrontElement};
 pub use dependence::{Dependence, Reach, precedences, skew};
 pub use earlier::{Earlier, Old};
+#[doc(hidden)]
+pub use lookup::{Interval, Lookup};
 pub use parts::{MOST_PARTS, Parts};
 pub use rank::{Best, Extreme, Ranked};
 pub(crate) use rank::{is_nan, sum};

@@ -1,7 +1,7 @@
 //! Whether a computation is well posed.
 
 use super::{Band, ElementType, Erased, Keep, MAX_EXTENT};
-use crate::recurrence::{Reach, precedences};
+use crate::recurrence::{Interval, Lookup, Reach, precedences};
 use warpweft_core::element::ScalarKind;
 use warpweft_core::error::{Error, Result};
 
@@ -54,6 +54,8 @@ impl Erased<'_> {
             }
         }
         self.check_sum()?;
+        let (symbols, lookups) = self.known.lookups();
+        check_lookups(name, symbols, &lookups)?;
         self.check_overflow()
     }
 
@@ -131,6 +133,14 @@ impl Erased<'_> {
             ),
             hint,
         ))
+    }
+}
+
+/// Whether all of `lookups` in a function called `name` are inside their slices, for these symbols of rows and columns.
+pub(crate) fn check_lookups(name: &str, symbols: [Interval; 2], lookups: &[Lookup]) -> Result<()> {
+    match lookups.iter().find_map(|lookup| lookup.outside(name, symbols)) {
+        Some([what, hint]) => Err(Error::spec(what, hint)),
+        None => Ok(()),
     }
 }
 

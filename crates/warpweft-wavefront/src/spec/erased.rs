@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use super::{Band, Border, Keep, Wavefront};
-use crate::recurrence::{Dependence, Ranked, WavefrontElement, bytes_of};
-use warpweft_core::element::{DeviceType, Scalar, ScalarKind, Unit};
+use crate::recurrence::{Dependence, Interval, Lookup, Ranked, WavefrontElement, bytes_of};
+use warpweft_core::element::{DeviceType, Scalar, ScalarKind, TableBytes, Unit};
 
 /// Names a type in C++, which is defined in the unit on first use.
 pub(crate) type Named = fn(&mut Unit) -> String;
@@ -110,6 +110,8 @@ pub(crate) struct Erased<'w> {
     pub extents: [usize; 2],
     /// The element's own bytes, and those of the inputs of rows, of columns and of cells.
     pub parameters: &'w [u8],
+    /// The slices that those hold.
+    pub tables: Vec<TableBytes<'w>>,
     pub rows: &'w [u8],
     pub columns: &'w [u8],
     pub inputs: &'w [u8],
@@ -203,6 +205,8 @@ pub(crate) trait Known {
     fn bounds(&self) -> Option<[f64; 2]>;
     /// [`WavefrontElement::step`], if all cells outside hold the same.
     fn step(&self) -> Option<u32>;
+    /// [`WavefrontElement::symbols`] of rows and columns, and [`WavefrontElement::lookups`] for them.
+    fn lookups(&self) -> ([Interval; 2], Vec<Lookup>);
 }
 
 impl<E: WavefrontElement> Known for Wavefront<'_, E> {
@@ -215,6 +219,11 @@ impl<E: WavefrontElement> Known for Wavefront<'_, E> {
             Border::Value(border) => self.element.step(border),
             _ => None,
         }
+    }
+
+    fn lookups(&self) -> ([Interval; 2], Vec<Lookup>) {
+        let symbols = E::symbols(self.rows, self.columns);
+        (symbols, self.element.lookups(symbols))
     }
 }
 
@@ -235,6 +244,7 @@ impl<E: WavefrontElement> Wavefront<'_, E> {
             element: ElementType::of::<E>(),
             extents: self.extents(),
             parameters: bytes_of(std::slice::from_ref(&self.element)),
+            tables: self.element.tables(),
             rows: bytes_of(self.rows),
             columns: bytes_of(self.columns),
             inputs: bytes_of(self.inputs),

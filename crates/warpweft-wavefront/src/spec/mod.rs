@@ -11,7 +11,7 @@ mod pairs;
 mod wavefront;
 
 pub use border::{Band, Border, BorderFunction};
-pub(crate) use check::holds_all;
+pub(crate) use check::{check_lookups, holds_all};
 pub(crate) use erased::{ElementType, Erased, Named, Outside, faults};
 pub use pairs::Pairs;
 pub use wavefront::{Keep, Kept, MAX_EXTENT, Wavefront, no_inputs};

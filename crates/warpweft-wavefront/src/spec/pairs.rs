@@ -1,7 +1,7 @@
 //! Many problems of one recurrence that share their inputs: all pairs of a set of series, a query and a database.
 
-use super::{Border, Wavefront};
-use crate::recurrence::WavefrontElement;
+use super::{Border, Wavefront, check_lookups};
+use crate::recurrence::{Interval, WavefrontElement};
 use warpweft_core::error::{Error, Result};
 
 /// Problems of one recurrence, each over one of several sequences of rows and one of several of columns.
@@ -90,6 +90,15 @@ impl<'a, E: WavefrontElement> Pairs<'a, E> {
             .border(self.border.clone())
     }
 
+    /// Whether all indexes into slices are inside, whichever sequences meet.
+    fn lookups_are_inside(&self) -> bool {
+        let of_rows = self.rows.iter().map(|one| E::symbols(one, &[])[0]).reduce(Interval::or);
+        let of_columns =
+            self.columns.iter().map(|one| E::symbols(&[], one)[1]).reduce(Interval::or);
+        let symbols = [of_rows, of_columns].map(|all| all.unwrap_or(Interval::ANY));
+        check_lookups(E::NAME, symbols, &self.element.lookups(symbols)).is_ok()
+    }
+
     /// Checks that there are problems and that each is well posed.
     ///
     /// # Errors
@@ -119,8 +128,8 @@ impl<'a, E: WavefrontElement> Pairs<'a, E> {
             let b = self.columns.iter().find(|column| column.len() == n)?;
             Some(Wavefront::of(self.element).rows(a).columns(b).border(self.border.clone()))
         };
-        // What the longest ones may be, shorter ones may.
-        let given = matches!(self.border, Border::Lines { .. });
+        // What the longest ones may be, shorter ones may, but for their symbols.
+        let given = matches!(self.border, Border::Lines { .. }) || !self.lookups_are_inside();
         if !empty && !given && with(longest).is_some_and(|most| most.check().is_ok()) {
             return Ok(());
         }

@@ -5,7 +5,7 @@ use super::trail::path_from;
 use super::{Checkpoint, End, Partition, Path, Way};
 use crate::executor::{Need, WavefrontExecutor, unrecorded};
 use crate::recurrence::{Choice, Dependence, NEAR, Traced};
-use crate::spec::{Band, Wavefront};
+use crate::spec::{Band, Wavefront, check_lookups};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::report::Report;
 
@@ -79,6 +79,9 @@ pub fn trace<E: Traced, X: WavefrontExecutor<E> + ?Sized>(
 /// that the end is inside the band.
 pub(super) fn check<E: Traced>(wavefront: &Wavefront<'_, E>, end: End) -> Result<()> {
     wavefront.check()?;
+    let symbols = E::symbols(wavefront.rows, wavefront.columns);
+    let choice = wavefront.element.choice();
+    check_lookups(E::Choice::NAME, symbols, &choice.lookups(symbols))?;
     let [m, n] = wavefront.extents();
     if let Some(Band { lower, upper, .. }) = wavefront.band
         && end == End::Corner

@@ -1,14 +1,17 @@
-//! Functions that look scores up in a table given as a parameter: cores and GPU equal a plain loop, and no
+//! Functions that look scores up in a table or a slice given as a parameter: cores and GPU equal a plain loop, and no
 //! executor leaves them to a slower form.
 
 use warpweft::cpu::Pool;
 use warpweft::cuda::{Device, compiler};
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::cuda::{
-    CudaExecutor, compile_batch_check, compile_check, misses, tiles::TileExecutor,
+    CudaExecutor, compile_batch_check, compile_check, compile_paths_check, compile_search_check,
+    misses, tiles::TileExecutor,
 };
+use warpweft::wavefront::traceback::{End, Partition, Traced, Way, trace, trace_batch};
 use warpweft::wavefront::{
-    Best, CpuPolicy, CudaPolicy, Earlier, Keep, Kept, Wavefront, WavefrontExecutor, wavefront,
+    Best, CpuPolicy, CudaPolicy, Dependence, Earlier, Keep, Kept, Pairs, Wavefront,
+    WavefrontElement, WavefrontExecutor, reference, wavefront,
 };
 use warpweft_lab::conformance::wavefront::Inputs;
 
@@ -24,6 +27,72 @@ fn scored(h: Earlier<i32>, #[row] a: u8, #[column] b: u8, scores: [[i8; 32]; 32]
 #[wavefront]
 fn unproved(h: Earlier<i32>, #[row] a: u8, #[column] b: u8, scores: [[i8; 4]; 4]) -> i32 {
     (h.nw + scores[a as usize][(b & 3) as usize] as i32).max(h.n.max(h.w) - 1).max(0)
+}
+
+/// The same by a slice of `width` symbols a row, whatever their number.
+#[wavefront(bounds = sliced_bounds)]
+fn sliced(
+    h: Earlier<i32>,
+    #[row] a: u8,
+    #[column] b: u8,
+    scores: &[i8],
+    width: usize,
+    gap: i32,
+) -> i32 {
+    let pair = scores[a as usize * width + b as usize] as i32;
+    (h.n + gap).max((h.nw + pair).max(h.w + gap).max(0))
+}
+
+fn sliced_bounds(_: &sliced<'_>, rows: u64, columns: u64) -> [f64; 2] {
+    [-20.0, 8.0 * rows.min(columns) as f64]
+}
+
+#[wavefront(choice)]
+fn sliced_choice(
+    h: Earlier<i32>,
+    #[row] a: u8,
+    #[column] b: u8,
+    #[cell] cell: i32,
+    scores: &[i8],
+    width: usize,
+    gap: i32,
+) -> u8 {
+    let pair = scores[a as usize * width + b as usize] as i32;
+    if cell == 0 {
+        0
+    } else if cell == h.nw + pair {
+        1
+    } else if cell == h.w + gap {
+        2
+    } else {
+        3
+    }
+}
+
+impl<'s> Traced for sliced<'s> {
+    type State = ();
+    type Choice = sliced_choice<'s>;
+    type Plain = Self;
+    const BITS: u32 = 2;
+    fn plain(&self) -> Self {
+        *self
+    }
+    fn choice(&self) -> sliced_choice<'s> {
+        sliced_choice(self.scores.get(), self.width, self.gap)
+    }
+    fn back(choice: u8, (): ()) -> Option<(Dependence, ())> {
+        let moves: [Dependence; 3] = [[-1, -1], [0, -1], [-1, 0]];
+        moves.get(usize::from(choice).wrapping_sub(1)).map(|&back| (back, ()))
+    }
+}
+
+/// A query by its positions: each row has weights of its own for four symbols. Where a branch decides, a cell checks.
+#[wavefront]
+fn profile(h: Earlier<i32>, #[row] at: u32, #[column] b: u8, weights: &[i16], rare: &[i16]) -> i32 {
+    const SYMBOLS: usize = 4;
+    let weight = weights[at as usize * SYMBOLS + (b & 3) as usize] as i32;
+    let weight = if b >= 4 { rare[b as usize] as i32 } else { weight };
+    (h.nw + weight).max(h.n.max(h.w) - 2).max(0)
 }
 
 /// A table without symmetry, so that rows and columns can't be mistaken for one another.
@@ -52,38 +121,125 @@ fn plain(a: &[u8], b: &[u8], scores: &[[i8; 32]; 32], gap: i64) -> Option<Best<i
     best
 }
 
-fn conforms(executor: &mut dyn WavefrontExecutor<scored>) {
+fn conforms<E>(executor: &mut dyn WavefrontExecutor<E>, element: E, scores: &[[i8; 32]; 32])
+where
+    E: WavefrontElement<Cell = i32, Row = u8, Column = u8, Input = ()>,
+{
     let mut inputs = Inputs(25);
-    let scores = table(&mut inputs);
     let sizes = [[1, 1], [3, 70], [64, 65], [150, 200], [331, 257], [700, 30]];
     let pairs = sizes.map(|[m, n]| (symbols(&mut inputs, m), symbols(&mut inputs, n)));
     let problems: Vec<_> = (pairs.iter())
-        .map(|(a, b)| Wavefront::of(scored(scores, -3)).rows(a).columns(b).keep(Keep::Best))
+        .map(|(a, b)| Wavefront::of(element).rows(a).columns(b).keep(Keep::Best))
         .collect();
     let (batch, _) = executor.run_batch(&problems).unwrap();
     for ((problem, (a, b)), batched) in problems.iter().zip(&pairs).zip(batch) {
-        let expected = Kept::Best(plain(a, b, &scores, -3));
+        let expected = Kept::Best(plain(a, b, scores, -3));
         assert_eq!(executor.run(problem).unwrap().0, expected, "{} x {}", a.len(), b.len());
         assert_eq!(batched, expected, "{} x {} in a batch", a.len(), b.len());
     }
 }
 
-#[test]
-fn cores_look_up_scores_in_tables() {
-    let core = (0..1024).find(|&core| Pool::new(&[core]).is_ok()).unwrap();
-    let pool = Pool::new(&[core; 2]).unwrap();
-    conforms(&mut CpuExecutor::new(&pool, CpuPolicy::for_domain(200, 2)).unwrap());
+/// The same of many pairs that share their sequences, of which those with one query are a search.
+fn finds<'s>(
+    executor: &mut dyn WavefrontExecutor<sliced<'s>>,
+    flat: &'s [i8],
+    scores: &[[i8; 32]; 32],
+) {
+    let mut inputs = Inputs(26);
+    let query = symbols(&mut inputs, 90);
+    let targets: Vec<_> = (0..80).map(|k| symbols(&mut inputs, 1 + k * 37 % 211)).collect();
+    let columns: Vec<_> = targets.iter().map(Vec::as_slice).collect();
+    let each: Vec<[u32; 2]> = (0..80).map(|k| [0, k]).collect();
+    let rows = [&query[..]];
+    let pairs = Pairs::of(sliced(flat, 32, -3), &rows, &columns, &each);
+    let (found, _) = executor.scores(&pairs).unwrap();
+    for (target, found) in targets.iter().zip(found) {
+        assert_eq!(found, plain(&query, target, scores, -3).map(|best| best.score));
+    }
+}
+
+/// Paths in one pass and in linear space, alone and many at once.
+fn traces<'s>(executor: &mut dyn WavefrontExecutor<sliced<'s>>, flat: &'s [i8]) {
+    let mut inputs = Inputs(27);
+    let pairs =
+        [[40, 70], [150, 200], [33, 1]].map(|sizes| sizes.map(|count| symbols(&mut inputs, count)));
+    let problems =
+        pairs.each_ref().map(|[a, b]| Wavefront::of(sliced(flat, 32, -3)).rows(a).columns(b));
+    let (many, _) = trace_batch(&problems, End::Best, executor).unwrap();
+    for (problem, found) in problems.iter().zip(many) {
+        let partition = Partition::within(1 << 20, problem.extents(), 4);
+        let linear = trace(problem, End::Best, Way::LinearSpace, &partition, None, executor);
+        assert_eq!(found, linear.unwrap().0);
+    }
+}
+
+fn slices_conform<X>(executor: &mut X)
+where
+    X: for<'s> WavefrontExecutor<sliced<'s>>,
+{
+    let scores = table(&mut Inputs(24));
+    let flat = scores.concat();
+    conforms(executor, sliced(&flat, 32, -3), &scores);
+    finds(executor, &flat, &scores);
+    traces(executor, &flat);
 }
 
 #[test]
-fn a_gpu_looks_up_scores_in_tables() {
+fn cores_look_up_scores_in_tables_and_slices() {
+    let core = (0..1024).find(|&core| Pool::new(&[core]).is_ok()).unwrap();
+    let pool = Pool::new(&[core; 2]).unwrap();
+    let mut executor = CpuExecutor::new(&pool, CpuPolicy::for_domain(200, 2)).unwrap();
+    let scores = table(&mut Inputs(24));
+    conforms(&mut executor, scored(scores, -3), &scores);
+    slices_conform(&mut executor);
+}
+
+#[test]
+fn a_gpu_looks_up_scores_in_tables_and_slices() {
     match Device::open(0) {
         Ok(device) => {
-            conforms(&mut CudaExecutor::new(&device, None).unwrap());
-            conforms(&mut TileExecutor::new(&device, None).unwrap());
+            let scores = table(&mut Inputs(24));
+            let mut strips = CudaExecutor::new(&device, None).unwrap();
+            conforms(&mut strips, scored(scores, -3), &scores);
+            slices_conform(&mut strips);
+            let mut tiles = TileExecutor::new(&device, None).unwrap();
+            conforms(&mut tiles, scored(scores, -3), &scores);
+            slices_conform(&mut tiles);
         }
         Err(error) => println!("skipped: {error}"),
     }
+}
+
+#[test]
+fn symbols_that_a_slice_has_no_item_for_are_refused_before_a_run() {
+    let scores = vec![1; 400];
+    let run =
+        |a: &[u8], b: &[u8]| reference(&Wavefront::of(sliced(&scores, 20, -1)).rows(a).columns(b));
+    run(&[19, 0], &[3, 19]).unwrap();
+    let error = run(&[19, 0], &[3, 20]).unwrap_err().to_string();
+    let told = "index 400 of `scores`, a slice of 400 items, in sliced at ";
+    assert!(error.contains(told) && error.contains("tables.rs"), "{error}");
+    assert!(error.contains("symbols up to 19 in rows and 20 in columns"), "{error}");
+    let error = run(b"A", b"C").unwrap_err().to_string();
+    assert!(error.contains("65 ('A') in rows and 67 ('C') in columns"), "{error}");
+    // Of many pairs, the one that fails.
+    let words: [&[u8]; 3] = [&[0, 1], &[19], &[20]];
+    let of = |pairs| Pairs::of(sliced(&scores, 20, -1), &words, &words, pairs).check();
+    of(&[[0, 1], [1, 1]]).unwrap();
+    let error = of(&[[0, 1], [1, 2]]).unwrap_err().to_string();
+    assert!(error.contains("pair 1: index 400 of `scores`"), "{error}");
+}
+
+#[test]
+fn an_index_that_a_branch_decides_is_checked_by_each_cell() {
+    let (weights, rare) = ([3, 1, -1, 0, -2, 4, 1, 1], [0, 0, 0, 0, 7]);
+    let problem = Wavefront::of(profile(&weights, &rare)).rows(&[0, 1]).keep(Keep::LastRow);
+    let found = reference(&problem.clone().columns(&[0, 1, 4])).unwrap();
+    assert_eq!(found, Kept::LastRow(vec![1, 7, 8]));
+    assert_eq!(misses(&problem.clone().columns(&[0, 1])), Some("function that may fault"));
+    // A third row has no weights, whatever the branch.
+    let error = reference(&problem.rows(&[0, 2]).columns(&[0])).unwrap_err().to_string();
+    assert!(error.contains("index 8 of `weights`, a slice of 8 items"), "{error}");
 }
 
 #[test]
@@ -102,8 +258,13 @@ fn kernels_with_tables_compile() {
     }
     let letters = [0; 900];
     let problem = Wavefront::of(scored([[1; 32]; 32], -3)).rows(&letters).columns(&letters);
-    for arch in ["sm_80", "sm_90"] {
-        compile_check(&problem, &CudaPolicy::for_domain(900, 4, 132), arch).unwrap();
-        compile_batch_check::<scored>(Some(Keep::Best), 4, false, arch).unwrap();
-    }
+    let element = sliced(&[1; 1024], 32, -3);
+    let by_slice = Wavefront::of(element).rows(&letters).columns(&letters);
+    assert_eq!(misses(&by_slice), None);
+    let policy = &CudaPolicy::for_domain(900, 4, 132);
+    compile_check(&problem, policy, "sm_80").unwrap();
+    compile_batch_check::<scored>(Some(Keep::Best), 4, false, "sm_90").unwrap();
+    compile_check(&by_slice, policy, "sm_90").unwrap();
+    compile_paths_check(&element, End::Best, 5, "sm_80").unwrap();
+    assert!(compile_search_check::<sliced>(Some(3), "sm_90").unwrap().is_some());
 }

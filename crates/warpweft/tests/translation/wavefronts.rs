@@ -42,6 +42,15 @@ fn busy<T: Real>(h: Earlier<T>, old: Old<T>, #[column] b: T, mut weight: T, step
     sum.max(b) - old.e
 }
 
+/// A slice of weights: one index is bounded before a run, one where a branch decides is not and may fault.
+#[wavefront]
+fn weighed(h: Earlier<i32>, #[row] a: u8, #[column] b: u8, weights: &[i16], width: usize) -> i32 {
+    const MASK: u8 = 3;
+    let at = (a & MASK) as usize * width + usize::from(b).min(width - 1);
+    let weight = weights[at] as i32;
+    if a > 250 { h.nw + weights[b as usize] as i32 } else { (h.n - weight).max(h.w + weight) }
+}
+
 #[test]
 fn recurrences_mean_the_same_in_rust_specialised_and_in_cpp() {
     host::check("wavefronts", |cases: &mut Cases| {
@@ -59,6 +68,11 @@ fn recurrences_mean_the_same_in_rust_specialised_and_in_cpp() {
         cases.add_wavefront(far(5), &text(&[5]), &given::<far>(4, 400));
         cases.add_wavefront(relax(1.5), &["1.5f".into()], &given::<relax>(5, 400));
         cases.add_wavefront(remix(), &[], &given::<remix>(6, 400));
+        let weights: [i16; 20] = std::array::from_fn(|k| k as i16 * 37 % 19 - 9);
+        let items = weights.map(|weight| weight.to_string()).join(", ");
+        cases.declare(|_| format!("static ww::i16 weights[] = {{{items}}};\n"));
+        let parameters = ["ww::slice<ww::i16>(weights, 20)".to_string(), "5".into()];
+        cases.add_wavefront(weighed(&weights, 5), &parameters, &given::<weighed>(10, 4000));
         let parameters = ["0.25".to_string(), "5".into()];
         cases.add_wavefront(busy(0.25f64, 5), &parameters, &given::<busy<f64>>(7, 400));
         cases.add_wavefront(

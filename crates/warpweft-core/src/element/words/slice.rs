@@ -5,6 +5,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
+use super::TableBytes;
 use crate::element::{DeviceType, Unit};
 
 /// A slice as a member of an element. In device code it is `ww::slice<T>`, with the address of a
@@ -27,6 +28,13 @@ impl<'a, T> DeviceSlice<'a, T> {
     pub fn get(self) -> &'a [T] {
         // SAFETY: only `of` makes it, from a slice that lives as long.
         unsafe { std::slice::from_raw_parts(self.start, self.count as usize) }
+    }
+
+    /// Its items, of a slice that lies `offset` bytes from the beginning of the parameters.
+    #[doc(hidden)]
+    pub fn table(self, offset: usize) -> TableBytes<'a> {
+        let offset = offset + std::mem::offset_of!(Self, start);
+        TableBytes { offset, bytes: self.bytes() }
     }
 
     /// Its bytes, to be copied to a device; those of padding are not initialised.

@@ -40,6 +40,24 @@ fn local_step(of: &local, border: i32) -> Option<u32> {
     u32::try_from(step).ok().filter(|_| known)
 }
 
+/// Local alignment by a slice of scores, `width` a row.
+#[wavefront(bounds = sliced_bounds)]
+pub fn sliced(
+    h: Earlier<i32>,
+    #[row] a: u8,
+    #[column] b: u16,
+    scores: &[i16],
+    width: u32,
+    gap: i32,
+) -> i32 {
+    let pair = scores[a as usize * width as usize + b as usize] as i32;
+    (h.n + gap).max((h.nw + pair).max(h.w + gap).max(0))
+}
+
+fn sliced_bounds(of: &sliced<'_>, rows: u64, columns: u64) -> [f64; 2] {
+    [f64::from(of.gap) - 30.0, 30.0 * rows.min(columns) as f64]
+}
+
 /// Dynamic time warping: |a − b| plus the least of three.
 #[wavefront]
 pub fn warp(h: Earlier<f32>, #[row] a: f32, #[column] b: f32) -> f32 {

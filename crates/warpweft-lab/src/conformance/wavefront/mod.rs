@@ -3,7 +3,7 @@
 mod elements;
 mod suite;
 
-pub use elements::{AffineCell, affine_local, area, far, local, mix, relax, remix, warp};
+pub use elements::{AffineCell, affine_local, area, far, local, mix, relax, remix, sliced, warp};
 pub use suite::{Runs, suite, suite_of, suite_picked};
 
 use super::Pick;

@@ -1,6 +1,8 @@
 //! The elements of the suite, each with its inputs and border, on one executor.
 
-use super::elements::{AffineCell, affine_local, area, far, local, mix, relax, remix, warp};
+use super::elements::{
+    AffineCell, affine_local, area, far, local, mix, relax, remix, sliced, warp,
+};
 use super::{Inputs, KEEPS, Outcome, Pick, Samples, conforms_picked};
 use warpweft::wavefront::Keep;
 use warpweft::wavefront::WavefrontExecutor;
@@ -15,6 +17,7 @@ pub trait Runs:
     + WavefrontExecutor<far>
     + WavefrontExecutor<relax>
     + WavefrontExecutor<remix>
+    + WavefrontExecutor<sliced<'static>>
 {
 }
 
@@ -27,8 +30,20 @@ impl<X> Runs for X where
         + WavefrontExecutor<far>
         + WavefrontExecutor<relax>
         + WavefrontExecutor<remix>
+        + WavefrontExecutor<sliced<'static>>
 {
 }
+
+/// Weights of 19 symbols of rows and 24 of columns.
+const WEIGHTS: [i16; 19 * 24] = {
+    let mut weights = [0; 19 * 24];
+    let mut k = 0;
+    while k < weights.len() {
+        weights[k] = (k * 7919 % 61) as i16 - 30;
+        k += 1;
+    }
+    weights
+};
 
 fn nothing(_: &mut Inputs) {}
 
@@ -74,6 +89,12 @@ pub fn suite_picked(
         Samples { row: &word, column: &half, input: &nothing, cell: &|inputs| inputs.bits() };
     let pair =
         Samples { row: &letter, column: &letter, input: &nothing, cell: &|i| i32::from(byte(i)) };
+    let symbols = Samples {
+        row: &|inputs| byte(inputs) % 19,
+        column: &|inputs| half(inputs) % 24,
+        input: &nothing,
+        cell: &|i| i32::from(byte(i)),
+    };
     let series = Samples { row: &sample, column: &sample, input: &nothing, cell: &sample };
     let gapped = Samples { row: &letter, column: &letter, input: &nothing, cell: &low };
     let zero = |_, _| 0;
@@ -85,6 +106,17 @@ pub fn suite_picked(
         (
             "local alignment, i32",
             conforms_picked::<local>(executor, local(2, -1, -1), keeps, &pair, zero, pick),
+        ),
+        (
+            "local alignment by a slice",
+            conforms_picked::<sliced<'static>>(
+                executor,
+                sliced(&WEIGHTS, 24, -5),
+                keeps,
+                &symbols,
+                zero,
+                pick,
+            ),
         ),
         (
             "time warping, f32",

@@ -2,12 +2,13 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
-use syn::{ItemFn, Path};
+use syn::{ItemFn, LifetimeParam, Path, Signature};
 
+use super::lookups::Lookups;
 use super::relative::Relative;
 use super::shape::{Role, Shape};
-use crate::expand::translation::{Translation, declared};
-use crate::parse::parameters::{Named, element};
+use crate::expand::translation::{Translation, declared, of_forever};
+use crate::parse::parameters::{Named, element, shared};
 
 /// All that is known of the function.
 pub struct Item<'a> {
@@ -26,6 +27,7 @@ pub struct Item<'a> {
     pub relative: Option<Relative>,
     /// Whether the C++ struct has the members of `WavefrontElement::PAIRED`.
     pub paired: bool,
+    pub lookups: Lookups,
 }
 
 /// What a row, a column and a cell are called where the function is called.
@@ -36,18 +38,22 @@ fn spots() -> [Ident; 3] {
 impl Item<'_> {
     /// The element, as `warpweft::wavefront::traceback::Choice`.
     pub fn choice(&self) -> TokenStream {
-        let Shape { signature, cell, .. } = self.shape;
+        let Shape { cell, .. } = self.shape;
+        let signature = &self.signature();
         let (name, name_text) = (&signature.ident, signature.ident.to_string());
         let (generics, arguments, clause) = signature.generics.split_for_impl();
         let [row, column] = [0, 1].map(|which| self.shape.input(which));
         let (earlier, [a, b, x]) = (&self.hidden[0], spots());
         let (count, dependences) = (self.counts[0], &self.vectors[0]);
-        let (element, cuda, passed) = (self.element(quote!()), self.cuda(), self.passed());
+        let (element, passed) = (self.element(quote!()), self.passed());
+        let (translated, cuda) = self.cuda(signature);
+        let (tables, lookups) = (self.tables(), self.lookups.items(self.shape, false));
         quote! {
             #element
+            #translated
 
             // SAFETY: the struct is `repr(C)` with the C++ struct's members, which asserts the same
-            // layout; the translation has values only, no addresses.
+            // layout; of addresses the translation has those of `tables` only.
             unsafe impl #generics ::warpweft::wavefront::traceback::Choice for #name #arguments #clause {
                 type Cell = #cell;
                 type Row = #row;
@@ -66,6 +72,8 @@ impl Item<'_> {
                 ) -> u8 {
                     Self::__specialised(#earlier, [], #passed)
                 }
+                #tables
+                #lookups
                 #cuda
             }
         }
@@ -73,7 +81,8 @@ impl Item<'_> {
 
     /// The element, as `warpweft::wavefront::WavefrontElement`.
     pub fn wavefront(&self) -> TokenStream {
-        let Shape { signature, cell, .. } = self.shape;
+        let Shape { cell, .. } = self.shape;
+        let signature = &self.signature();
         let (name, name_text) = (&signature.ident, signature.ident.to_string());
         let (generics, arguments, clause) = signature.generics.split_for_impl();
         let [row, column, input] = [0, 1, 2].map(|which| self.shape.input(which));
@@ -81,14 +90,16 @@ impl Item<'_> {
         let Self { counts: [count, old_count], vectors: [dependences, old_dependences], .. } = self;
         let Self { south, sums, paired, .. } = self;
         let [form, relative] = self.forms();
-        let (element, cuda, passed) = (self.element(form), self.cuda(), self.passed());
-        let bounds = self.bounds();
-        let members = self.shape.rest.iter().map(|named| &named.ident);
+        let (element, passed, bounds) = (self.element(form), self.passed(), self.bounds());
+        let (translated, cuda) = self.cuda(signature);
+        let (tables, lookups) = (self.tables(), self.lookups.items(self.shape, true));
+        let alike = self.alike();
         quote! {
             #element
+            #translated
 
             // SAFETY: the struct is `repr(C)` with the C++ struct's members, which asserts the same
-            // layout; the translation has values only, no addresses.
+            // layout; of addresses the translation has those of `tables` only.
             unsafe impl #generics ::warpweft::wavefront::WavefrontElement for #name #arguments #clause {
                 type Cell = #cell;
                 type Row = #row;
@@ -114,15 +125,11 @@ impl Item<'_> {
                 ) -> #cell {
                     Self::__specialised(#earlier, #old, #passed)
                 }
-                fn alike(&self, __other: &Self) -> bool {
-                    #[allow(unused_imports)]
-                    use ::warpweft::wavefront::{Incomparable as _, Same as _};
-                    true #(
-                        && (&::warpweft::wavefront::Both(&self.#members, &__other.#members)).same()
-                    )*
-                }
+                #alike
                 #bounds
                 #relative
+                #tables
+                #lookups
                 #cuda
             }
         }
@@ -147,18 +154,53 @@ impl Item<'_> {
                 let name = &spots[*which];
                 Some(quote!(#name))
             }
-            Role::Rest(at) => {
-                let ident = &self.shape.rest[*at].ident;
-                Some(quote!(self.#ident))
-            }
+            Role::Rest(at) => Some(self.shape.rest[*at].passed()),
         });
         quote!(#(#passed),*)
+    }
+
+    /// The signature, with the lifetime of slices if there are some.
+    fn signature(&self) -> Signature {
+        let mut signature = self.shape.signature.clone();
+        if self.shape.reads_slices() {
+            signature.generics.params.insert(0, LifetimeParam::new(shared()).into());
+        }
+        signature
+    }
+
+    /// Whether another element computes the same.
+    fn alike(&self) -> TokenStream {
+        let both = self.shape.rest.iter().map(|Named { ident, items, .. }| match items {
+            Some(_) => quote!(&self.#ident.get(), &__other.#ident.get()),
+            None => quote!(&self.#ident, &__other.#ident),
+        });
+        quote! {
+            fn alike(&self, __other: &Self) -> bool {
+                #[allow(unused_imports)]
+                use ::warpweft::wavefront::{Incomparable as _, Same as _};
+                true #(&& (&::warpweft::wavefront::Both(#both)).same())*
+            }
+        }
+    }
+
+    /// Where the parameters hold slices.
+    fn tables(&self) -> TokenStream {
+        let tables = self.shape.rest.iter().filter(|named| named.items.is_some());
+        let idents: Vec<_> = tables.map(|named| &named.ident).collect();
+        if idents.is_empty() {
+            return quote!();
+        }
+        quote! {
+            fn tables(&self) -> ::std::vec::Vec<::warpweft::element::TableBytes<'_>> {
+                ::std::vec![#(self.#idents.table(::core::mem::offset_of!(Self, #idents))),*]
+            }
+        }
     }
 
     /// The struct of the parameters, with the function as written, the specialised copy and `form`.
     fn element(&self, form: TokenStream) -> TokenStream {
         let Self { body, hidden: [earlier, old], counts: [count, old_count], .. } = self;
-        let Shape { signature, cell, output, rest, .. } = self.shape;
+        let Shape { cell, output, rest, .. } = self.shape;
         let plain = declared(self.plain());
         let specialised = quote! {
             #[doc(hidden)]
@@ -171,15 +213,18 @@ impl Item<'_> {
             ) -> #output #body
             #form
         };
-        element(self.function, signature, rest, "cell", specialised)
+        element(self.function, &self.signature(), rest, "cell", specialised)
     }
 
-    fn cuda(&self) -> TokenStream {
-        let Shape { signature, earlier, old, cell, output, .. } = self.shape;
+    /// The function `cuda` of the trait, and what comes before its implementation.
+    fn cuda(&self, signature: &Signature) -> (TokenStream, TokenStream) {
+        let Shape { earlier, old, cell, output, .. } = self.shape;
         let old = old.as_ref().map(|old| quote!(#old: ::warpweft::wavefront::Old<#cell>,));
         let plain = declared(self.plain());
         let shadowed = quote!(#earlier: ::warpweft::wavefront::Earlier<#cell>, #old #plain);
-        self.translation.cuda(quote!(), &signature.ident, &shadowed, &quote!(-> #output))
+        let name = &signature.ident;
+        let cuda = self.translation.cuda(quote!(), name, &shadowed, &quote!(-> #output));
+        of_forever(signature, self.shape.reads_slices(), cuda)
     }
 
     fn bounds(&self) -> Option<TokenStream> {

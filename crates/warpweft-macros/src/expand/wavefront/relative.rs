@@ -25,6 +25,16 @@ impl Relative {
         let known = |vector| VECTORS.iter().position(|known| known == vector);
         let order: Option<Vec<_>> = vectors.iter().map(known).collect();
         let cell = &shape.cell;
+        if let Some(named) = shape.rest.iter().find(|named| named.items.is_some()) {
+            return Err(reject(
+                &step,
+                format_args!(
+                    "cells of 16 bits, which `step` is for, of a function that reads the slice `{}`",
+                    named.ident
+                ),
+                "leave `step` out",
+            ));
+        }
         match order {
             Some(order) if shape.old.is_none() && (is_i32(cell) || !is_number(cell)) => {
                 Ok(Self { step, order })

@@ -6,7 +6,7 @@ use syn::{FnArg, GenericArgument, ItemFn, PathArguments, ReturnType, Signature, 
 
 use crate::diag::reject;
 use crate::parse::parameters::Named;
-use crate::parse::signature::{Parameter, parameters, plain_name, returns_value};
+use crate::parse::signature::{Parameter, Slices, parameters_and, plain_name, returns_value};
 
 /// The signature taken apart.
 pub struct Shape {
@@ -43,7 +43,7 @@ pub fn shape(function: &ItemFn, choice: bool) -> syn::Result<Shape> {
     for argument in &mut signature.inputs {
         markers.push(marker(argument)?);
     }
-    let mut parameters = parameters(&signature)?.into_iter().zip(markers);
+    let mut parameters = parameters_and(&signature, Slices::Read)?.into_iter().zip(markers);
     let (first, _) = parameters.next().ok_or_else(|| {
         reject(
             &signature.ident,
@@ -95,7 +95,7 @@ pub fn shape(function: &ItemFn, choice: bool) -> syn::Result<Shape> {
 
 impl Shape {
     fn add(&mut self, at: usize, parameter: Parameter, marker: Option<usize>) -> syn::Result<()> {
-        let (ident, mutable) = plain_name(&parameter, "wavefront")?;
+        let (ident, _) = plain_name(&parameter, "wavefront")?;
         if let Some(of) = cell_of(&parameter, "Old") {
             let cell = &self.cell;
             if at > 0 || marker.is_some() {
@@ -116,14 +116,18 @@ impl Shape {
             self.order.push(Role::Old);
             return Ok(());
         }
-        if parameter.reference.is_some() {
+        if marker.is_some() && parameter.reference.is_some() {
             return Err(reject(
                 &parameter.whole,
-                "a parameter of a wavefront function is a value",
+                "the input of a row, a column or a cell is a value",
                 "take the value",
             ));
         }
-        let named = Named::value(ident, mutable, parameter.ty);
+        let why = [
+            "a parameter of a wavefront function is a value or a slice",
+            "take the value, or `&[T]`",
+        ];
+        let named = Named::by_value_or_slice(parameter, "wavefront", why)?;
         match marker {
             Some(which) if self.inputs[which].is_some() => {
                 return Err(reject(
@@ -142,6 +146,11 @@ impl Shape {
             }
         }
         Ok(())
+    }
+
+    /// Whether there are slices among the parameters.
+    pub fn reads_slices(&self) -> bool {
+        self.rest.iter().any(|named| named.items.is_some())
     }
 
     /// The type of an input, or the empty tuple.

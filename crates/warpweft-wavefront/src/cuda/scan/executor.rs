@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use super::text::{Arguments, options, source};
 use crate::cuda::filled::{Found, filled};
 use crate::cuda::signature::{Values, WAITING};
+use crate::cuda::tables::OnDevice;
 use crate::cuda::upload::inputs;
 use crate::executor::WavefrontExecutor;
 use crate::policy::{Policy, ScanPolicy};
@@ -210,11 +211,12 @@ impl ScanExecutor {
             wide: i32::from(wide),
         };
         self.watchdog.reset();
+        let on_device = OnDevice::new(stream, wavefront.parameters, &wavefront.tables)?;
         let values = Values {
             arguments: (bytes_of(std::slice::from_ref(&arguments)), align_of::<Arguments>()),
             watchdog: Some(&self.watchdog),
             edges: &edges,
-            element: wavefront.parameters,
+            element: &on_device.parameters,
             choice: None,
         };
         let args = values.launch(WAITING, element)?;

@@ -3,17 +3,21 @@
 //! Words of choices stay on the GPU, as `directions.cuh` lays them out; the host takes windows of one
 //! warp's rows, each as many macro-steps as a diagonal needs twice. Not here: several GPUs.
 
+use std::mem::MaybeUninit;
+
 use super::executor::CudaExecutor;
 use super::results::{found, last_row};
 use super::shape::missing;
 use super::shared::{check, fitted};
 use super::text::{Variant, options, source};
 use crate::cuda::filled::Found;
+use crate::cuda::tables::OnDevice;
 use crate::executor::{Choices, Need};
 use crate::policy::CudaPolicy;
 use crate::recurrence::{Choice, Traced, bytes_of};
 use crate::spec::{Erased, Keep, Named, Wavefront, faults};
 use warpweft_core::cuda::{Buffer, Cubin, Pinned, SharedMemory, Stream, compile};
+use warpweft_core::element::TableBytes;
 use warpweft_core::error::{Error, Result};
 use warpweft_core::report::Report;
 
@@ -46,8 +50,9 @@ pub(super) struct Recording {
     pub bits: u32,
     /// Defines it in C++.
     pub define: Named,
-    /// Its parameters.
-    pub choice: Vec<u8>,
+    /// Its parameters, and the slices that they hold, each with where its address lies.
+    choice: Vec<u8>,
+    tables: Vec<(usize, Vec<MaybeUninit<u8>>)>,
     pub align: usize,
 }
 
@@ -60,14 +65,35 @@ const MOST_BITS: u32 = 64;
 /// Bits of rows that a word should have: longer ones come from more rows than registers are good for.
 const WORD_BITS: u32 = 32;
 impl Recording {
+    /// That of choices of so many bits, which are never told.
+    #[cfg(test)]
+    pub fn plain(bits: u32) -> Self {
+        let define = |_: &mut _| String::new();
+        Self { bits, define, choice: vec![], tables: vec![], align: 1 }
+    }
+
     pub fn of<E: Traced>(element: &E) -> Self {
         let choice = element.choice();
         Self {
             bits: E::BITS.next_power_of_two(),
             define: E::Choice::cuda,
             choice: bytes_of(std::slice::from_ref(&choice)).to_vec(),
+            tables: choice.tables().iter().map(|it| (it.offset, it.bytes.to_vec())).collect(),
             align: align_of::<E::Choice>(),
         }
+    }
+
+    /// Its parameters, as the device of `stream` gets them.
+    ///
+    /// # Errors
+    /// Too little memory on the device; the driver's.
+    pub fn on_device(&self, stream: &Stream) -> Result<OnDevice> {
+        let tables: Vec<_> = self
+            .tables
+            .iter()
+            .map(|(offset, bytes)| TableBytes { offset: *offset, bytes })
+            .collect();
+        OnDevice::new(stream, &self.choice, &tables)
     }
 
     /// Bytes of a word.
@@ -294,7 +320,7 @@ mod tests {
 
     #[test]
     fn words_are_as_wide_as_their_rows() {
-        let recording = Recording { bits: 2, define: |_| String::new(), choice: vec![], align: 1 };
+        let recording = Recording::plain(2);
         let shape = |rows| CudaPolicy { rows, ..CudaPolicy::for_domain(100_000, 4, 132) };
         let words = [1, 4, 5, 8, 9, 16, 17, 32].map(|rows| recording.word(&shape(rows)));
         assert_eq!(words, [1, 1, 2, 2, 4, 4, 8, 8]);

@@ -7,6 +7,7 @@ use super::assignment::Assignment;
 use super::record::AlsoKept;
 use super::text::{Arguments, parameters};
 use crate::cuda::signature::Values;
+use crate::cuda::tables::OnDevice;
 use crate::cuda::upload::inputs;
 use crate::policy::CudaPolicy;
 use crate::recurrence::bytes_of;
@@ -109,6 +110,9 @@ pub(super) struct Subdomain<'g> {
     record: Buffer,
     /// A winner a warp.
     pub candidates: Buffer,
+    element: OnDevice,
+    /// The function that tells choices, if they are recorded.
+    choice: Option<OnDevice>,
 }
 
 impl<'g> Subdomain<'g> {
@@ -142,6 +146,8 @@ impl<'g> Subdomain<'g> {
             _ => 0,
         };
         let choices = also.recording().map(|it| it.bytes([rows, columns], policy));
+        let element = OnDevice::new(stream, wavefront.parameters, &wavefront.tables)?;
+        let choice = also.recording().map(|it| it.on_device(stream)).transpose()?;
         Ok(Self {
             gpu,
             assignment,
@@ -155,6 +161,8 @@ impl<'g> Subdomain<'g> {
             kept: Buffer::new(device, choices.unwrap_or(kept * cell))?,
             record: Buffer::zeroed(stream, 8)?,
             candidates: Buffer::zeroed(stream, assignment.blocks * policy.warps as usize * 24)?,
+            element,
+            choice,
         })
     }
 
@@ -194,12 +202,13 @@ impl<'g> Subdomain<'g> {
         };
         self.gpu.watchdog.reset();
         let recording = also.recording();
+        let choice = self.choice.as_ref().zip(recording);
         let values = Values {
             arguments: (bytes_of(std::slice::from_ref(&arguments)), align_of::<Arguments>()),
             watchdog: Some(&self.gpu.watchdog),
             edges: &self.edges,
-            element: wavefront.parameters,
-            choice: recording.map(|recording| (&recording.choice[..], recording.align)),
+            element: &self.element.parameters,
+            choice: choice.map(|(choice, recording)| (&choice.parameters[..], recording.align)),
         };
         let args = values.launch(parameters(recording.is_some()), &wavefront.element)?;
         let threads = policy.threads(wavefront.element.input > 0);

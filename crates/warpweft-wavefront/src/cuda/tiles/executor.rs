@@ -7,6 +7,7 @@ use super::prepared::Prepared;
 use super::text::{Arguments, Extras, options, source};
 use crate::cuda::filled::{Found, filled};
 use crate::cuda::signature::{Values, WAITING};
+use crate::cuda::tables::OnDevice;
 use crate::executor::WavefrontExecutor;
 use crate::model::Costs;
 use crate::plan::{Plan, Shape, fitting};
@@ -108,16 +109,29 @@ impl TileExecutor {
         let arguments = buffers.arguments(wavefront, &plan, self.extras);
         let border = wavefront.outside();
         let edges = [&border[..], wavefront.band.map_or(&border[..], |band| band.outside)];
+        let element_on_device = OnDevice::new(stream, wavefront.parameters, &wavefront.tables)?;
         let values = Values {
             arguments: (bytes_of(std::slice::from_ref(&arguments)), align_of::<Arguments>()),
             watchdog: Some(watchdog),
             edges: &edges.concat(),
-            element: wavefront.parameters,
+            element: &element_on_device.parameters,
             choice: None,
         };
         let args = values.launch(WAITING, element)?;
         stream.synchronize()?;
-        Ok(Prepared { plan, kernel, fault, unit, stream, watchdog, buffers, args, blocks, shared })
+        Ok(Prepared {
+            plan,
+            kernel,
+            fault,
+            unit,
+            stream,
+            watchdog,
+            buffers,
+            args,
+            _element: element_on_device,
+            blocks,
+            shared,
+        })
     }
 
     /// Tiles and waits, and the bytes of shared memory of a block.

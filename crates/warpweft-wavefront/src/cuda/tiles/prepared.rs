@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::buffers::Buffers;
 use super::idle::IdleTime;
 use crate::cuda::filled::{Found, kept};
+use crate::cuda::tables::OnDevice;
 use crate::frame::allocate;
 use crate::plan::Plan;
 use crate::recurrence::{WavefrontElement, bytes_of_mut};
@@ -26,6 +27,8 @@ pub struct Prepared<'x> {
     pub(super) watchdog: &'x Watchdog,
     pub(super) buffers: Buffers,
     pub(super) args: Args,
+    /// What the arguments point to.
+    pub(super) _element: OnDevice,
     pub(super) blocks: u32,
     pub(super) shared: u32,
 }

@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn words_hold_the_choices_of_a_lanes_rows() {
-        let recording = Recording { bits: 2, define: |_| String::new(), choice: vec![], align: 1 };
+        let recording = Recording::plain(2);
         assert_eq!(
             [1, 4, 5, 8, 9, 16].map(|rows| word_bytes(rows, &recording)),
             [1, 1, 2, 2, 4, 4]

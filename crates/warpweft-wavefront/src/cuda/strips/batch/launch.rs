@@ -11,6 +11,7 @@ use crate::cuda::signature::{ALONE, Values};
 use crate::cuda::strips::executor::CudaExecutor;
 use crate::cuda::strips::record::Recording;
 use crate::cuda::strips::subdomain::Gpu;
+use crate::cuda::tables::OnDevice;
 use crate::cuda::upload::inputs;
 use crate::policy::{CudaPolicy, Policy};
 use crate::recurrence::bytes_of;
@@ -66,6 +67,8 @@ fn rows_of(problems: &[Problem], most: u32) -> u32 {
 struct Choices {
     directions: Buffer,
     functions: Buffer,
+    /// What those point to.
+    _copies: Option<OnDevice>,
     back: Buffer,
     cursor: Buffer,
     runs: Buffer,
@@ -83,17 +86,21 @@ impl Choices {
         let device = stream.device();
         let count = batch.problems.len();
         let (mut words, mut moves, mut functions, mut meanings) = (0, 0, vec![], &[][..]);
+        let mut copies = None;
         if let Some(Recorded { recording, meanings: known }) = recorded {
             words = place_words(&mut batch.problems, rows) * word_bytes(rows, recording);
             let most = |problem: &Problem| (problem.row_count + problem.column_count) as usize;
             moves = batch.problems.iter().map(most).sum();
-            functions = recording.choice.repeat(if batch.each { count } else { 1 });
+            let choice = recording.on_device(stream)?;
+            functions = choice.parameters.repeat(if batch.each { count } else { 1 });
+            copies = Some(choice);
             meanings = known;
         }
         let paths = if recorded.is_some() { batch.results } else { 0 };
         Ok(Self {
             directions: Buffer::new(device, words)?,
             functions: inputs(stream, &functions, count)?,
+            _copies: copies,
             back: Buffer::from_slice(stream, meanings)?,
             cursor: Buffer::zeroed(stream, 8)?,
             runs: Buffer::new(device, 4 * moves)?,
@@ -188,7 +195,8 @@ impl CudaExecutor {
         let row_inputs = batch.rows.upload(stream)?;
         let column_inputs = batch.columns.upload(stream)?;
         let problems = Buffer::from_slice(stream, bytes_of(&batch.problems))?;
-        let elements = inputs(stream, &batch.elements, count)?;
+        let on_device = OnDevice::new(stream, &batch.elements, &batch.tables)?;
+        let elements = inputs(stream, &on_device.parameters, count)?;
         let next = Buffer::zeroed(stream, 4)?;
         let between = Buffer::new(device, blocks * WARPS as usize * line * cell)?;
         let kept = Buffer::new(device, batch.kept * cell)?;

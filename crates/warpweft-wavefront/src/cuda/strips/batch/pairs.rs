@@ -168,6 +168,7 @@ fn batch_of<'b, E: WavefrontElement>(
         rows,
         columns,
         elements: first.parameters.into(),
+        tables: first.tables.clone(),
         border,
         each: false,
         kept: if wanted == Wanted::Corner { pairs.len() } else { 0 },

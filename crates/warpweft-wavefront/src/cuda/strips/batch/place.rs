@@ -5,9 +5,11 @@ use std::collections::HashMap;
 
 use super::text::{Problem, Wanted};
 use crate::cuda::strips::shape::missing;
+use crate::cuda::tables::behind;
 use crate::cuda::upload::inputs;
 use crate::spec::{ElementType, Erased, Keep, Outside};
 use warpweft_core::cuda::{Buffer, Stream};
+use warpweft_core::element::TableBytes;
 use warpweft_core::error::Result;
 
 /// Problems of one element that one launch computes, and what they are computed from, as bytes.
@@ -20,6 +22,8 @@ pub(super) struct Batch<'b> {
     pub columns: Pooled<'b>,
     /// The element of all, or one for each problem in order, and as many borders.
     pub elements: Cow<'b, [u8]>,
+    /// The slices that those hold.
+    pub tables: Vec<TableBytes<'b>>,
     pub border: Around<'b>,
     pub each: bool,
     /// Cells that are kept of all.
@@ -62,28 +66,22 @@ impl<'b> Batch<'b> {
             }
         };
         let problems = wavefronts.iter().enumerate().map(place).collect();
-        let alike = wavefronts.iter().all(|wavefront| wavefront.parameters == first.parameters);
-        let one = match &around {
-            Around::Corners(cells) => {
-                let pair = 2 * first.element.cell;
-                cells.chunks(pair.max(1)).all(|cells_of| cells_of == &cells[..pair])
-            }
-            Around::Function(_) => true,
-        };
-        let (each, elements, border) = match (alike && one, around) {
-            (true, Around::Corners(cells)) => {
-                let first_cells = cells[..2 * first.element.cell].to_vec().into();
-                (false, first.parameters.into(), Around::Corners(first_cells))
-            }
-            (true, around) => (false, first.parameters.into(), around),
-            (false, around) => {
-                let all: Vec<_> = wavefronts.iter().map(|one| one.parameters).collect();
-                (true, all.concat().into(), around)
-            }
-        };
+        let (each, elements, tables, border) = elements(wavefronts, around);
         let element = &first.element;
         let results = wavefronts.len();
-        Self { element, wanted, problems, rows, columns, elements, border, each, kept, results }
+        Self {
+            element,
+            wanted,
+            problems,
+            rows,
+            columns,
+            elements,
+            tables,
+            border,
+            each,
+            kept,
+            results,
+        }
     }
 
     /// The greatest numbers of rows and columns.
@@ -119,6 +117,39 @@ impl<'b> Batch<'b> {
         }
         sums
     }
+}
+
+/// Whether each of `wavefronts` has its own element and border, not all the same; these elements, the slices that they hold, and
+/// what is outside.
+fn elements<'b>(
+    wavefronts: &[&'b Erased<'b>],
+    around: Around<'b>,
+) -> (bool, Cow<'b, [u8]>, Vec<TableBytes<'b>>, Around<'b>) {
+    let first = wavefronts[0];
+    let alike = wavefronts.iter().all(|wavefront| wavefront.parameters == first.parameters);
+    let one = match &around {
+        Around::Corners(cells) => {
+            let pair = 2 * first.element.cell;
+            cells.chunks(pair.max(1)).all(|cells_of| cells_of == &cells[..pair])
+        }
+        Around::Function(_) => true,
+    };
+    let each = !(alike && one);
+    let tables = wavefronts.iter().map(|one| &one.tables[..]);
+    let some = if each { wavefronts.len() } else { 1 };
+    let tables = behind(tables.take(some), first.parameters.len());
+    let (elements, border) = match (each, around) {
+        (false, Around::Corners(cells)) => {
+            let first_cells = cells[..2 * first.element.cell].to_vec().into();
+            (first.parameters.into(), Around::Corners(first_cells))
+        }
+        (false, around) => (first.parameters.into(), around),
+        (true, around) => {
+            let all: Vec<_> = wavefronts.iter().map(|one| one.parameters).collect();
+            (all.concat().into(), around)
+        }
+    };
+    (each, elements, tables, border)
 }
 
 /// What is outside of `wavefronts`, if one kernel can run them: they are to keep the same, and each has one value for a

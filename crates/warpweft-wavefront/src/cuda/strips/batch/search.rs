@@ -10,6 +10,7 @@ use super::place::{Pooled, largest_first};
 use super::text::{Item, SEARCH_WARPS, Search, search_options, search_source};
 use crate::cuda::strips::executor::CudaExecutor;
 use crate::cuda::strips::subdomain::Gpu;
+use crate::cuda::tables::OnDevice;
 use crate::policy::{CudaPolicy, Policy};
 use crate::recurrence::{Ranked, WavefrontElement, bytes_of};
 use crate::report::{Totals, report_of};
@@ -119,6 +120,7 @@ struct Shared {
     symbols: Buffer,
     alphabet: Buffer,
     found: Buffer,
+    element: OnDevice,
 }
 
 /// Launches, and the memory that they need until they have ended.
@@ -206,13 +208,14 @@ impl CudaExecutor {
         let rows = rows.upload(stream)?;
         let alphabet = Buffer::from_slice(stream, &database.alphabet)?;
         let wide = Buffer::zeroed(stream, 4)?;
+        let element = OnDevice::new(stream, first.parameters, &first.tables)?;
         let mut args = Args::new();
         args.buffer(&rows);
         args.value(row_count as u64);
         args.buffer(&alphabet);
         args.value(database.alphabet.len() as u32);
         args.buffer(&wide);
-        args.blob(first.parameters, first.element.align);
+        args.blob(&element.parameters, first.element.align);
         // SAFETY: the arguments are those of `wavefront_width`, and the buffers outlive the wait in `download`.
         unsafe { stream.launch(&measures, Launch::line(WIDTH_BLOCKS, 256), &args)? };
         let mut is_wide = [0u32];
@@ -233,6 +236,7 @@ impl CudaExecutor {
             symbols: Buffer::from_slice(stream, &symbols)?,
             alphabet,
             found: Buffer::new(device, 4 * pairs.len())?,
+            element,
             database,
         }))
     }
@@ -303,7 +307,7 @@ impl CudaExecutor {
                 counter += 4;
                 let mut args = Args::new();
                 args.blob(bytes_of(std::slice::from_ref(&arguments)), align_of::<Search>());
-                args.blob(first.parameters, first.element.align);
+                args.blob(&shared.element.parameters, first.element.align);
                 let blocks = resident.min((chunk.count as u32).div_ceil(SEARCH_WARPS)).max(1);
                 let launch = Launch::line(blocks, 32 * SEARCH_WARPS).shared(dynamic);
                 queue.steps.push(Step { kernel: kernel.clone(), launch, args });
