@@ -32,6 +32,13 @@ pub fn provide(root: &Path) {
 /// The variable that names a library to the product.
 pub const NAMES: &str = "WARPWEFT_NVRTC";
 
+/// The variable that says how much the compiler optimises, and its value for tests: where no GPU runs the kernels, it is
+/// enough that they compile.
+pub fn effort() -> (&'static str, &'static str) {
+    let runs = Path::new("/dev/nvidiactl").exists();
+    ("WARPWEFT_COMPILE", if runs { "full" } else { "quick" })
+}
+
 /// The directory of the library that [`provide`] installed, for tests of `package`, unless the variable names one.
 /// Named, it is used even if others own the checkout; the product itself loads nothing that others may have put there.
 pub fn own(package: &Path) -> Option<PathBuf> {

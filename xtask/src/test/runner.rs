@@ -111,6 +111,8 @@ impl Runner {
         if let Some(nvrtc) = nvrtc::own(&job.program.package) {
             command.env(nvrtc::NAMES, nvrtc);
         }
+        let (effort, value) = nvrtc::effort();
+        command.env(effort, value);
         let Measured { text, succeeded, wall, cpu } = measured::run(&mut command);
         let mut reader = Reader::default();
         for line in text.lines() {

@@ -184,7 +184,8 @@ struct Prepared {
 
 impl Prepared {
     fn of(source: &str, arch: &str, options: &Options) -> Result<Self> {
-        let flags = flags(arch, options);
+        let mut flags = flags(arch, options);
+        flags.extend(effort(std::env::var(EFFORT).ok().as_deref(), || Ok(Nvrtc::get()?.version))?);
         let mut headers: Vec<(String, String)> =
             HEADERS.iter().map(|&(name, text)| (name.into(), text.into())).collect();
         headers.extend(options.headers.iter().cloned());
@@ -245,6 +246,30 @@ fn flags(arch: &str, options: &Options) -> Vec<String> {
     flags
 }
 
+/// The variable that says how much the compiler optimises.
+const EFFORT: &str = "WARPWEFT_COMPILE";
+
+/// The first version of NVRTC with `--Ofast-compile`.
+const QUICK_SINCE: (i32, i32) = (12, 9);
+
+/// The option of NVRTC for what [`EFFORT`] says: `full`, as if it were not set, or `quick`. Compiling takes a third of
+/// the time with the latter, and the kernels are slower.
+///
+/// # Errors
+/// [`Error::Spec`] for another word; those of `version`.
+fn effort(
+    wanted: Option<&str>,
+    version: impl FnOnce() -> Result<(i32, i32)>,
+) -> Result<Option<String>> {
+    match wanted {
+        None | Some("full") => Ok(None),
+        Some("quick") => Ok((version()? >= QUICK_SINCE).then(|| "--Ofast-compile=max".into())),
+        Some(other) => {
+            Err(Error::spec(format!("{EFFORT} is `{other}`"), "set it to `full` or `quick`"))
+        }
+    }
+}
+
 /// A text that identifies a compiler.
 ///
 /// For a file it is its path, size and time: loading the library to ask for its version takes 4.5 ms, as long
@@ -262,5 +287,21 @@ fn identity() -> Result<String> {
             let (major, minor) = Nvrtc::get()?.version;
             Ok(format!("NVRTC {major}.{minor}"))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_compiler_optimises_as_the_variable_says() {
+        let new = || Ok((13, 0));
+        assert_eq!(effort(None, new).unwrap(), None);
+        assert_eq!(effort(Some("full"), new).unwrap(), None);
+        assert_eq!(effort(Some("quick"), new).unwrap().as_deref(), Some("--Ofast-compile=max"));
+        assert_eq!(effort(Some("quick"), || Ok((12, 8))).unwrap(), None);
+        let error = effort(Some("Quick"), new).unwrap_err().to_string();
+        assert!(error.contains("WARPWEFT_COMPILE is `Quick`"), "{error}");
     }
 }
