@@ -106,7 +106,7 @@ extern "C" __global__ void __launch_bounds__(32 * WW_WARPS, WW_RESIDENT) channel
 #endif
 ) {
 #if WW_BLOCK_TEAMS
-    // Warps that hold no calls help the first.
+    // Only the first warp holds calls.
 #if WW_DEVICE
     __shared__ ww_errand errand;
 #else
@@ -115,7 +115,7 @@ extern "C" __global__ void __launch_bounds__(32 * WW_WARPS, WW_RESIDENT) channel
 #endif
     const u32 lane = threadIdx.x & 31u, number = 0, warp = blockIdx.x;
     unsigned char* room = ww_block_room();
-    if (threadIdx.x >= 32) return help(errand, room);
+    const bool holds = threadIdx.x < 32;
     constexpr u32 HOLDING = 1;
 #else
     const u32 lane = threadIdx.x & 31u, number = threadIdx.x >> 5, warp = blockIdx.x * WW_WARPS + number;
@@ -141,14 +141,18 @@ extern "C" __global__ void __launch_bounds__(32 * WW_WARPS, WW_RESIDENT) channel
     own.room = room;
 #endif
 #if WW_BLOCK_TEAMS
-    own.errand = &errand;
-#endif
+    if (holds) {
+        own.begin_frames();
+        own.begin_values();
+        own.begin_sharing();
+    }
+    run_blocks(own, errand, room, holds);
+    if (holds) own.finish();
+#else
     own.begin_frames();
     own.begin_values();
     own.begin_sharing();
     own.run();
     own.finish();
-#if WW_BLOCK_TEAMS
-    send_home(errand);
 #endif
 }

@@ -107,7 +107,7 @@ struct ww_values : ww_frames {
     u32 free_top;               // of the warp's free records
     unsigned char* room;        // of the warp's teams, or of the block's
 #if WW_BLOCK_TEAMS
-    ww_errand* errand;          // what the other warps of the block are to do
+    u32 caller;                 // the lane whose call the block runs
 #endif
 
     WW_FN void begin_values() {

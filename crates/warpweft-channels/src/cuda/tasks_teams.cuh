@@ -4,9 +4,9 @@
 // have, one after the other, and each lane goes on with the value of its own. So that teams are spread over warps, one lane of a
 // warp holds frames: lanes of a warp give one another nothing, and other warps get one frame at a time.
 //
-// Where a function wants more than a warp (WW_BLOCK_TEAMS), only the first warp of a block holds calls. The others wait at a
-// barrier of the block until it has a call for them, and again when they have done their part. All warps execute one copy of
-// what has barriers, so that they meet at the same instructions.
+// Where a function wants more than a warp (WW_BLOCK_TEAMS), only the first warp of a block holds calls. It goes on until it
+// has one for the block; the others wait for that at a barrier. All warps are in one loop, so that they meet at the same
+// instructions.
 #pragma once
 
 #define WW_SIZE(F) bytes = larger(bytes, F::TEAM_BYTES);
@@ -40,6 +40,21 @@ struct ww_team {
     WW_FN u32 count(bool condition) const { return __popc(__ballot_sync(ALL, condition)); }
     WW_FN ww_sums sums(u32 number) const { return sums_of_warp(number, lane); }
 };
+
+// Lane `of` goes on with the value that a team made.
+template<class Output, class Lane> WW_FN void take_value(Lane& own, const Output& made, u32 of) {
+    u32 value[words_of(sizeof(Output))] = {};
+    memcpy(value, &made, sizeof made);
+#pragma unroll
+    for (u32 i = 0; i < words_of(sizeof(Output)); ++i) {
+        const u32 word = __shfl_sync(ALL, value[i], 0);
+        if (own.lane == of) own.value[i] = word;
+    }
+    if (own.lane == of) {
+        own.known = true;
+        own.at = 0;
+    }
+}
 
 #if WW_BLOCK_TEAMS
 // A call for all warps of a block; NONE: the run is over.
@@ -84,76 +99,49 @@ WW_FN unsigned char* ww_block_room() {
 }
 #endif
 
-#if WW_DEVICE
-#define WW_ONE_COPY __device__ __noinline__
-#else
-#define WW_ONE_COPY inline
-#endif
-WW_ONE_COPY void meet() {
+WW_FN void meet() {
     __syncwarp();
     __syncthreads();
 }
-template<class F> WW_ONE_COPY typename F::Output team_of_block(ww_errand* errand, unsigned char* room) {
-    F given;
-    memcpy((void*)&given, errand->words, sizeof given);
-    return given.team(ww_block_team{threadIdx.x, errand->sums}, room);
-}
-template<class F> WW_FN void help_with(ww_errand& errand, unsigned char* room) {
-    if constexpr (F::TEAM) {
-        if constexpr (F::LANES > 32) team_of_block<F>(&errand, room);
+
+// Whether function `number` is run by the warps of a block together: a bit each.
+#define WW_BIT(F) | (u64)(F::LANES > 32) << F::NUMBER
+constexpr u64 OF_BLOCKS = 0 WW_FUNCTIONS(WW_BIT);
+#undef WW_BIT
+
+// All warps of a block run the call in `errand`; the first has its value. What lanes wrote before is there for all lanes of the
+// team, and the other way round.
+template<class F, class Lane> WW_FN void run_block(Lane& own, ww_errand& errand, unsigned char* room, bool holds) {
+    if constexpr (F::LANES > 32) {
+        F given;
+        memcpy((void*)&given, errand.words, sizeof given);
+        const typename F::Output made = given.team(ww_block_team{threadIdx.x, errand.sums}, room);
+        meet();
+        if (holds) take_value(own, made, own.caller);
     }
 }
-// What the warps do that hold no calls.
-WW_FN void help(ww_errand& errand, unsigned char* room) {
+// All that a block does. `holds`: this warp holds calls.
+template<class Lane> WW_FN void run_blocks(Lane& own, ww_errand& errand, unsigned char* room, bool holds) {
     while (true) {
+        if (holds) own.advance(errand);
         meet();
         if (errand.number == NONE) return;
-#define WW_CASE(F) case F::NUMBER: help_with<F>(errand, room); break;
+#define WW_CASE(F) case F::NUMBER: run_block<F>(own, errand, room, holds); break;
         switch (errand.number) { WW_FUNCTIONS(WW_CASE) }
 #undef WW_CASE
-        meet();
     }
-}
-WW_FN void send_home(ww_errand& errand) {
-    if (threadIdx.x == 0) errand.number = NONE;
-    meet();
 }
 #endif
 
-// All lanes run the call of lane `of`, whose words are `words`.
+// All lanes of the warp run the call of lane `of`, whose words are `words`.
 template<class F, class Lane> WW_FN void run_team(Lane& own, const u32 (&words)[WORDS], u32 of) {
-    if constexpr (F::TEAM) {
-        typename F::Output made;
-#if WW_BLOCK_TEAMS
-        if constexpr (F::LANES > 32) {
-            if (own.lane == 0) {
-                own.errand->number = F::NUMBER;
-                for (u32 i = 0; i < WORDS; ++i) own.errand->words[i] = words[i];
-            }
-            // What lanes wrote before is there for all lanes of the team, and the other way round.
-            meet();
-            made = team_of_block<F>(own.errand, own.room);
-            meet();
-        } else
-#endif
-        {
-            F given;
-            memcpy((void*)&given, words, sizeof given);
-            __syncwarp();
-            made = given.team(ww_team{own.lane}, own.room);
-            __syncwarp();
-        }
-        u32 value[words_of(sizeof(typename F::Output))] = {};
-        memcpy(value, &made, sizeof made);
-#pragma unroll
-        for (u32 i = 0; i < words_of(sizeof(typename F::Output)); ++i) {
-            const u32 word = __shfl_sync(ALL, value[i], 0);
-            if (own.lane == of) own.value[i] = word;
-        }
-        if (own.lane == of) {
-            own.known = true;
-            own.at = 0;
-        }
+    if constexpr (F::LANES == 32) {
+        F given;
+        memcpy((void*)&given, words, sizeof given);
+        __syncwarp();
+        const typename F::Output made = given.team(ww_team{own.lane}, own.room);
+        __syncwarp();
+        take_value(own, made, of);
     }
 }
 template<class Lane> WW_FN void run_teams(Lane& own) {
