@@ -16,14 +16,16 @@ const CAUTION: f64 = 1.25;
 /// Chunks at either end that are looked at for a request.
 const LOOKED_AT: usize = 4;
 
-/// The chunks that are out, by the time at which they are due. A step costs O(log c) for c chunks.
+/// The chunks that are out, by the time at which they are due. A step costs O(log c) for c chunks, the first question
+/// for a copy O(c log c); before it a step costs O(1).
 #[derive(Debug, Default)]
 pub struct Backups {
     /// By worker, in the order in which they were given.
     chunks: Vec<VecDeque<Chunk>>,
     /// Those of which something is out to one worker alone: the bits of when it is due, and its first task; whose it
-    /// is. Times are positive, so their bits are in their order.
-    due: BTreeMap<(u64, u64), usize>,
+    /// is. Times are positive, so their bits are in their order. Not kept before somebody asks for a copy: until
+    /// then tasks are free.
+    due: Option<BTreeMap<(u64, u64), usize>>,
 }
 
 #[derive(Debug)]
@@ -58,7 +60,9 @@ impl Backups {
         let begin = self.chunks[worker].back().map_or(now, |last| last.due.max(now));
         let takes = speed.map_or(0.0, |speed| (range.end - range.start) as f64 / speed);
         let chunk = Chunk { open: range.clone(), range, due: begin + takes };
-        self.due.insert(chunk.key(), worker);
+        if let Some(due) = &mut self.due {
+            due.insert(chunk.key(), worker);
+        }
         self.chunks[worker].push_back(chunk);
     }
 
@@ -78,7 +82,9 @@ impl Backups {
     /// `worker` has nothing any more; `kept` is what others have of it, and now alone.
     pub fn lost(&mut self, worker: usize, kept: &[(usize, Range<u64>)]) {
         for chunk in self.chunks.get_mut(worker).map(std::mem::take).unwrap_or_default() {
-            self.due.remove(&chunk.key());
+            if let Some(due) = &mut self.due {
+                due.remove(&chunk.key());
+            }
         }
         for (owner, range) in kept {
             self.change(*owner, range.start, |chunk| chunk.open.end = chunk.range.end);
@@ -89,22 +95,26 @@ impl Backups {
     fn change(&mut self, worker: usize, task: u64, change: impl FnOnce(&mut Chunk)) {
         let Some(chunks) = self.chunks.get_mut(worker) else { return };
         let Some(at) = chunks.iter().position(|chunk| chunk.range.contains(&task)) else { return };
-        self.due.remove(&chunks[at].key());
+        let before = chunks[at].key();
         change(&mut chunks[at]);
+        let after = (!chunks[at].open.is_empty()).then(|| chunks[at].key());
         if chunks[at].range.is_empty() {
             chunks.remove(at);
-        } else if !chunks[at].open.is_empty() {
-            self.due.insert(chunks[at].key(), worker);
+        }
+        if let Some(due) = &mut self.due {
+            due.remove(&before);
+            due.extend(after.map(|key| (key, worker)));
         }
     }
 
     /// What `worker`, in this state, had best run again at `now`.
-    pub fn next(&self, worker: usize, state: &WorkerState, now: f64) -> Backup {
+    pub fn next(&mut self, worker: usize, state: &WorkerState, now: f64) -> Backup {
         let Some(speed) = state.speed else { return Backup::Wait(f64::INFINITY) };
         let takes = |tasks: u64| CAUTION * tasks as f64 / speed + LEAST_GAIN;
         let grain = state.grain.of.max(1);
         let (mut best, mut longest, mut wait) = (None, 0.0, f64::INFINITY);
-        let ends = self.due.iter().take(LOOKED_AT).chain(self.due.iter().rev().take(LOOKED_AT));
+        let due = self.due.get_or_insert_with(|| by_due_time(&self.chunks));
+        let ends = due.iter().take(LOOKED_AT).chain(due.iter().rev().take(LOOKED_AT));
         for (key, &owner) in ends.filter(|(_, owner)| **owner != worker) {
             let Some(chunk) = self.chunks[owner].iter().find(|chunk| chunk.key() == *key) else {
                 continue;
@@ -134,6 +144,15 @@ impl Backups {
         let start = chunk.open.end.saturating_sub(tasks).max(chunk.open.start);
         Backup::Copy(owner, start..chunk.open.end)
     }
+}
+
+/// The chunks of all workers of which something is out to one alone: when each is due, and whose it is.
+fn by_due_time(chunks: &[VecDeque<Chunk>]) -> BTreeMap<(u64, u64), usize> {
+    let all =
+        chunks.iter().enumerate().flat_map(|(owner, of)| of.iter().map(move |one| (one, owner)));
+    all.filter(|(chunk, _)| !chunk.open.is_empty())
+        .map(|(chunk, owner)| (chunk.key(), owner))
+        .collect()
 }
 
 #[cfg(all(test, not(loom)))]
@@ -180,7 +199,7 @@ mod tests {
         assert_eq!(copies, [50..100, 25..50, 12..25, 6..12, 3..6, 1..3, 0..1]);
         backups.settled(0, &(0..30));
         backups.settled(0, &(30..100));
-        assert!(backups.chunks[0].is_empty() && backups.due.is_empty());
+        assert!(backups.chunks[0].is_empty() && backups.due.is_some_and(|due| due.is_empty()));
     }
 
     /// A lost copy is copied again; what a lost owner had is nobody's to copy.
