@@ -7,9 +7,15 @@ use warpweft_core::element::{CellType, MAX_FIELDS};
 use warpweft_core::error::Result;
 use warpweft_core::grid::RawVolume;
 
-/// The second array of a field starts this much later within its pages, so that the same cell of
-/// the two does not fall into the same cache set.
-const SKEW: usize = 2048 + 64;
+/// The bytes after which a first-level cache begins again with its first set, and those of a line of it.
+const SETS: usize = 4096;
+const LINE: usize = 64;
+
+/// Where array number `number` of `count` starts in its memory, so that the same cell of all of them does not fall into the
+/// same cache set: they are spread over the sets of the first-level cache, and begin on different pages.
+fn skew(number: usize, count: usize) -> usize {
+    number * ((SETS / count.max(1)).next_multiple_of(LINE) + LINE + SETS)
+}
 
 /// Padded arrays of every field of `S`.
 pub(super) struct Arrays {
@@ -34,16 +40,16 @@ impl Arrays {
         let mut buffers = Vec::new();
         let mut bases = [[std::ptr::null_mut(); 2]; MAX_FIELDS];
         let mut sizes = [0; MAX_FIELDS];
+        let twice = |f: usize| doubled >> f & 1 == 1;
+        let count = (0..cell.len()).map(|f| 1 + usize::from(twice(f))).sum();
         for (f, field) in cell.fields().iter().enumerate() {
             sizes[f] = field.kind.size();
-            let bytes = layout.len * sizes[f];
-            let first = Buffer::zeroed(bytes, pool)?;
-            bases[f] = [first.as_ptr(); 2];
-            buffers.push(first);
-            if doubled >> f & 1 == 1 {
-                let second = Buffer::zeroed(bytes + SKEW, pool)?;
-                bases[f][1] = second.as_ptr().wrapping_add(SKEW);
-                buffers.push(second);
+            for which in 0..1 + usize::from(twice(f)) {
+                let skew = skew(buffers.len(), count);
+                let buffer = Buffer::zeroed(layout.len * sizes[f] + skew, pool)?;
+                let base = buffer.as_ptr().wrapping_add(skew);
+                bases[f][which..].fill(base);
+                buffers.push(buffer);
             }
         }
         Ok(Self { layout, _buffers: buffers, bases, sizes, fields: cell.len() })
