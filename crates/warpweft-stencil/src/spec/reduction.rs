@@ -62,26 +62,56 @@ impl Reduction {
 
     /// Takes in the cells of a field of this kind, whose bytes these are, and those of the field they are multiplied by.
     pub fn take_bytes(&mut self, what: Reduce, kinds: [ScalarKind; 2], fields: [&[u8]; 2]) {
+        self.take_rows(what, kinds, std::iter::once(fields));
+    }
+
+    /// The same of several rows, which fill chunks together.
+    #[inline(always)]
+    pub fn take_rows<'b>(
+        &mut self,
+        what: Reduce,
+        kinds: [ScalarKind; 2],
+        rows: impl Iterator<Item = [&'b [u8]; 2]>,
+    ) {
         let sizes = kinds.map(ScalarKind::size);
         let [mut a, mut b] = [[0.0; CHUNK]; 2];
-        let all = fields[0].chunks(CHUNK * sizes[0]).zip(fields[1].chunks(CHUNK * sizes[1]));
-        for (first, second) in all {
-            let cells = first.len() / sizes[0];
-            convert(kinds[0], first, &mut a[..cells]);
-            if what.is_extreme() {
-                self.range(&a[..cells]);
-                continue;
+        let mut filled = 0;
+        for [mut first, mut second] in rows {
+            while first.len() >= sizes[0] {
+                let cells = (first.len() / sizes[0]).min(CHUNK - filled);
+                let (some, rest) = first.split_at(cells * sizes[0]);
+                convert(kinds[0], some, &mut a[filled..filled + cells]);
+                first = rest;
+                if what == Reduce::Dot {
+                    let (some, rest) = second.split_at(cells * sizes[1]);
+                    convert(kinds[1], some, &mut b[filled..filled + cells]);
+                    second = rest;
+                }
+                filled += cells;
+                if filled == CHUNK {
+                    self.take_chunk(what, &mut a, &b, CHUNK);
+                    filled = 0;
+                }
             }
-            if what == Reduce::Dot {
-                convert(kinds[1], second, &mut b[..cells]);
-                a.iter_mut().zip(&b[..cells]).for_each(|(a, b)| *a *= b);
-            }
-            a[cells..].fill(0.0);
-            self.add(&a);
         }
+        self.take_chunk(what, &mut a, &b, filled);
+    }
+
+    /// Takes in the first `cells` of a chunk.
+    #[inline(always)]
+    fn take_chunk(&mut self, what: Reduce, a: &mut [f64; CHUNK], b: &[f64; CHUNK], cells: usize) {
+        if what.is_extreme() {
+            return self.range(&a[..cells]);
+        }
+        if what == Reduce::Dot {
+            a.iter_mut().zip(b).for_each(|(a, b)| *a *= b);
+        }
+        a[cells..].fill(0.0);
+        self.add(a);
     }
 
     /// Takes in a chunk, of which numbers are left out by zeros.
+    #[inline(always)]
     fn add(&mut self, values: &[f64; CHUNK]) {
         match split::sums(values) {
             Some(sums) => self.positive.add_signed(&mut self.negative, sums.into_iter()),
@@ -146,6 +176,7 @@ impl Reduction {
 }
 
 /// The numbers of a field's bytes.
+#[inline(always)]
 fn convert(kind: ScalarKind, bytes: &[u8], to: &mut [f64]) {
     macro_rules! typed {
         ($($name:ident => $t:ty),*) => {

@@ -3,8 +3,11 @@
 use std::sync::{Mutex, PoisonError};
 
 use crate::Region;
+use crate::cpu::ghosts::Array;
 use crate::cpu::{CpuSweeps, internal};
 use crate::spec::reduction::{Reduce, Reduction};
+use warpweft_core::cpu::Simd;
+use warpweft_core::element::ScalarKind;
 use warpweft_core::error::Result;
 
 impl CpuSweeps {
@@ -22,17 +25,65 @@ impl CpuSweeps {
         let outcome = self.pool.run(|worker| {
             let arrays = fields.map(|field| self.arrays.array(field, self.present));
             let mut mine = Reduction::default();
-            for &(start, cells) in &rows[worker.share(rows.len())] {
-                // SAFETY: the row is inside both arrays, which nobody writes now.
-                let bytes = arrays.each_ref().map(|array| unsafe {
-                    std::slice::from_raw_parts(array.at(start).cast_const(), cells * array.size)
-                });
-                mine.take_bytes(what, kinds, bytes);
-            }
+            let mine_of = &rows[worker.share(rows.len())];
+            // SAFETY: the rows are inside both arrays, which nobody writes now, and `simd` is a set the machine has.
+            unsafe { take(self.simd, &mut mine, (what, kinds), &arrays, mine_of) };
             all.lock().unwrap_or_else(PoisonError::into_inner).merge(&mine);
             Ok(())
         });
         outcome.map_err(internal)?;
         Ok(all.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
+}
+
+/// Takes in rows, each given by its first cell and its cells.
+///
+/// # Safety
+/// The rows must be inside both arrays, which nobody writes, and the machine must have the instruction set.
+unsafe fn take(
+    simd: Simd,
+    to: &mut Reduction,
+    of: (Reduce, [ScalarKind; 2]),
+    arrays: &[Array; 2],
+    rows: &[(isize, usize)],
+) {
+    #[cfg(target_arch = "x86_64")]
+    if simd >= Simd::Avx2 {
+        // SAFETY: the caller's contract.
+        return unsafe { take_by_avx2(to, of, arrays, rows) };
+    }
+    let _ = simd;
+    // SAFETY: the caller's contract.
+    unsafe { take_rows(to, of, arrays, rows) }
+}
+
+/// [`take_rows`] with wider vectors; those of AVX-512 are no faster.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+unsafe fn take_by_avx2(
+    to: &mut Reduction,
+    of: (Reduce, [ScalarKind; 2]),
+    arrays: &[Array; 2],
+    rows: &[(isize, usize)],
+) {
+    // SAFETY: passed on to the caller.
+    unsafe { take_rows(to, of, arrays, rows) }
+}
+
+/// # Safety
+/// As [`take`], but for the instruction set.
+#[inline(always)]
+unsafe fn take_rows(
+    to: &mut Reduction,
+    (what, kinds): (Reduce, [ScalarKind; 2]),
+    arrays: &[Array; 2],
+    rows: &[(isize, usize)],
+) {
+    let bytes = |&(start, cells): &(isize, usize)| {
+        // SAFETY: the caller's contract.
+        arrays.each_ref().map(|array| unsafe {
+            std::slice::from_raw_parts(array.at(start).cast_const(), cells * array.size)
+        })
+    };
+    to.take_rows(what, kinds, rows.iter().map(bytes));
 }

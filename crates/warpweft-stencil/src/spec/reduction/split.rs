@@ -1,4 +1,4 @@
-//! The exact sum of a few numbers as three, by vectors of `f64`: bits are split off at places that all numbers share, so that
+//! The exact sum of a few numbers as two or three, by vectors of `f64`: bits are split off at places that all numbers share, so that
 //! sums of them are exact (S. M. Rump, T. Ogita, S. Oishi, "Accurate floating-point summation", 2008). Not here: numbers
 //! that are far apart, which are left to [`super::Total`].
 
@@ -17,6 +17,7 @@ const _: () = assert!(CHUNK.is_power_of_two() && CHUNK.is_multiple_of(LANES));
 
 /// Three numbers whose sum is that of `values`; none where one is infinite or NaN, or more than [`BITS`] times three bits lie
 /// between the highest and the lowest that counts.
+#[inline(always)]
 pub(super) fn sums(values: &[f64; CHUNK]) -> Option<[f64; 3]> {
     let (chunks, _) = values.as_chunks::<LANES>();
     let mut most = [0.0f64; LANES];
@@ -33,10 +34,18 @@ pub(super) fn sums(values: &[f64; CHUNK]) -> Option<[f64; 3]> {
     if most > 0.0 && !EXPONENTS.contains(&exponent) {
         return None;
     }
+    let exponent = exponent.max(*EXPONENTS.start());
+    // Most numbers that are summed up have no bits below the second place.
+    let two = by::<2>(chunks, exponent).map(|[high, low]| [high, low, 0.0]);
+    two.or_else(|| by::<3>(chunks, exponent))
+}
+
+/// The sum as `N` numbers, bits being split off at `N` places; none where there are others below.
+#[inline(always)]
+fn by<const N: usize>(chunks: &[[f64; LANES]], exponent: i32) -> Option<[f64; N]> {
     // Half again a power of two: its last bit is where the bits end that are split off.
-    let split = |n: i32| 1.5 * power(exponent.max(*EXPONENTS.start()) + ROOM - n * BITS);
-    let splits = [split(0), split(1), split(2)];
-    let mut sums = [[0.0f64; LANES]; 3];
+    let splits: [f64; N] = std::array::from_fn(|n| 1.5 * power(exponent + ROOM - n as i32 * BITS));
+    let mut sums = [[0.0f64; LANES]; N];
     let mut rest = [0.0f64; LANES];
     for chunk in chunks {
         let mut left = *chunk;
