@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use super::form::Cells16;
+use super::form::{Cells16, by_fronts};
 use super::output::Filled;
-use super::strips::{self, Strips};
+use super::strips::Strips;
 use super::sweeps::Sweeps;
 use super::{CpuExecutor, lanes, panicked};
 use crate::executor::{Paths, WavefrontExecutor, by_size, in_turn};
@@ -177,7 +177,7 @@ fn alone<E: WavefrontElement>(
     let [tile_rows, tile_columns] = ALONE;
     let policy = CpuPolicy { tile_rows, tile_columns, ..policy };
     let mut filled = Filled::new(wavefront)?;
-    let outcome = if const { strips::can::<E>() } {
+    let outcome = if const { by_fronts::<E>() } {
         Strips::new(wavefront, policy, simd, &mut filled)?.run(worker)
     } else {
         let sweeps = Sweeps::new(wavefront, policy, simd, &mut filled)?;

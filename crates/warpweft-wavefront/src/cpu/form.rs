@@ -12,6 +12,18 @@ use crate::recurrence::{Cells, MOST_PARTS, Parts, Ranked, Relative, WavefrontEle
 use crate::spec::{Border, Wavefront};
 use warpweft_core::element::Scalar;
 
+/// Whether cells of `E` are in the reach of anti-diagonals, and computed once.
+pub(super) const fn by_fronts<E: WavefrontElement>() -> bool {
+    let mut k = 0;
+    while k < E::DEPENDENCES.len() {
+        if !matches!(E::DEPENDENCES[k], [-1, -1] | [-1, 0] | [0, -1]) {
+            return false;
+        }
+        k += 1;
+    }
+    E::OLD.is_empty()
+}
+
 /// How cells are held.
 pub(super) trait Form<E: WavefrontElement>: Copy + Send + Sync {
     /// What is held of a cell.

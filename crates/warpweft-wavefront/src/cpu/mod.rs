@@ -23,6 +23,7 @@ mod thread_group;
 
 use std::time::Instant;
 
+use self::form::by_fronts;
 use self::output::{Filled, Outcome};
 use self::record::Recorded;
 use self::strips::Strips;
@@ -187,7 +188,7 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CpuExecutor<'_> {
         }
         let mut filled = Filled::new(wavefront)?;
         let allocated = begin.elapsed().as_secs_f64();
-        let (outcome, mut report) = if const { strips::can::<E>() } {
+        let (outcome, mut report) = if const { by_fronts::<E>() } {
             self.strips(wavefront, &mut filled)?
         } else {
             self.sweeps(wavefront, &mut filled)?
@@ -212,7 +213,7 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CpuExecutor<'_> {
         let wavefront = wavefront.clone().keep(keep);
         wavefront.check()?;
         let mut filled = Filled::last_column(&wavefront)?;
-        let (outcome, report) = if const { strips::can::<E>() } {
+        let (outcome, report) = if const { by_fronts::<E>() } {
             self.strips(&wavefront, &mut filled)?
         } else {
             self.sweeps(&wavefront, &mut filled)?
@@ -237,7 +238,7 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CpuExecutor<'_> {
     {
         wavefront.check()?;
         check_kept(wavefront.keep)?;
-        if !strips::can::<E::Plain>() {
+        if !by_fronts::<E::Plain>() {
             return Err(unrecorded::<E>());
         }
         let begin = Instant::now();

@@ -2,8 +2,16 @@
 
 use std::ops::Range;
 
-use super::striped::Vectors;
 use crate::recurrence::{MOST_PARTS, Parts};
+
+/// What to do where memory does not hold the rows that a run keeps.
+pub(super) const HINT: &str = "take a domain of fewer columns";
+
+/// Elements of a vector: 16-bit cells of AVX-512. Narrower machines take several instructions.
+pub(super) const GROUP: usize = 32;
+
+/// Arrays of parts, as vectors; those beyond the parts are empty.
+pub(super) type Vectors<'l, H> = [&'l mut [[<H as Parts>::Part; GROUP]]; MOST_PARTS];
 
 /// An array for each part; those beyond the cell's parts are empty.
 pub(super) type Arrays<'l, H> = [&'l mut [<H as Parts>::Part]; MOST_PARTS];

@@ -3,8 +3,8 @@
 //! A front's choices lie side by side, one a lane, packed into bytes: they are computed and packed in
 //! vectors, as the cells are computed. Lanes outside the domain leave what is never read.
 
+use super::form::by_fronts;
 use super::strip::reversed;
-use super::strips::can;
 use crate::executor::{Choices, Need};
 use crate::policy::CpuPolicy;
 use crate::recurrence::{Traced, choice_of};
@@ -64,7 +64,7 @@ impl<E: Traced> Recorded<E> {
         let [rows, columns] = wavefront.extents();
         let tile_rows = policy.within([rows, columns]).tile_rows;
         let all = Self { tile_rows, rows, columns, reversed: Vec::new(), fronts: Vec::new() };
-        can::<E::Plain>().then(|| Need {
+        by_fronts::<E::Plain>().then(|| Need {
             whose: "host".into(),
             needed: all.bytes(),
             available: available_memory().unwrap_or(0),

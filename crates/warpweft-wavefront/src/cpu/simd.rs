@@ -5,8 +5,8 @@
 
 use super::form::Form;
 use super::front::{self, Cells, Greatest, Inputs, Least, Nothing, Track};
-use super::parts::View;
-use super::striped::{self, GROUP, Lines, Striped};
+use super::parts::{GROUP, View};
+use super::striped::{self, Lines, Striped};
 use crate::recurrence::{Extreme, Parts, WavefrontElement, sum};
 use warpweft_core::cpu::Simd;
 

@@ -9,9 +9,9 @@
 
 use super::form::Form;
 use super::front::{Cells, Inputs, most};
-use super::parts::{Lanes, View};
+use super::parts::{GROUP, HINT, Lanes, View};
 use super::simd::Loops;
-use super::striped::{self, Columns, FRONTS, GROUP, Stripes};
+use super::striped::{self, Columns, FRONTS, Stripes};
 use crate::recurrence::{Extreme, Parts, Ranked, WavefrontElement, is_nan};
 use crate::spec::{Band, Wavefront};
 use warpweft_core::error::Result;
@@ -97,9 +97,6 @@ pub(super) fn reversed<E: WavefrontElement>(
     reversed.extend(columns.iter().rev().chain(std::iter::repeat_n(&columns[0], 2 * MOST)));
     Ok(reversed)
 }
-
-/// What to do where memory does not hold the rows that a run keeps.
-pub(super) const HINT: &str = "take a domain of fewer columns";
 
 /// The most lanes of a [`Form::GROUP`].
 const MOST: usize = GROUP;

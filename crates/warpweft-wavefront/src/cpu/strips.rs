@@ -4,11 +4,11 @@ use std::sync::{Mutex, PoisonError};
 
 use super::form::{Cells16, Form, Plain};
 use super::output::{Fill, Filled, Outcome, TileRowOutput};
-use super::parts::View;
+use super::parts::{HINT, View};
 use super::record::Record;
 use super::row::SharedRow;
 use super::simd::Loops;
-use super::strip::{HINT, Sink, State, Strip, reversed};
+use super::strip::{Sink, State, Strip, reversed};
 use super::striped::{self, Columns};
 use super::thread_group::{Stopped, ThreadGroup};
 use crate::policy::CpuPolicy;
@@ -18,18 +18,6 @@ use warpweft_core::cpu::{Aborted, Progress, Simd, Worker};
 use warpweft_core::error::Result;
 use warpweft_core::memory;
 use warpweft_core::run::Done;
-
-/// Whether every cell of `wavefront` is in the reach of anti-diagonals, computed once.
-pub(super) const fn can<E: WavefrontElement>() -> bool {
-    let mut k = 0;
-    while k < E::DEPENDENCES.len() {
-        if !matches!(E::DEPENDENCES[k], [-1, -1] | [-1, 0] | [0, -1]) {
-            return false;
-        }
-        k += 1;
-    }
-    E::OLD.is_empty()
-}
 
 /// The winner of a tile-row, which may be the winner of all: its score and its row, and the tile
 /// where it is for the first time in this row, as it was before.

@@ -3,8 +3,8 @@
 //! A lane that is narrower or shorter than the widest and longest computes further cells, of its own last
 //! inputs again, which nothing reads.
 
-use super::kernel::{Each, LANES, Row, compute};
-use super::note::Note;
+use super::kernel::{Row, compute};
+use super::note::{Each, LANES, Note};
 use crate::recurrence::{Best, Extreme, Ranked, WavefrontElement, is_nan};
 use crate::spec::{Keep, Kept, Wavefront};
 use warpweft_core::cpu::{Aborted, Simd, Worker};

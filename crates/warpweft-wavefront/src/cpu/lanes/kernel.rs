@@ -3,16 +3,10 @@
 //! Problems have nothing to do with one another, so that no lane waits for another: a row is computed
 //! from west to east, cell by cell, each of all lanes at once.
 
-use super::note::Note;
+use super::note::{Each, LANES, Note};
 use crate::recurrence::{Cells, Ranked, WavefrontElement, is_nan};
 use warpweft_core::cpu::Simd;
 
-/// Problems at once: four vectors of 64 bytes of words. Loops over fewer are unrolled before they would
-/// become vectors, which then fails.
-pub(crate) const LANES: usize = 64;
-
-/// A number a lane.
-pub(super) type Each<T> = [T; LANES];
 type Score<E> = <<E as WavefrontElement>::Cell as Ranked>::Score;
 
 /// A row on its way.

@@ -6,12 +6,12 @@ mod group;
 mod kernel;
 mod note;
 
-use super::strips;
+use super::form::by_fronts;
 use crate::recurrence::{Ranked, Traced, WavefrontElement};
 use crate::spec::{Keep, Kept, Wavefront, holds_all};
 use crate::traceback::{End, Path, path_from};
 use group::{around, solve};
-pub(super) use kernel::LANES;
+pub(super) use note::LANES;
 use note::{Chosen, Nothing};
 use warpweft_core::cpu::{Simd, Worker};
 use warpweft_core::element::Scalar;
@@ -24,7 +24,7 @@ const FEWEST: usize = 8;
 
 /// Whether lanes compute such recurrences at all.
 pub(super) const fn can<E: WavefrontElement>() -> bool {
-    strips::can::<E>() && size_of::<E::Input>() == 0
+    by_fronts::<E>() && size_of::<E::Input>() == 0
 }
 
 /// Those of the problems numbered `of` that lanes compute, in groups, and the others.

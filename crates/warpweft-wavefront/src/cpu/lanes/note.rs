@@ -2,8 +2,14 @@
 
 use std::marker::PhantomData;
 
-use super::kernel::{Each, LANES};
 use crate::recurrence::{Traced, WavefrontElement, choice_of};
+
+/// Problems at once: four vectors of 64 bytes of words. Loops over fewer are unrolled before they would
+/// become vectors, which then fails.
+pub(crate) const LANES: usize = 64;
+
+/// A number a lane.
+pub(super) type Each<T> = [T; LANES];
 
 /// What is noted of the cells of all lanes.
 pub(super) trait Note<E: WavefrontElement>: Copy + Sync {

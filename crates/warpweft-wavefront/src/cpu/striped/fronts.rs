@@ -3,9 +3,10 @@
 //! As in `front`, every array is an argument of a function that is never inlined. The loop over the elements of a vector
 //! holds all of the work, in arrays of a vector's length: the compiler makes one vector of each, in a register.
 
-use super::{FRONTS, GROUP, Vectors};
+use super::FRONTS;
 use crate::cpu::form::Form;
 use crate::cpu::front::Track;
+use crate::cpu::parts::{GROUP, Vectors};
 use crate::recurrence::{MOST_PARTS, Parts, WavefrontElement};
 
 /// What the fronts overwrite, and what they read next to that, vector by vector.

@@ -10,16 +10,13 @@ mod ramps;
 mod strip;
 
 use super::form::{Cells16, Form};
-use super::strip::HINT;
-use crate::recurrence::{MOST_PARTS, Parts, WavefrontElement};
+use super::parts::{GROUP, HINT};
+use crate::recurrence::{Parts, WavefrontElement};
 use crate::spec::{Keep, Wavefront};
 use warpweft_core::memory::filled;
 
 pub(super) use fronts::{Lines, Striped, quads};
 pub(super) use strip::Stripes;
-
-/// Elements of a vector: 16-bit cells of AVX-512. Narrower machines take several instructions.
-pub(super) const GROUP: usize = 32;
 
 /// Fronts that pass through the lanes at once.
 pub(super) const FRONTS: usize = 4;
@@ -116,9 +113,6 @@ pub(super) fn columns<E: WavefrontElement>(
 
 /// The type of a part of what is held.
 type PartOf<E, F> = <<F as Form<E>>::Held as Parts>::Part;
-
-/// Arrays of parts, as vectors; those beyond the parts are empty.
-pub(super) type Vectors<'l, H> = [&'l mut [[<H as Parts>::Part; GROUP]]; MOST_PARTS];
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,8 @@
 //! A tile-row whose lanes are in striped order while all of them have a cell in every front.
 
-use super::{GROUP, in_lanes, striped};
+use super::{in_lanes, striped};
 use crate::cpu::form::Form;
+use crate::cpu::parts::GROUP;
 use crate::cpu::simd::Loops;
 use crate::cpu::strip::{State, Strip};
 use crate::cpu::striped::{Lines, Striped};
