@@ -9,7 +9,7 @@ use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::{
     Border, CpuPolicy, Keep, Kept, RankExecutor, Wavefront, WavefrontExecutor, reference,
 };
-use warpweft_lab::conformance::wavefront::{Inputs, KEEPS, conforms, local, mix, warp};
+use warpweft_lab::conformance::wavefront::{Inputs, KEEPS, conforms, local, mix, sliced, warp};
 
 const SOON: Duration = Duration::from_secs(120);
 const LOCAL: local = local { matching: 2, mismatch: -1, gap: -1 };
@@ -49,6 +49,11 @@ fn any_number_of_ranks_computes_the_same() {
             let sample = |inputs: &mut Inputs| (inputs.bits() % 1000) as f32 / 8.0;
             let corner = |i, j| if (i, j) == (-1, -1) { 0.0 } else { f32::INFINITY };
             conforms(executor, warp(), &keeps[..1], sample, sample, corner).unwrap();
+            let weights = (0..4 * 9).map(|k| k * 7 % 19 - 9).collect::<Vec<i16>>();
+            let row = |inputs: &mut Inputs| (inputs.bits() % 4) as u8;
+            let column = |inputs: &mut Inputs| (inputs.bits() % 9) as u16;
+            conforms(executor, sliced(&weights, 9, -3), &keeps[..1], row, column, |_, _| 0)
+                .unwrap();
         });
     }
 }
