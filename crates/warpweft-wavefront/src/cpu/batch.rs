@@ -11,7 +11,7 @@ use super::output::Filled;
 use super::strips::Strips;
 use super::sweeps::Sweeps;
 use super::{CpuExecutor, lanes, panicked};
-use crate::executor::{Paths, WavefrontExecutor, by_size, in_turn};
+use crate::executor::{TakePaths, WavefrontExecutor, by_size, in_turn};
 use crate::policy::{CpuPolicy, Policy};
 use crate::recurrence::{Traced, WavefrontElement};
 use crate::report::report;
@@ -115,7 +115,8 @@ impl CpuExecutor<'_> {
         &mut self,
         wavefronts: &[Wavefront<'_, E>],
         end: End,
-    ) -> Result<Option<Paths<E>>> {
+        take: &TakePaths<'_, E>,
+    ) -> Result<Option<Report>> {
         if const { !lanes::can::<E::Plain>() } {
             return Ok(None);
         }
@@ -127,12 +128,20 @@ impl CpuExecutor<'_> {
             return Ok(None);
         }
         for k in rest {
-            results.put(k, trace_one(&wavefronts[k], end, self).map(|(path, _)| path));
+            let path = trace_one(&wavefronts[k], end, self).map(|(path, _)| path);
+            results.put(k, path.map(|path| take(vec![(k, path)])));
         }
         let simd = self.simd;
         self.tasks(E::NAME, groups.len(), |task, worker| {
             let group = &groups[task];
-            results.put_all(group, lanes::paths(wavefronts, group, end, simd, worker));
+            let found = lanes::paths(wavefronts, group, end, simd, worker);
+            let taken = found.map(|found| {
+                found.map(|paths| {
+                    take(group.iter().copied().zip(paths).collect());
+                    vec![(); group.len()]
+                })
+            });
+            results.put_all(group, taken);
         })?;
         let erased: Vec<_> = wavefronts.iter().map(Wavefront::erased).collect();
         let policy = Policy::Cpu(CpuPolicy { cells_16_bit: false, ..self.policy }).to_json();
@@ -141,7 +150,8 @@ impl CpuExecutor<'_> {
         let together: usize = groups.iter().map(Vec::len).sum();
         let lanes = lanes::LANES;
         report.notes.push(format!("{together} paths were found by directions, {lanes} at a time"));
-        Ok(Some((results.all()?, report)))
+        results.all()?;
+        Ok(Some(report))
     }
 
     /// Calls `work` for each of `count` tasks, whichever worker is free.

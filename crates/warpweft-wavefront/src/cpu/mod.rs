@@ -30,7 +30,7 @@ use self::strips::Strips;
 use self::sweeps::Sweeps;
 use self::thread_group::Watched;
 use crate::executor::{
-    Edges, Need, Paths, Walk, WavefrontExecutor, check_kept, edges_by_runs, unrecorded,
+    Edges, Need, TakePaths, Walk, WavefrontExecutor, check_kept, edges_by_runs, unrecorded,
 };
 use crate::policy::{CpuPolicy, Policy};
 use crate::recurrence::{Traced, WavefrontElement};
@@ -258,10 +258,15 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CpuExecutor<'_> {
         Ok(self.report(&wavefront.erased(), policy, seconds, setup_seconds))
     }
 
-    fn paths(&mut self, wavefronts: &[Wavefront<'_, E>], end: End) -> Result<Option<Paths<E>>>
+    fn paths(
+        &mut self,
+        wavefronts: &[Wavefront<'_, E>],
+        end: End,
+        take: &TakePaths<'_, E>,
+    ) -> Result<Option<Report>>
     where
         E: Traced,
     {
-        self.batch_paths(wavefronts, end)
+        self.batch_paths(wavefronts, end, take)
     }
 }

@@ -22,6 +22,10 @@ use warpweft_core::report::Report;
 /// The path of each of many problems, if there is one, and the report of all together.
 pub type Paths<E> = (Vec<Option<Path<Score<E>>>>, Report);
 
+/// What is done with the paths of some problems, each with its problem's number, if there is one. It is called by
+/// several threads at once.
+pub type TakePaths<'t, E> = dyn Fn(Vec<(usize, Option<Path<Score<E>>>)>) + Sync + 't;
+
 /// Runs wavefronts of `E` on one device.
 pub trait WavefrontExecutor<E: WavefrontElement> {
     /// Computes all cells and returns what was to be kept.
@@ -108,17 +112,21 @@ pub trait WavefrontExecutor<E: WavefrontElement> {
         Err(unrecorded::<E>())
     }
 
-    /// The path of each of `wavefronts`, in their order, as
-    /// [`traceback::trace`](crate::traceback::trace) finds it; none where this executor has no way of its
-    /// own to find many.
+    /// Gives the path of each of `wavefronts`, as [`traceback::trace`](crate::traceback::trace) finds it, to `take`, in
+    /// parts and in any order; none, and none given, where this executor has no way of its own to find many.
     ///
     /// # Errors
     /// As [`WavefrontExecutor::record`] of any.
-    fn paths(&mut self, wavefronts: &[Wavefront<'_, E>], end: End) -> Result<Option<Paths<E>>>
+    fn paths(
+        &mut self,
+        wavefronts: &[Wavefront<'_, E>],
+        end: End,
+        take: &TakePaths<'_, E>,
+    ) -> Result<Option<Report>>
     where
         E: Traced,
     {
-        let _ = (wavefronts, end);
+        let _ = (wavefronts, end, take);
         Ok(None)
     }
 }
@@ -169,10 +177,15 @@ impl<E: WavefrontElement, X: WavefrontExecutor<E> + ?Sized> WavefrontExecutor<E>
         (**self).record(wavefront, walk)
     }
 
-    fn paths(&mut self, wavefronts: &[Wavefront<'_, E>], end: End) -> Result<Option<Paths<E>>>
+    fn paths(
+        &mut self,
+        wavefronts: &[Wavefront<'_, E>],
+        end: End,
+        take: &TakePaths<'_, E>,
+    ) -> Result<Option<Report>>
     where
         E: Traced,
     {
-        (**self).paths(wavefronts, end)
+        (**self).paths(wavefronts, end, take)
     }
 }

@@ -37,20 +37,28 @@ pub fn skew(dependences: &[Dependence]) -> Result<usize> {
 /// # Errors
 /// As [`skew`], and an old value of a cell that is computed earlier, named.
 pub fn precedences(dependences: &[Dependence], old: &[Dependence]) -> Result<Vec<Dependence>> {
+    legal(dependences, old)?;
     let mut all = dependences.to_vec();
     for &[di, dj] in old {
-        if di < 0 || di == 0 && dj < 0 {
-            return Err(Error::spec(
-                format!("old value [{di}, {dj}] of a cell that is computed earlier"),
-                "read its new value, or the old one of the cell itself or of a later one",
-            ));
-        }
         if [di, dj] != [0, 0] && !all.contains(&[-di, -dj]) {
             all.push([-di, -dj]);
         }
     }
-    skew(dependences)?;
     Ok(all)
+}
+
+/// Whether there are [`precedences`].
+///
+/// # Errors
+/// As there.
+pub(crate) fn legal(dependences: &[Dependence], old: &[Dependence]) -> Result<()> {
+    if let Some([di, dj]) = old.iter().find(|[di, dj]| *di < 0 || *di == 0 && *dj < 0) {
+        return Err(Error::spec(
+            format!("old value [{di}, {dj}] of a cell that is computed earlier"),
+            "read its new value, or the old one of the cell itself or of a later one",
+        ));
+    }
+    skew(dependences).map(drop)
 }
 
 /// How far vectors reach from a cell, in rows and columns.

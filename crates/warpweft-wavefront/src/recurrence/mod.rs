@@ -19,6 +19,7 @@ pub use choice::Choice;
 #[doc(hidden)]
 pub use contract::{Both, Incomparable, Same, words_of};
 pub use contract::{Cells, WavefrontElement};
+pub(crate) use dependence::legal;
 pub use dependence::{Dependence, Reach, precedences, skew};
 pub use earlier::{Earlier, Old};
 #[doc(hidden)]

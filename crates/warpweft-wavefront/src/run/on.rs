@@ -10,13 +10,13 @@ use crate::cuda::CudaExecutor;
 use crate::cuda::scan::ScanExecutor;
 use crate::cuda::tiles::TileExecutor;
 use crate::executor::{
-    Edges, Ends, Need, Scores, Walk, WavefrontExecutor, edges_by_runs, ends_by_batches, in_turn,
-    unrecorded,
+    Edges, Ends, Need, Scores, TakePaths, Walk, WavefrontExecutor, edges_by_runs, ends_by_batches,
+    in_turn, unrecorded,
 };
 use crate::policy::{CpuPolicy, Policy};
 use crate::recurrence::{Traced, WavefrontElement};
 use crate::spec::{Kept, Pairs, Wavefront};
-use crate::traceback::{End, Paths};
+use crate::traceback::End;
 use crate::tune::key;
 use warpweft_core::cpu::Pool;
 use warpweft_core::error::{Error, Result};
@@ -359,7 +359,12 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for RunExecutor<'_> {
         report.map(|report| self.with_devices(report))
     }
 
-    fn paths(&mut self, wavefronts: &[Wavefront<'_, E>], end: End) -> Result<Option<Paths<E>>>
+    fn paths(
+        &mut self,
+        wavefronts: &[Wavefront<'_, E>],
+        end: End,
+        take: &TakePaths<'_, E>,
+    ) -> Result<Option<Report>>
     where
         E: Traced,
     {
@@ -367,14 +372,14 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for RunExecutor<'_> {
         let rows = wavefronts.iter().map(|wavefront| wavefront.extents()[0]).max();
         let strips = wavefronts.iter().all(|wavefront| self.by_strips(wavefront));
         let found = match &mut self.on {
-            On::Gpus { strips: executor, .. } if strips => executor.paths(wavefronts, end)?,
+            On::Gpus { strips: executor, .. } if strips => executor.paths(wavefronts, end, take)?,
             On::Gpus { .. } => None,
             On::Cores { .. } => match self.cores(rows.unwrap_or(0), watch)? {
-                Some(mut cores) => cores.paths(wavefronts, end)?,
+                Some(mut cores) => cores.paths(wavefronts, end, take)?,
                 None => None,
             },
         };
-        Ok(found.map(|(paths, report)| (paths, self.with_devices(report))))
+        Ok(found.map(|report| self.with_devices(report)))
     }
 }
 

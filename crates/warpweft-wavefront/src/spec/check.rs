@@ -1,7 +1,7 @@
 //! Whether a computation is well posed.
 
 use super::{Band, ElementType, Erased, Keep, MAX_EXTENT};
-use crate::recurrence::{Interval, Lookup, Reach, precedences};
+use crate::recurrence::{Interval, Lookup, Reach, legal};
 use warpweft_core::element::ScalarKind;
 use warpweft_core::error::{Error, Result};
 
@@ -9,7 +9,7 @@ impl Erased<'_> {
     /// As [`Wavefront::check`](super::Wavefront::check).
     pub fn check(&self) -> Result<()> {
         let ElementType { name, dependences, old, .. } = self.element;
-        precedences(dependences, old)?;
+        legal(dependences, old)?;
         for (what, n) in ["rows", "columns"].into_iter().zip(self.extents) {
             if n == 0 || n > MAX_EXTENT {
                 return Err(Error::spec(

@@ -1,5 +1,7 @@
 //! The paths of many problems.
 
+use std::sync::{Mutex, PoisonError};
+
 use super::directions::{check, trace};
 use super::follow::Score;
 use super::{End, Partition, Path, Way};
@@ -67,6 +69,20 @@ pub fn trace_batch<E: Traced, X: WavefrontExecutor<E> + ?Sized>(
     end: End,
     executor: &mut X,
 ) -> Result<Paths<E>> {
+    trace_batch_with(wavefronts, end, executor, &|_, path| Ok(path))
+}
+
+/// What `make` makes of the path of each of `wavefronts`, in their order: as [`trace_batch`], without memory for all paths.
+/// `make` gets the number of the problem and its path, if there is one; several threads call it at once.
+///
+/// # Errors
+/// As [`trace_batch`]; those of `make`, of the first problem of which there are some.
+pub fn trace_batch_with<E: Traced, X: WavefrontExecutor<E> + ?Sized, T: Send>(
+    wavefronts: &[Wavefront<'_, E>],
+    end: End,
+    executor: &mut X,
+    make: &(dyn Fn(usize, Option<Path<Score<E>>>) -> Result<T> + Sync),
+) -> Result<(Vec<T>, Report)> {
     let wavefronts: Vec<_> = wavefronts.iter().map(|one| one.clone().keep(end.keep())).collect();
     for (k, wavefront) in wavefronts.iter().enumerate() {
         check(wavefront, end).map_err(|error| match error {
@@ -76,17 +92,28 @@ pub fn trace_batch<E: Traced, X: WavefrontExecutor<E> + ?Sized>(
             error => error,
         })?;
     }
-    if let Some(found) = executor.paths(&wavefronts, end)? {
-        return Ok(found);
-    }
-    let mut paths = Vec::with_capacity(wavefronts.len());
-    let mut total = TotalReport::default();
-    for wavefront in &wavefronts {
-        let (path, report) = trace_one(wavefront, end, executor)?;
-        paths.push(path);
-        total.add(report);
-    }
-    Ok((paths, total.report()?))
+    let made = Mutex::new(wavefronts.iter().map(|_| None).collect::<Vec<_>>());
+    let take = |part: Vec<(usize, Option<Path<Score<E>>>)>| {
+        let part: Vec<_> = part.into_iter().map(|(k, path)| (k, make(k, path))).collect();
+        let mut made = made.lock().unwrap_or_else(PoisonError::into_inner);
+        part.into_iter().for_each(|(k, one)| made[k] = Some(one));
+    };
+    let report = match executor.paths(&wavefronts, end, &take)? {
+        Some(report) => report,
+        None => {
+            let mut total = TotalReport::default();
+            for (k, wavefront) in wavefronts.iter().enumerate() {
+                let (path, report) = trace_one(wavefront, end, executor)?;
+                take(vec![(k, path)]);
+                total.add(report);
+            }
+            total.report()?
+        }
+    };
+    let left = || Error::spec("a path left undone", "report this as a bug");
+    let made = made.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let all = made.into_iter().map(|one| one.unwrap_or_else(|| Err(left())));
+    Ok((all.collect::<Result<_>>()?, report))
 }
 
 /// The path of one of them alone.

@@ -22,10 +22,10 @@ mod grid;
 mod partition;
 mod trail;
 
-pub use crate::executor::{Choices, Need, Paths, Walk};
+pub use crate::executor::{Choices, Need, Paths, TakePaths, Walk};
 pub use crate::recurrence::{Choice, Stored, Traced};
-pub use batch::trace_batch;
 pub(crate) use batch::trace_one;
+pub use batch::{trace_batch, trace_batch_with};
 pub use checkpoint::{Checkpoint, holds_rows};
 pub use directions::trace;
 pub use follow::Score;

@@ -1,12 +1,8 @@
 //! Many pairs at once: their scores and ends, or their paths.
 
-use std::ops::Range;
-
 use warpweft::error::{Error, Result};
-use warpweft::grid::over_parts;
-use warpweft::memory::room;
 use warpweft::report::Report;
-use warpweft::wavefront::traceback::{End, Traced, trace_batch};
+use warpweft::wavefront::traceback::{End, Path, Traced, trace_batch_with};
 use warpweft::wavefront::{
     Best, Border, Kept, Pairs, Ranked, TotalReport, Wavefront, WavefrontExecutor,
 };
@@ -17,9 +13,6 @@ use super::{
     Aligned, Alignment, Dna, Executor, Scope, Scoring, Sequence, affine, global_affine,
     global_letters, letters, nothing, scored,
 };
-
-/// Paths that are worth a thread.
-const SHARE: usize = 256;
 
 /// The score and the end of the best alignment of each query with its target: many short pairs take
 /// little longer than few.
@@ -182,18 +175,12 @@ impl Many<'_> {
         match want {
             Want::Scores | Want::Ends => self.ends(&wavefronts, executor),
             Want::Paths => {
-                let (paths, report) = trace_batch(&wavefronts, end_of(self.scope), executor)?;
-                let part = |part: Range<usize>| -> Result<Vec<Aligned>> {
-                    let each = paths[part.clone()].iter().zip(&self.pairs[part]);
-                    let one = |(path, (query, target)): (&Option<_>, &(&Sequence, &Sequence))| {
-                        aligned(path.as_ref(), query, target, self.scope)
-                    };
-                    each.map(one).collect()
+                let of_pair = |k: usize, path: Option<Path<i32>>| {
+                    let (query, target) = self.pairs[k];
+                    aligned(path.as_ref(), query, target, self.scope)
                 };
-                let mut all = room(paths.len(), "align fewer pairs at once")?;
-                for part in over_parts(paths.len(), SHARE, part) {
-                    all.extend(part?);
-                }
+                let end = end_of(self.scope);
+                let (all, report) = trace_batch_with(&wavefronts, end, executor, &of_pair)?;
                 Ok((Found::Paths(all), report))
             }
         }

@@ -111,6 +111,7 @@ impl Aligned {
             i += run.count * run.vector[0].unsigned_abs();
             j += run.count * run.vector[1].unsigned_abs();
         }
+        operations.shrink_to_fit();
         let [query_end, target_end] = path.end.map(|at| at + 1);
         let alignment = Alignment { score: path.score, query_end, target_end };
         Ok(Self { alignment, query_start, target_start, operations })

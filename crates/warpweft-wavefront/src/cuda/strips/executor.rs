@@ -15,7 +15,7 @@ use super::subdomain::{Gpu, Subdomain};
 use super::text::{Variant, options, source};
 use crate::cuda::filled::{Found, filled, kept};
 use crate::cuda::winner::{total, winner};
-use crate::executor::{Edges, Ends, Need, Paths, Scores, Walk, WavefrontExecutor, check_kept};
+use crate::executor::{Edges, Ends, Need, Scores, TakePaths, Walk, WavefrontExecutor, check_kept};
 use crate::frame::allocate;
 use crate::policy::{CudaPolicy, Policy};
 use crate::recurrence::{Traced, WavefrontElement, bytes_of_mut};
@@ -192,11 +192,16 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CudaExecutor {
         self.pair_scores(pairs)
     }
 
-    fn paths(&mut self, wavefronts: &[Wavefront<'_, E>], end: End) -> Result<Option<Paths<E>>>
+    fn paths(
+        &mut self,
+        wavefronts: &[Wavefront<'_, E>],
+        end: End,
+        take: &TakePaths<'_, E>,
+    ) -> Result<Option<Report>>
     where
         E: Traced,
     {
-        self.batch_paths(wavefronts, end)
+        self.batch_paths(wavefronts, end, take)
     }
 
     fn run(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Kept<E::Cell>, Report)> {

@@ -193,17 +193,20 @@ impl CudaExecutor {
         let blocks = self.blocks_of(&kernel, count, line * cell)?;
         let choices = Choices::new(&mut batch, rows, recorded, stream)?;
         let row_inputs = batch.rows.upload(stream)?;
-        let column_inputs = batch.columns.upload(stream)?;
+        // All pairs of a set of series have the same for both.
+        let same = batch.rows.is_of(&batch.columns);
+        let column_inputs = if same { None } else { Some(batch.columns.upload(stream)?) };
         let problems = Buffer::from_slice(stream, bytes_of(&batch.problems))?;
         let on_device = OnDevice::new(stream, &batch.elements, &batch.tables)?;
         let elements = inputs(stream, &on_device.parameters, count)?;
         let next = Buffer::zeroed(stream, 4)?;
         let between = Buffer::new(device, blocks * WARPS as usize * line * cell)?;
         let kept = Buffer::new(device, batch.kept * cell)?;
-        let candidates = Buffer::zeroed(stream, results * 24)?;
+        let compares = wanted.keep().extreme().is_some();
+        let candidates = Buffer::zeroed(stream, if compares { results * 24 } else { 0 })?;
         let arguments = Arguments {
             rows: row_inputs.address(),
-            columns: column_inputs.address(),
+            columns: column_inputs.as_ref().unwrap_or(&row_inputs).address(),
             problems: problems.address(),
             elements: elements.address(),
             borders: borders.address(),
@@ -247,8 +250,7 @@ impl CudaExecutor {
         if !cells.is_empty() {
             stream.download(&kept, 0, cells)?;
         }
-        let mut found =
-            vec![[0u64; 3]; if wanted.keep().extreme().is_some() { results } else { 0 }];
+        let mut found = vec![[0u64; 3]; if compares { results } else { 0 }];
         if !found.is_empty() {
             stream.download(&candidates, 0, &mut found)?;
         }

@@ -86,13 +86,7 @@ impl CudaExecutor {
             (None, Some(_)) => Around::Function(erased.border),
             (None, None) => return Ok(None),
         };
-        let cells: Vec<_> = (0..pairs.len()).map(|k| cells(pairs.extents(k))).collect();
-        let all = cells.iter().map(|&count| u128::from(count)).sum::<u128>();
-        let fair = all / self.parts()? as u128;
-        let is_large = |k: usize| cells[k] > SMALL && u128::from(cells[k]) > fair;
-        let large: Vec<_> = (0..pairs.len()).filter(|&k| !done[k] && is_large(k)).collect();
-        let order: Vec<_> = largest_first(&cells).into_iter().map(|k| k as usize).collect();
-        let small: Vec<_> = order.into_iter().filter(|&k| !done[k] && !is_large(k)).collect();
+        let [large, small] = sizes(pairs, done, self.parts()?);
         if erased.element.input > 0 {
             return Ok(None);
         }
@@ -116,7 +110,7 @@ impl CudaExecutor {
                 }
             }
         }
-        for k in large {
+        for k in large.into_iter().map(|k| k as usize) {
             let problem = pairs.problem(k).keep(wanted.keep());
             let erased = problem.erased();
             let mut cells: Vec<E::Cell> = allocate(erased.kept_cells())?;
@@ -133,15 +127,30 @@ impl CudaExecutor {
     }
 }
 
-/// Cells of so many rows and columns.
-fn cells([m, n]: [usize; 2]) -> u64 {
-    m as u64 * n as u64
+/// The numbers of those of `pairs` that are not `done`: of such as would keep one of `parts` parts of a device busy when all
+/// others are done, and of the rest, the largest first.
+fn sizes<E: WavefrontElement>(pairs: &Pairs<'_, E>, done: &[bool], parts: usize) -> [Vec<u32>; 2] {
+    let of = |k: usize| {
+        let [m, n] = pairs.extents(k);
+        m as u64 * n as u64
+    };
+    let cells: Vec<_> = (0..pairs.len()).map(of).collect();
+    let all = cells.iter().map(|&count| u128::from(count)).sum::<u128>();
+    let most = cells.iter().max().copied().unwrap_or(0);
+    let limit = u128::from(SMALL).max(all / parts.max(1) as u128);
+    let order = largest_first(&cells);
+    if u128::from(most) <= limit && !done.contains(&true) {
+        return [Vec::new(), order];
+    }
+    let left = order.into_iter().filter(|&k| !done[k as usize]);
+    let (large, small) = left.partition(|&k| u128::from(cells[k as usize]) > limit);
+    [large, small]
 }
 
 /// Those of `pairs` that are numbered `some`, the largest first; what is `wanted` of each goes to its number.
 fn batch_of<'b, E: WavefrontElement>(
     pairs: &'b Pairs<'_, E>,
-    some: &[usize],
+    some: &[u32],
     first: &'b Erased<'_>,
     wanted: Wanted,
     border: Around<'b>,
@@ -149,13 +158,13 @@ fn batch_of<'b, E: WavefrontElement>(
     let rows = pairs.rows.iter().map(|one| (bytes_of(one), one.len()));
     let columns = pairs.columns.iter().map(|one| (bytes_of(one), one.len()));
     let ((rows, row_firsts), (columns, column_firsts)) = (Pooled::all(rows), Pooled::all(columns));
-    let place = |&k: &usize| {
-        let [a, b] = pairs.pairs[k];
-        let [m, n] = pairs.extents(k);
+    let place = |&k: &u32| {
+        let [a, b] = pairs.pairs[k as usize];
+        let [m, n] = pairs.extents(k as usize);
         Problem {
             rows: row_firsts[a as usize],
             columns: column_firsts[b as usize],
-            kept: k as u64,
+            kept: k.into(),
             directions: 0,
             row_count: m as i32,
             column_count: n as i32,

@@ -10,16 +10,14 @@ use super::text::{Trail, Wanted};
 use crate::cuda::strips::executor::CudaExecutor;
 use crate::cuda::strips::record::Recording;
 use crate::cuda::winner::winner;
-use crate::executor::{Paths, corner};
+use crate::executor::{TakePaths, corner};
 use crate::frame::allocate;
-use crate::recurrence::{Best, Extreme, NEAR, Ranked, Traced, WavefrontElement, bytes_of_mut};
+use crate::recurrence::{Best, Extreme, NEAR, Traced, WavefrontElement, bytes_of_mut};
 use crate::report::{TotalReport, unchecked};
 use crate::spec::{Erased, Wavefront};
-use crate::traceback::{End, Moves, Path, Score, trace_one};
-use warpweft_core::element::Scalar;
+use crate::traceback::{End, Moves, Path, trace_one};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::over_parts;
-use warpweft_core::memory::room;
 use warpweft_core::report::Report;
 
 /// Cells of a problem that a warp is not kept busy with too long: those of larger ones are recorded by all.
@@ -27,7 +25,7 @@ const SMALL: u64 = 1 << 20;
 /// Bytes of choices of one launch.
 const MOST_BYTES: usize = 1 << 30;
 /// Paths that are worth a thread.
-const SHARE: usize = 512;
+const SHARE: usize = 256;
 
 /// Numbers of problems in launches, each of which records at most so many bytes.
 fn launches(of: &[usize], bytes: impl Fn(usize) -> usize) -> Vec<&[usize]> {
@@ -50,7 +48,8 @@ impl CudaExecutor {
         &mut self,
         wavefronts: &[Wavefront<'_, E>],
         end: End,
-    ) -> Result<Option<Paths<E>>> {
+        take: &TakePaths<'_, E>,
+    ) -> Result<Option<Report>> {
         let Some(first) = wavefronts.first() else { return Ok(None) };
         let recording = Recording::of(&first.element);
         let plain: Vec<_> = wavefronts.iter().map(|one| one.with(one.element.plain())).collect();
@@ -68,11 +67,10 @@ impl CudaExecutor {
         if around(&some).is_none() {
             return Ok(None);
         }
-        let mut paths: Vec<_> = wavefronts.iter().map(|_| None).collect();
         let mut total = TotalReport::default();
         for k in large {
             let (path, report) = trace_one(&wavefronts[k], end, self)?;
-            paths[k] = path;
+            take(vec![(k, path)]);
             total.add(report);
         }
         let recorded = Recorded { recording: &recording, meanings: &meanings };
@@ -80,34 +78,33 @@ impl CudaExecutor {
         let places: Vec<_> = (0..some.len()).collect();
         for launch in launches(&places, |at| recorded_bytes(some[at], most, &recording)) {
             let problems = &some[launch[0]..launch[0] + launch.len()];
-            let (found, report) =
-                self.recorded_paths::<Score<E>, E::Plain>(problems, end, recorded)?;
+            let numbers = &small[launch[0]..launch[0] + launch.len()];
+            let (unclear, report) =
+                self.recorded_paths::<E, E::Plain>(problems, numbers, end, (recorded, take))?;
             total.add(report);
-            for (&at, found) in launch.iter().zip(found) {
-                let k = small[at];
-                paths[k] = match found {
-                    Found::Path(path) => path,
-                    // What is wrong with it is told here.
-                    Found::Unclear => trace_one(&wavefronts[k], end, self)?.0,
-                };
+            for k in unclear {
+                // What is wrong with it is told here.
+                take(vec![(k, trace_one(&wavefronts[k], end, self)?.0)]);
             }
         }
         let mut report = total.report()?;
         let count = small.len();
         report.notes.push(format!("{count} paths were found by directions, a warp each"));
-        Ok(Some((paths, report)))
+        Ok(Some(report))
     }
 
-    /// The paths of `problems`, by one launch.
-    fn recorded_paths<S, P>(
+    /// Gives the paths of `problems`, which have these `numbers`, to what takes them, by one launch; the numbers of those with
+    /// a choice that means nothing are returned.
+    fn recorded_paths<E, P>(
         &mut self,
         problems: &[&Erased<'_>],
+        numbers: &[usize],
         end: End,
-        recorded: Recorded<'_>,
-    ) -> Result<(Vec<Found<S>>, Report)>
+        (recorded, take): (Recorded<'_>, &TakePaths<'_, E>),
+    ) -> Result<(Vec<usize>, Report)>
     where
-        P: WavefrontElement<Cell: Ranked<Score = S>>,
-        S: Scalar,
+        E: Traced<Cell = P::Cell>,
+        P: WavefrontElement,
     {
         let around = around(problems).ok_or_else(|| {
             Error::spec("problems of several borders in a launch", "report this as a bug")
@@ -122,23 +119,15 @@ impl CudaExecutor {
                 End::Corner => Some(corner(&corners[k], extents[k])),
                 End::Best => winner(&done.found[k..=k], Extreme::Greatest),
             };
-            match (best, &done.trails[k]) {
-                (_, Trail { good: 0, .. }) => Found::Unclear,
-                (None, _) => Found::Path(None),
-                (Some(best), trail) => Found::Path(Some(path(best, trail, &done.runs))),
-            }
+            (numbers[k], best.map(|best| path(best, &done.trails[k], &done.runs)))
         };
-        let parts = over_parts(extents.len(), SHARE, |part| part.map(one).collect::<Vec<_>>());
-        let mut all = room(extents.len(), "give fewer problems at once")?;
-        parts.into_iter().for_each(|part| all.extend(part));
-        Ok((all, done.report))
+        let is_clear = |k: &usize| done.trails[*k].good != 0;
+        let part = |part: std::ops::Range<usize>| {
+            take(part.clone().filter(is_clear).map(one).collect());
+            part.filter(|k| !is_clear(k)).map(|k| numbers[k]).collect::<Vec<_>>()
+        };
+        Ok((over_parts(extents.len(), SHARE, part).concat(), done.report))
     }
-}
-
-/// A path, if there is one; or a choice on it that means nothing.
-enum Found<S> {
-    Path(Option<Path<S>>),
-    Unclear,
 }
 
 /// The path that ends at `best`, of which `runs` has the moves.
