@@ -44,7 +44,6 @@ Environment:
   WARPWEFT_CACHE         folder of compiled kernels, limits and tuned policies [~/.cache/warpweft]
   WARPWEFT_NVRTC         the NVRTC library or its folder, if it isn't found automatically
   WARPWEFT_CUFFT         the cuFFT library or its folder, likewise
-  WARPWEFT_COMPILE       quick: compile kernels faster, with less optimisation [full]
   WARPWEFT_MPI           path of the MPI library, if it isn't found automatically
   WARPWEFT_HALOS         route of halos between GPUs: ipc, cuda-aware or staged
   WARPWEFT_KERNEL_TABLE  file with rows of the table of kernel settings, see `tune farm`")]

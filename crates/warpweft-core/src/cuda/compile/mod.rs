@@ -246,14 +246,15 @@ fn flags(arch: &str, options: &Options) -> Vec<String> {
     flags
 }
 
-/// The variable that says how much the compiler optimises.
+/// The variable that says how much the compiler optimises; for tests on machines without a GPU, where it is enough that kernels
+/// compile.
 const EFFORT: &str = "WARPWEFT_COMPILE";
 
 /// The first version of NVRTC with `--Ofast-compile`.
 const QUICK_SINCE: (i32, i32) = (12, 9);
 
 /// The option of NVRTC for what [`EFFORT`] says: `full`, as if it were not set, or `quick`. Compiling takes a third of
-/// the time with the latter, and the kernels are slower.
+/// the time with the latter. Kernels are slower then, and those that take tensor maps fault on a GPU.
 ///
 /// # Errors
 /// [`Error::Spec`] for another word; those of `version`.
