@@ -9,6 +9,7 @@ mod fit;
 mod scaling;
 mod searches;
 mod stencil;
+mod titan;
 mod wavefront;
 mod workload;
 
@@ -32,6 +33,8 @@ pub struct Model {
 enum What {
     /// Predict and simulate a stencil on many GPUs, cores and nodes, weak or strong scaling.
     Stencil(Box<stencil::Arguments>),
+    /// Predict the figures of the B2R paper for nodes of Titan.
+    Titan(titan::Arguments),
     /// Compare searches for the depth of ghost zones on simulated machines.
     Searches(searches::Arguments),
     /// Simulate TuCCompi's clusters with its three policies, and 10,000 workers.
@@ -47,6 +50,7 @@ impl Model {
     pub fn execute(&self) -> ExitCode {
         let text = match &self.what {
             What::Stencil(arguments) => arguments.text(),
+            What::Titan(arguments) => arguments.text(),
             What::Searches(arguments) => arguments.text(),
             What::Farm(arguments) => arguments.text(),
             What::Channels(arguments) => arguments.text(),
