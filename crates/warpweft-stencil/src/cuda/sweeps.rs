@@ -16,7 +16,7 @@ use super::launch::reduce::Reducing;
 use super::launch::residual::{self, Change};
 use super::launch::turn::Turn;
 use super::memory::arrays::{Arrays, STEP, Unused};
-use super::memory::layout::axes;
+use super::memory::layout::{Layout, axes};
 use super::parts::Parts;
 use super::policy::kernels::{Kernels, Planned};
 use super::resident::Resident;
@@ -27,7 +27,7 @@ use crate::executor::History;
 use crate::plan::cone::Cones;
 use crate::spec::stage::StageList;
 use crate::spec::total::Total;
-use crate::{CudaKernel, CudaPolicy, Region, Residual, Spec};
+use crate::{Boundary, CudaKernel, CudaPolicy, Region, Residual, Spec};
 use warpweft_core::cuda::{Buffer, Device, Global, Kernel, Module, Options, Stream, compile};
 use warpweft_core::element::Unit;
 use warpweft_core::error::{Error, Result};
@@ -167,10 +167,13 @@ impl CudaSweeps {
         let ([module, tools], mut notes) = modules(stencil, &single, &text, device)?;
         notes.extend(note);
         let fault = if text.unit.faults() { Some(module.global("ww_fault")?) } else { None };
-        let arrays = Arrays::new(stencil, layout, fuses, &stream)?;
+        let mut arrays = Arrays::new(stencil, layout, fuses, &stream)?;
+        let deep = fused.iter().any(|policy| policy.temporal_depth > 1);
+        if !fuses && !deep {
+            arrays.wrap = wrap_of(stencil, &single, &arrays.layout);
+        }
         let faces = Faces::new(stencil, &module, &stream)?;
         let place = Placed::new(stencil, &module, &arrays.layout)?;
-        let deep = fused.iter().any(|policy| policy.temporal_depth > 1);
         let queue = Queue {
             stencil,
             policy: &single,
@@ -366,6 +369,17 @@ fn bring_in(volume: &RawVolume, queue: &Queue<'_>, stream: &Stream) -> Result<Un
     }
     stream.synchronize()?;
     Ok(queue.arrays.unused(volume))
+}
+
+/// The extent along x if kernels of single steps can read across its periodic faces themselves, else 0. Ghosts beyond them
+/// cost most: each is a line of memory by itself.
+fn wrap_of(stencil: &Spec, policy: &CudaPolicy, layout: &Layout) -> usize {
+    let [.., x] = axes(stencil.rank());
+    let periodic = x.is_some_and(|x| stencil.boundaries.0[x] == [Boundary::Periodic; 2]);
+    let whole = layout.extents[3].is_multiple_of(policy.cells[0].max(1) as usize);
+    let alone = !layout.shared.as_flattened().contains(&true);
+    let direct = policy.kernel == CudaKernel::Direct && !stencil.has_functions();
+    if periodic && whole && alone && direct { layout.extents[3] } else { 0 }
 }
 
 /// The kernel `name`, permitted `shared` bytes of dynamic shared memory.

@@ -40,7 +40,7 @@ fn launch<T: Scalar, const D: usize>(
         let numbers = (from..from + count).map(|n| format!("int(number({n}))"));
         format!("{{{}}}", numbers.collect::<Vec<_>>().join(", "))
     };
-    let mut origin = layout.origin;
+    let (mut origin, mut ghosts) = (layout.origin, layout.ghosts);
     let (kernel, blocks, warps, waits, numbers, setup) = match fused.as_ref().map(|it| &it.shape) {
         Some(FusedShape::Temporal(shape)) => {
             let block = TimeBlock::new(&layout, shape, &policy, region);
@@ -70,9 +70,17 @@ fn launch<T: Scalar, const D: usize>(
         }
         _ => {
             let (blocks, [low, high]) = step_box(&layout, (&policy, text.stages[0].start), region);
-            let numbers = [low, high].as_flattened().to_vec();
-            let (low, high) = (numbers_from(0, 4), numbers_from(4, 4));
-            let setup = format!("ww::stencil::Box box{{{low}, {high}, {sw}, {sz}, {sy}}};");
+            // Across periodic faces there are no ghosts along x.
+            let across = policy.kernel == CudaKernel::Direct
+                && stencil.boundaries.0[D - 1] == [Boundary::Periodic; 2]
+                && x.is_multiple_of(policy.cells[0] as usize);
+            let wrap = if across { x as i32 } else { 0 };
+            if across {
+                ghosts[3] = [0; 2];
+            }
+            let numbers = [&low[..], &high, &[wrap]].concat();
+            let (low, high, wrap) = (numbers_from(0, 4), numbers_from(4, 4), "int(number(8))");
+            let setup = format!("ww::stencil::Box box{{{low}, {high}, {sw}, {sz}, {sy}, {wrap}}};");
             let waits = policy.kernel == CudaKernel::Planes;
             ("ww_stage0", blocks, text.warps, waits, numbers, setup)
         }
@@ -143,7 +151,7 @@ int main(int, char** names) {{
         assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
     }
     let (from, to) = (folder.join("in"), folder.join("out"));
-    let mut bytes = padded(&stencil.boundaries, volume, &layout);
+    let mut bytes = padded(&stencil.boundaries, volume, &Layout { ghosts, ..layout });
     // SAFETY: the element's parameters, as many bytes as it says.
     bytes.extend_from_slice(unsafe {
         std::slice::from_raw_parts(stencil.stages[0].parameters().cast::<u8>(), parameters)

@@ -67,11 +67,16 @@ struct Reach {
   bool cross;
 };
 
-// The cells to advance, [low, high), and the strides in elements; x has stride 1.
+// The cells to advance, [low, high), and the strides in elements; x has stride 1. `wrap` is the volume's extent along x
+// where kernels read across periodic faces themselves, else 0.
 struct Box {
   int low[4], high[4];
   i64 w, z, y;
+  int wrap, unused;
 };
+
+// What to add to `x`, beyond a face or not, so that it is inside.
+WW_FN int across(const Box& box, int x) { return x < 0 ? box.wrap : x >= box.wrap ? -box.wrap : 0; }
 
 // --- pointers, one pair a field
 
@@ -200,6 +205,16 @@ WW_FN T element_of(const T* row, int e) {
   load_vector<N, M>(row + first, values);
   return values[e - first];
 }
+// The same of the row whose element 0 is cell x, across periodic faces.
+template <int Cells, memory M, class T>
+WW_FN T element_across(const Box& box, const T* row, int x, int e) {
+  constexpr int N = vector_length<T, Cells>();
+  const int first = e >= 0 ? e / N * N : -((-e + N - 1) / N * N);
+  T values[N];
+  // The thread's own cells are inside.
+  load_vector<N, M>(row + first + (first < 0 || first >= Cells ? across(box, x + first) : 0), values);
+  return values[e - first];
+}
 
 // How a launch may load field F: as written by it or not.
 template <class S, int F>
@@ -296,6 +311,7 @@ struct CellNear {
     using o = offset<O...>;
     const auto* from =
         fields.template in<F>() + at_ + o::w * box.w + o::z * box.z + o::y * box.y + o::x;
+    if (o::x != 0) from += across(box, x + o::x);
     if constexpr (memory_of<S, F> == memory::arrived) {
       typename S::template Type<F> value;
       load_vector<1, memory::arrived>(from, &value);

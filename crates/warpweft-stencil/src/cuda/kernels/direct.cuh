@@ -30,7 +30,7 @@ struct BlockNear {
   WW_FN typename S::template Type<F> at() const {
     using o = offset<O...>;
     const i64 row = at_ + o::w * box.w + (k + o::z) * box.z + (i + o::y) * box.y;
-    return element_of<S::vx, memory_of<S, F>>(fields.template in<F>() + row, j + o::x);
+    return element_across<S::vx, memory_of<S, F>>(box, fields.template in<F>() + row, x, j + o::x);
   }
 };
 

@@ -118,7 +118,7 @@ impl Queue<'_> {
         self.bring_planes(&mut args, shape, now)?;
         let layout = &self.arrays.layout;
         let (blocks, [low, high]) = step_box(layout, (self.policy, shape.start), region);
-        args.blob(&layout.box_of(low, high), 8);
+        args.blob(&layout.box_of([low, high], self.arrays.wrap), 8);
         element_argument(&mut args, stage);
         for (_, number) in stage.taken() {
             args.value(number.address());
@@ -251,7 +251,10 @@ impl Queue<'_> {
         let at: Vec<_> = haloed.iter().map(|&f| (f, self.arrays.of(f)[now[f]].address())).collect();
         // So do all fields beyond all faces, of several steps.
         let all = self.stencil.stages.iter().chain(&self.stencil.others);
-        let beyond = if fused || self.deep { EVERYWHERE } else { ghosts::beyond(all) };
+        let mut beyond = if fused || self.deep { EVERYWHERE } else { ghosts::beyond(all) };
+        if self.arrays.wrap > 0 {
+            beyond[3] = [0; 2];
+        }
         self.ghosts(layout, (which, &beyond), &at)
     }
 

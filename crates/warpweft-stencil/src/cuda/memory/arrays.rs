@@ -28,6 +28,9 @@ pub(crate) struct Arrays {
     pub fused: bool,
     /// The fields, as bits, that steps of other stencils have left in the other array than the state says.
     pub swapped: u32,
+    /// Cells along x where kernels of single steps read across the periodic faces themselves, else 0: there are no
+    /// ghosts beyond these faces then.
+    pub wrap: usize,
 }
 
 /// The fields that no stage uses, which never change and of which no device has an array.
@@ -124,7 +127,7 @@ impl Arrays {
         }
         let flips = fields.clone().map(|f| flips(stencil, f)).collect();
         let written = fields.map(|f| fused && stencil.written_fields().contains(&f)).collect();
-        Ok(Self { layout, kinds, buffers, flips, written, fused, swapped: 0 })
+        Ok(Self { layout, kinds, buffers, flips, written, fused, swapped: 0, wrap: 0 })
     }
 
     /// The fields that have arrays.

@@ -130,10 +130,12 @@ impl Layout {
         packed
     }
 
-    /// `struct Box` (cells.cuh) from cell `low` up to `high`.
-    pub fn box_of(&self, low: [i32; 4], high: [i32; 4]) -> Vec<u8> {
+    /// `struct Box` (cells.cuh) from cell `low` up to `high`, of kernels that read across periodic faces of a volume of
+    /// `wrap` cells along x.
+    pub fn box_of(&self, [low, high]: [[i32; 4]; 2], wrap: usize) -> Vec<u8> {
         let mut bytes: Vec<u8> = low.iter().chain(&high).flat_map(|n| n.to_ne_bytes()).collect();
         bytes.extend(self.strides[..3].iter().flat_map(|&n| (n as i64).to_ne_bytes()));
+        bytes.extend([wrap as i32, 0].into_iter().flat_map(i32::to_ne_bytes));
         bytes
     }
 
