@@ -72,11 +72,12 @@ WW_FN void add(SignedWindow& window, u64 all, u64* totals) {
   window.low = twice;
 }
 
-// Sums of a lane: bits are split off its numbers at three places, so that sums of what is split off are exact, and go into
-// the window every 256 numbers (spec/reduction/split.rs says why). Numbers that do not fit go into the window themselves.
+// Sums of a lane: bits are split off its numbers at two places, and a third where that is not enough, so that sums of what
+// is split off are exact; they go into the window every 256 numbers (spec/reduction/split.rs says why). Numbers that do not
+// fit go into the window themselves.
 struct Split {
-  f64 at[3], sum[3];
-  f64 limit;  // above all numbers that fit
+  f64 at[2], sum[3];
+  int limit;  // the high word of the least number that does not fit
   int left;   // batches until the sums go into the window
 };
 
@@ -84,12 +85,18 @@ struct Split {
 enum { batch = 8, batches = 32 };
 
 WW_FN f64 power_of_two(int exponent) { return __longlong_as_double(i64(exponent + 1023) << 52); }
+WW_FN int high_word(f64 value) { return int(u64(__double_as_longlong(value)) >> 32); }
+// All bits but the sign's, of which only whether they are 0 matters.
+WW_FN u32 any_bits(f64 value) {
+  const u64 all = u64(__double_as_longlong(value));
+  return u32(all) | (u32(all >> 32) & 0x7fffffffu);
+}
 
 // Makes numbers below 2^exponent fit.
 WW_FN void fit(Split& split, int exponent) {
-  split.limit = power_of_two(exponent);
+  split.limit = (exponent + 1023) << 20;
 #pragma unroll
-  for (int k = 0; k < 3; k++) split.at[k] = __dmul_rn(1.5, power_of_two(exponent + 8 - 45 * k));
+  for (int k = 0; k < 2; k++) split.at[k] = __dmul_rn(1.5, power_of_two(exponent + 8 - 45 * k));
 }
 
 // Brings the sums into the window.
@@ -107,54 +114,103 @@ WW_FN void settle(Split& split, SignedWindow& window, u64* totals) {
   }
 }
 
-// Numbers one by one; `largest` tells of those that are not finite.
-__device__ __noinline__ void add_slowly(const f64* values, SignedWindow& window, u64* largest, u64* totals) {
-#pragma unroll 1
-  for (int i = 0; i < batch; i++) {
-    const u64 all = u64(__double_as_longlong(values[i])), bits = all & ~0ull >> 1;
-    u64& most = largest[all >> 63];
-    most = bits > most ? bits : most;
-    add(window, all, totals);
+// A number by itself; `totals` tell of one that is not finite.
+WW_FN SignedWindow add_slowly(f64 value, SignedWindow window, u64* totals) {
+  const u64 all = u64(__double_as_longlong(value)), bits = all & ~0ull >> 1;
+  if (bits >= 0x7ff0000000000000ull) atomicMax(totals + (all >> 63) * words_of_total, bits);
+  add(window, all, totals);
+  if (i64(window.high ^ u64(i64(window.high) >> 63)) >> 54) {
+    put_signed(totals, window);
+    window.low = window.high = 0;
   }
+  return window;
 }
 
-WW_FN void add(Split& split, const f64 (&values)[batch], SignedWindow& window, u64* largest, u64* totals) {
-  f64 most = 0.0;
+// What is split off a number; the rest is left.
+WW_FN f64 split_off(f64 at, f64& value) {
+  const f64 high = __dsub_rn(__dadd_rn(at, value), at);
+  value = __dsub_rn(value, high);
+  return high;
+}
+
+// A batch with what takes it in.
+struct Batch {
+  f64 values[batch];
+  Split split;
+  SignedWindow window;
+};
+
+// A batch of which not all numbers fit. Rare and long, so not inlined.
+__device__ __noinline__ void add_rarely(Batch* of, u64* totals) {
+  Split split = of->split;
+  int most = 0;
+  for (int i = 0; i < batch; i++) {
+    const int high = high_word(of->values[i]) & 0x7fffffff;
+    most = high > most ? high : most;
+  }
+  // Above all, with room, so that new places are seldom needed.
+  const int exponent = (most >> 20) - 1022 + 2;
+  const bool finite = exponent <= 1000;
+  const int least = exponent > -850 ? exponent : -850;
+  for (bool again = true; finite; again = false) {
+    if (most >= split.limit) {
+      settle(split, of->window, totals);
+      fit(split, least);
+    }
+    const f64 third = __dmul_rn(split.at[1], power_of_two(-45));
+    f64 sums[3] = {0.0, 0.0, 0.0};
+    u32 rest = 0;
+    for (int i = 0; i < batch; i++) {
+      f64 low = of->values[i];
+      sums[0] = __dadd_rn(sums[0], split_off(split.at[0], low));
+      sums[1] = __dadd_rn(sums[1], split_off(split.at[1], low));
+      sums[2] = __dadd_rn(sums[2], split_off(third, low));
+      rest |= any_bits(low);
+    }
+    // Numbers that became much smaller fit at other places.
+    if (rest && again && ((least + 8 + 1023) << 20) < split.limit) {
+      split.limit = 0;
+      continue;
+    }
+    if (rest) break;
+    for (int k = 0; k < 3; k++) split.sum[k] = __dadd_rn(split.sum[k], sums[k]);
+    of->split = split;
+    return;
+  }
+  for (int i = 0; i < batch; i++) of->window = add_slowly(of->values[i], of->window, totals);
+  of->split = split;
+}
+
+WW_FN void add(Split& split, const f64 (&values)[batch], SignedWindow& window, u64* totals) {
+  int most = 0;
 #pragma unroll
   for (int i = 0; i < batch; i++) {
-    const f64 value = values[i] < 0.0 ? -values[i] : values[i];
-    // NaN is left for the rest.
-    most = value > most ? value : most;
+    const int high = high_word(values[i]) & 0x7fffffff;
+    most = high > most ? high : most;
   }
-  bool fits = true;
-  if (!(most < split.limit)) {
-    settle(split, window, totals);
-    // With room, so that this happens seldom.
-    const int exponent = int(u64(__double_as_longlong(most)) >> 52) - 1022 + 2;
-    fits = exponent <= 1000;
-    if (fits) fit(split, exponent);
-  }
-  f64 sums[3] = {0.0, 0.0, 0.0}, rest = 0.0;
+  f64 first = split.sum[0], second = split.sum[1];
+  u32 rest = most >= split.limit;
 #pragma unroll
   for (int i = 0; i < batch; i++) {
     f64 low = values[i];
-#pragma unroll
-    for (int k = 0; k < 3; k++) {
-      const f64 high = __dsub_rn(__dadd_rn(split.at[k], low), split.at[k]);
-      sums[k] = __dadd_rn(sums[k], high);
-      low = __dsub_rn(low, high);
-    }
-    rest = __dadd_rn(rest, low < 0.0 ? -low : low);
+    first = __dadd_rn(first, split_off(split.at[0], low));
+    second = __dadd_rn(second, split_off(split.at[1], low));
+    rest |= any_bits(low);
   }
-  // NaN is not 0 either.
-  if (!fits || !(rest == 0.0)) {
-    add_slowly(values, window, largest, totals);
-    // As long as there is room in the window.
-    if (--split.left == 0) settle(split, window, totals);
-    return;
-  }
+  if (rest == 0) {
+    split.sum[0] = first;
+    split.sum[1] = second;
+  } else {
+    // A copy, so that all of this stays in registers elsewhere.
+    Batch of;
 #pragma unroll
-  for (int k = 0; k < 3; k++) split.sum[k] = __dadd_rn(split.sum[k], sums[k]);
+    for (int i = 0; i < batch; i++) of.values[i] = values[i];
+    of.split = split;
+    of.window = window;
+    add_rarely(&of, totals);
+    split = of.split;
+    window = of.window;
+  }
   if (--split.left == 0) settle(split, window, totals);
 }
 
@@ -222,12 +278,12 @@ WW_FN void reduce(const void* a, const void* b, int kind_a, int kind_b, const Re
     const f64 first = number_of<kinds>(kind_a, a, at);
     return what == reduce_dot ? __dmul_rn(first, number_of<kinds>(kind_b, b, at)) : first;
   };
-  Split split = {{0.0, 0.0, 0.0}, {0.0, 0.0, 0.0}, 0.0, batches};
+  Split split = {{0.0, 0.0}, {0.0, 0.0, 0.0}, 0, batches};
   fit(split, -850);
-  for (i64 at = i64(blockIdx.x) * warps + threadIdx.x / 32; at < box.pieces; at += i64(gridDim.x) * warps) {
-    // Pieces are counted in 32 bits, as all rows of a device are: a 64-bit division costs more than a row's sums.
-    const u32 row = u32(at) / u32(along);
-    const int first = int(u32(at) % u32(along)) * piece;
+  // Pieces are counted in 32 bits, as all rows of a device are: a 64-bit division costs more than a row's sums.
+  for (u32 at = blockIdx.x * warps + threadIdx.x / 32; at < u32(box.pieces); at += gridDim.x * warps) {
+    const u32 row = at / u32(along);
+    const int first = int(at - row * u32(along)) * piece;
     const int last = box.nx - first < piece ? box.nx : first + piece;
     const u32 plane = row / u32(box.ny), block = plane / u32(box.nz);
     const i64 start = block * box.sw + (plane - block * box.nz) * box.sz + (row - plane * box.ny) * box.sy;
@@ -245,25 +301,23 @@ WW_FN void reduce(const void* a, const void* b, int kind_a, int kind_b, const Re
       } else {
 #pragma unroll
         for (int i = 0; i < batch; i++) values[i] = x + 32 * i < last ? number(start + x + 32 * i) : 0.0;
-        add(split, values, window, largest, totals);
+        add(split, values, window, totals);
       }
     }
   }
-  if (what != reduce_extremes) settle(split, window, totals);
-  if (what != reduce_extremes) put_of_warp(totals, window);
-  const u64 most[2] = {largest_of_warp(largest[0]), largest_of_warp(largest[1])};
-  const bool any_nan = __any_sync(~0u, nan);
-  if (lane == 0) {
+  if (what == reduce_extremes) {
+    const u64 most[2] = {largest_of_warp(largest[0]), largest_of_warp(largest[1])};
+    const bool any_nan = __any_sync(~0u, nan);
     u64* keys = words + 2 * words_of_total;
-    if (what == reduce_extremes) {
+    if (lane == 0) {
       if (most[0]) atomicMax(keys, most[0]);
       if (most[1]) atomicMax(keys + 1, most[1]);
       if (any_nan) keys[2] = 1;
-    } else {
-      if (most[0]) atomicMax(totals, most[0]);
-      if (most[1]) atomicMax(totals + words_of_total, most[1]);
     }
+    return;
   }
+  settle(split, window, totals);
+  put_of_warp(totals, window);
   __syncthreads();
   for (int i = threadIdx.x; i < 2 * words_of_total; i += blockDim.x) {
     if (totals[i] == 0) continue;
@@ -287,7 +341,7 @@ WW_FN void reduce(const void* a, const void* b, int kind_a, int kind_b, const Re
 }
 
 // Takes in the cells of a box whose first ones are at `a` and, for a dot product, at `b`.
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 4)
     ww_reduce(const void* a, const void* b, int kind_a, int kind_b, int what, ReduceBox box, u64* words) {
   if (what == reduce_sum) {
     reduce<reduce_sum>(a, b, kind_a, kind_b, box, words);
