@@ -63,6 +63,19 @@ pub fn boundary(attribute: TokenStream, item: TokenStream) -> TokenStream {
     )
 }
 
+/// Makes a function a reduction: it makes one cell of two, `fn larger(a: f64, b: f64) -> f64`.
+///
+/// The first two parameters are cells, of the type that is returned. `name(others)` makes what `Session::fold` takes, and
+/// `name::cell(a, b, others)` calls the function itself.
+#[proc_macro_attribute]
+pub fn reduction(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    let function = parse_macro_input!(item as syn::ItemFn);
+    finish(
+        no_arguments(attribute.into(), "reduction")
+            .and_then(|()| expand::reduction::expand(function)),
+    )
+}
+
 /// Makes a function the element function of a wavefront.
 ///
 /// Its first parameter is `h: Earlier<Cell>`: `h.n`, `h.w`, `h.nw`, `h.ne` and `h[[-1, 2]]` are the

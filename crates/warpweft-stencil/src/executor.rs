@@ -13,6 +13,7 @@ use crate::plan::halo::Margin;
 use crate::plan::transfer::Transfer;
 use crate::spec::Spec;
 use crate::spec::points::{add_to, value_of};
+use crate::spec::reduction::fold::Folded;
 use crate::spec::reduction::scalar::{Bank, SessionScalar};
 use crate::spec::reduction::{Reduce, Reduction};
 use crate::spec::residual::Residual;
@@ -144,6 +145,16 @@ pub trait SweepExecutor {
         region: &Region,
     ) -> Result<SessionScalar> {
         Ok(SessionScalar::of(self.reduce(what, fields, region)?.value(what)))
+    }
+
+    /// Takes all cells into `by`: the bytes of each field of the result, or none of any where `by` has the results of
+    /// subtrees. `None` where cells must be read for it.
+    ///
+    /// # Errors
+    /// A panic or a fault of the function; as [`SweepExecutor::read`].
+    #[doc(hidden)]
+    fn fold(&mut self, _by: &dyn Folded) -> Result<Option<Vec<Vec<u8>>>> {
+        Ok(None)
     }
 
     /// Where its numbers are, if they are on a device.

@@ -11,7 +11,7 @@ mod stencil {
 }
 #[cfg(test)]
 mod prelude {
-    pub use warpweft_core::element::{Fields, Near, boundary, stencil};
+    pub use warpweft_core::element::{Fields, Near, boundary, reduction, stencil};
     pub use warpweft_core::grid::Volume;
     pub use warpweft_core::machine::Machine;
 
@@ -51,6 +51,7 @@ pub use spec::boundary::{Boundaries, Boundary, Face, Ghost, Source};
 pub use spec::functions::BoundaryFunction;
 pub use spec::place::{Knows, Place};
 pub use spec::points::{PointSource, Probe};
+pub use spec::reduction::fold::CellReduction;
 pub use spec::reduction::scalar::SessionScalar;
 pub use spec::residual::{Residual, Until};
 #[doc(hidden)]

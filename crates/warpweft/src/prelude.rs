@@ -3,7 +3,8 @@
 #[cfg(feature = "channels")]
 pub use crate::channels::{Channels, spawn, spawning, sync};
 pub use crate::element::{
-    Device, Fields, Near, Packed, Real, Scalar, Stored, Table, bf16, boundary, device, f16, stencil,
+    Device, Fields, Near, Packed, Real, Scalar, Stored, Table, bf16, boundary, device, f16,
+    reduction, stencil,
 };
 pub use crate::error::{Error, Result};
 #[cfg(feature = "farm")]

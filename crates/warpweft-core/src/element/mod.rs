@@ -44,4 +44,4 @@ pub use words::{Counter, Shared, Table, TableBytes, Word};
 pub use words::{DeviceSlice, LentSlice, define_shared};
 
 #[doc(inline)]
-pub use warpweft_macros::{Device, Fields, boundary, device, stencil};
+pub use warpweft_macros::{Device, Fields, boundary, device, reduction, stencil};

@@ -8,6 +8,7 @@ mod characterisation;
 pub mod derive;
 pub mod device;
 pub mod kernel;
+pub mod reduction;
 pub mod spawning;
 pub mod stencil;
 pub mod task;

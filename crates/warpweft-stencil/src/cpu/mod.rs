@@ -26,6 +26,7 @@ use super::policy::CpuPolicy;
 use super::spec::Spec;
 use super::spec::functions::Frame;
 use crate::plan::cone::Cones;
+use crate::spec::reduction::fold::Folded;
 use crate::spec::reduction::{Reduce, Reduction};
 use crate::spec::residual::Residual;
 use crate::spec::stage::StageList;
@@ -275,6 +276,10 @@ impl SweepExecutor for CpuSweeps {
 
     fn reduce(&mut self, what: Reduce, fields: [usize; 2], region: &Region) -> Result<Reduction> {
         self.reduced(what, fields, *region)
+    }
+
+    fn fold(&mut self, by: &dyn Folded) -> Result<Option<Vec<Vec<u8>>>> {
+        self.folded(by).map(|()| Some(Vec::new()))
     }
 
     fn adopt(&mut self, stencil: &Spec) -> Result<bool> {

@@ -16,6 +16,7 @@ use crate::plan::halo::Margin;
 use crate::plan::transfer::Transfer;
 use crate::spec::points::{add_to, value_of};
 use crate::spec::reduction::Reduce;
+use crate::spec::reduction::fold::Folded;
 use crate::spec::reduction::scalar::{Bank, SessionScalar};
 use crate::spec::total::Total;
 use crate::{Region, Residual, Spec, Sweep, SweepExecutor};
@@ -88,6 +89,10 @@ impl SweepExecutor for CudaSweeps {
         }
         // A field that no stage uses is on the host.
         Ok(SessionScalar::of(self.reduce(what, fields, region)?.value(what)))
+    }
+
+    fn fold(&mut self, by: &dyn Folded) -> Result<Option<Vec<Vec<u8>>>> {
+        self.folded(by)
     }
 
     fn bank(&self) -> Option<&Arc<Bank>> {

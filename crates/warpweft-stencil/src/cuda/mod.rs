@@ -8,6 +8,7 @@
 
 mod adopted;
 mod executor;
+mod fold;
 mod fused;
 mod halo;
 mod launch;
@@ -17,6 +18,7 @@ mod peers;
 mod policy;
 mod reduced;
 mod resident;
+mod single;
 mod stay;
 mod sweeps;
 mod tables;

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use super::adopted::Adopted;
+use super::fold::Fold;
 use super::fused::Fused;
 use super::fused::arrivals::{Arrivals, Order};
 use super::fused::contest::Contest;
@@ -16,10 +17,11 @@ use super::launch::reduce::Reducing;
 use super::launch::residual::{self, Change};
 use super::launch::turn::Turn;
 use super::memory::arrays::{Arrays, STEP, Unused};
-use super::memory::layout::{Layout, axes};
+use super::memory::layout::axes;
 use super::parts::Parts;
 use super::policy::kernels::{Kernels, Planned};
 use super::resident::Resident;
+use super::single::{compiled_step, wrap_of};
 use super::tables::on_device;
 use super::text::{StepText, grid, step_text};
 use super::transfer::Transferring;
@@ -27,7 +29,7 @@ use crate::executor::History;
 use crate::plan::cone::Cones;
 use crate::spec::stage::StageList;
 use crate::spec::total::Total;
-use crate::{Boundary, CudaKernel, CudaPolicy, Region, Residual, Spec};
+use crate::{CudaKernel, CudaPolicy, Region, Residual, Spec};
 use warpweft_core::cuda::{Buffer, Device, Global, Kernel, Module, Options, Stream, compile};
 use warpweft_core::element::Unit;
 use warpweft_core::error::{Error, Result};
@@ -94,6 +96,8 @@ pub struct CudaSweeps {
     pub(super) by: Option<usize>,
     /// What reduces fields, once that was asked for.
     pub(super) reducing: Option<Reducing>,
+    /// What reduces cells by functions of the user's, once that was asked for.
+    pub(super) folds: Vec<Fold>,
     /// What brings fields from grids of another spacing, once that was asked for.
     pub(super) transferring: Option<Transferring>,
     /// Whether the boundary's ghosts have yet to follow cells written since they were renewed.
@@ -225,6 +229,7 @@ impl CudaSweeps {
             others: Vec::new(),
             by: None,
             reducing: None,
+            folds: Vec::new(),
             transferring: None,
         })
     }
@@ -371,17 +376,6 @@ fn bring_in(volume: &RawVolume, queue: &Queue<'_>, stream: &Stream) -> Result<Un
     Ok(queue.arrays.unused(volume))
 }
 
-/// The extent along x if kernels of single steps can read across its periodic faces themselves, else 0. Ghosts beyond them
-/// cost most: each is a line of memory by itself.
-fn wrap_of(stencil: &Spec, policy: &CudaPolicy, layout: &Layout) -> usize {
-    let [.., x] = axes(stencil.rank());
-    let periodic = x.is_some_and(|x| stencil.boundaries.0[x] == [Boundary::Periodic; 2]);
-    let whole = layout.extents[3].is_multiple_of(policy.cells[0].max(1) as usize);
-    let alone = !layout.shared.as_flattened().contains(&true);
-    let direct = policy.kernel == CudaKernel::Direct && !stencil.has_functions();
-    if periodic && whole && alone && direct { layout.extents[3] } else { 0 }
-}
-
 /// The kernel `name`, permitted `shared` bytes of dynamic shared memory.
 pub(super) fn kernel(module: &Module, name: &str, shared: usize) -> Result<Kernel> {
     let kernel = module.kernel(name)?;
@@ -437,19 +431,6 @@ fn modules(
     notes.extend(tools.notes.iter().cloned());
     let tools = Module::load(device, &tools)?;
     Ok(([module, tools], notes))
-}
-
-/// The step's module, and what compiling it wants to say.
-pub(super) fn compiled_step(
-    stencil: &Spec,
-    policy: &CudaPolicy,
-    text: &StepText,
-    device: &Device,
-) -> Result<(Module, Vec<String>)> {
-    let options = Options { contract: policy.contraction, ..Options::default() };
-    let names: Vec<_> = stencil.stages.iter().map(|stage| stage.name()).collect();
-    let compiled = compile(&text.source, &names.join(" + "), &device.arch()?, &options)?;
-    Ok((Module::load(device, &compiled)?, compiled.notes))
 }
 
 /// The text of the kernels that every stencil shares.

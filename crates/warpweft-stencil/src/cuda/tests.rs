@@ -1,6 +1,7 @@
 //! The skeletons run by the host's compiler, thread for thread: the kernels' indexing is checked
 //! on machines with no GPU.
 
+mod engine;
 mod packed;
 mod taken;
 
@@ -90,7 +91,7 @@ fn launch<T: Scalar, const D: usize>(
         _ if kernel == "ww_time_block" => ("in, out, block, held", String::new()),
         _ if kernel == "ww_pipeline" => ("in, out, domain", String::new()),
         None => ("in, out, box", String::new()),
-        Some((_, tile)) => ("in, out, map, origin, box", host_map(&layout, size, *tile)),
+        Some((_, tile)) => ("in, out, map, origin, box", engine::host_map(&layout, size, *tile)),
     };
     let parameters = stencil.stages[0].parameters_size();
     let functor = stencil.stages[0].cuda(&mut warpweft_core::element::Unit::new());
@@ -178,31 +179,6 @@ int main(int, char** names) {{
             unsafe { std::ptr::read_unaligned(bytes[at * size..].as_ptr().cast()) };
     }
     Some(result)
-}
-
-/// The declarations of the copy engine's map of the array that is read, and of where its first cell is.
-fn host_map(layout: &Layout, size: usize, [width, rows]: [usize; 2]) -> String {
-    let Layout { extents, ghosts, strides, west, origin, .. } = *layout;
-    let padded = |d: usize| extents[d] + ghosts[d][0] + ghosts[d][1];
-    let first = origin - west - (0..3).map(|d| ghosts[d][0] * strides[d]).sum::<usize>();
-    format!(
-        "const host_map engine{{a + {}, {size}, {{{}, {}, {}}}, \
-         {{{}, {}, {}, {}}}, {width}, {rows}}};
-  ww::stencil::TensorMap map;
-  memcpy(&map, &engine, sizeof engine);
-  const int4 origin{{{}, {}, {}, {west}}};",
-        first * size,
-        strides[2] * size,
-        strides[1] * size,
-        strides[0] * size,
-        strides[2],
-        padded(2),
-        padded(1),
-        padded(0),
-        ghosts[0][0],
-        ghosts[1][0],
-        ghosts[2][0],
-    )
 }
 
 /// The bytes of the padded array: ghosts looked up through the boundaries, pads all ones.

@@ -3,6 +3,7 @@
 //! Values are converted to `f64` as `as` does, and products are rounded to `f64`. Their sum is exact ([`Total`]) and
 //! rounded once, so it has the same bits on any threads, devices and ranks.
 
+pub mod fold;
 pub mod scalar;
 mod split;
 

@@ -69,6 +69,10 @@ fn steps_that_nobody_waits_for_are_done_in_order() {
     asked.iter().for_each(|ask| ask.of(&mut on));
     let sum = on.queue_sum("u").unwrap();
     assert!(same(&on.volume().unwrap(), &expect));
+    for weight in [0.5, -0.25] {
+        let folded = on.fold(numbers::twisted(weight)).unwrap();
+        assert_eq!(folded, numbers::by_pairs(&expect, weight));
+    }
     // A number of this session in another, and of one whose executor was made anew.
     let mut other = start();
     let mut second = stencil.on_with(&mut other, &machine, &run).unwrap();

@@ -54,3 +54,49 @@ fn sums_of_integers_do_not_overflow() {
     assert_eq!(on.sum(0).unwrap(), 1000.0 * 2f64.powi(63));
     assert_eq!(on.dot(0, 0).unwrap(), 1000.0 * 2f64.powi(126));
 }
+
+/// Neither associative nor commutative.
+#[reduction]
+pub fn twisted(a: Cell, b: Cell, weight: f64) -> Cell {
+    let fixed = if b.fixed > a.fixed { b.fixed } else { a.fixed * 0.75 };
+    Cell { u: a.u * weight - b.u, v: a.v + b.v / 3.0, fixed }
+}
+
+/// All cells by the tree: neighbours in pairs, until one is left.
+pub fn by_pairs(volume: &Volume<Cell, 2>, weight: f64) -> Cell {
+    let [rows, columns] = volume.extents();
+    let at = |n: usize| volume.get([n / columns, n % columns]).unwrap();
+    let mut cells: Vec<_> = (0..rows * columns).map(at).collect();
+    while cells.len() > 1 {
+        let one = |some: &[Cell]| match *some {
+            [a, b] => twisted::cell(a, b, weight),
+            _ => some[0],
+        };
+        cells = cells.chunks(2).map(one).collect();
+    }
+    cells[0]
+}
+
+#[test]
+fn a_users_function_reduces_in_one_order_on_any_threads() {
+    let machine = machine();
+    let mut volume = Volume::from_fn([130, 77], |[y, x]| Cell {
+        u: ((y * 31 + x * 17) % 29) as f64 / 7.0,
+        v: (y as f64 - x as f64) / 11.0,
+        fixed: ((y * x) % 13) as f32,
+    });
+    let expect = by_pairs(&volume, 0.5);
+    for threads in 1..4 {
+        let run = Run { threads: Some(threads), ..on_the_cores() };
+        let stencil = Stencil::of(spread(0.2));
+        let mut on = stencil.on_with(&mut volume, &machine, &run).unwrap();
+        assert_eq!(on.fold(twisted(0.5)).unwrap(), expect, "{threads}");
+    }
+    #[reduction]
+    fn quotient(a: Cell, b: Cell) -> Cell {
+        Cell { fixed: (a.fixed as i32 / (b.fixed as i32)) as f32, ..a }
+    }
+    let mut on = Stencil::of(spread(0.2)).on_with(&mut volume, &machine, &on_the_cores()).unwrap();
+    let error = on.fold(quotient()).unwrap_err().to_string();
+    assert!(error.contains("`quotient`") && error.contains("divide by zero"), "{error}");
+}

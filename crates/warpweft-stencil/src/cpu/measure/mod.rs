@@ -1,4 +1,5 @@
 //! What is measured of the cells: the change of a step, and what fields come to.
 
 pub(super) mod change;
+mod fold;
 mod reduce;

@@ -4,6 +4,7 @@ use super::RawSession;
 use crate::plan::Region;
 use crate::spec::Spec;
 use crate::spec::reduction::Reduce;
+use crate::spec::reduction::fold::Folded;
 use crate::spec::reduction::scalar::SessionScalar;
 use warpweft_core::error::Result;
 
@@ -15,6 +16,14 @@ impl RawSession<'_> {
     pub fn reduce(&mut self, what: Reduce, fields: [usize; 2]) -> Result<SessionScalar> {
         let region = Region::whole(self.volume.extents());
         self.with(|local| local.executor().queue_reduce(what, fields, &region))
+    }
+
+    /// Takes all cells into `by`, as [`SweepExecutor::fold`](crate::SweepExecutor::fold).
+    ///
+    /// # Errors
+    /// As there.
+    pub fn fold(&mut self, by: &dyn Folded) -> Result<Option<Vec<Vec<u8>>>> {
+        self.with(|local| local.executor().fold(by))
     }
 
     /// The value of a number, after all that was queued.

@@ -1,0 +1,93 @@
+//! Reductions of a session by a function of the user's.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::session::Session;
+use crate::spec::reduction::fold::{CellReduction, Folding};
+use warpweft_core::cpu::panic_text;
+use warpweft_core::element::Fields;
+use warpweft_core::error::{Error, Result};
+use warpweft_core::grid::{Axes, Volume};
+
+impl<S: Fields, const D: usize> Session<'_, S, D> {
+    /// All cells combined by a function with `#[reduction]`, which makes one cell of two.
+    ///
+    /// The order is fixed: cells are numbered in row-major order, 2 `i` and 2 `i` + 1 make one, of which the first argument has
+    /// the lower number, then these results in the same way; a last one without partner stays as it is. So cores and
+    /// GPUs have the same bits, on any number of threads, even where rounding makes the function not associative.
+    /// A function that is associative in exact arithmetic, such as a sum, a maximum or the product of
+    /// matrices, gives what it gives in any other grouping but for rounding.
+    ///
+    /// A GPU runs the function there; the host waits for the result. [`SessionScalar::from`](crate::SessionScalar) makes a
+    /// member of it a number for further arithmetic.
+    ///
+    /// ```
+    /// use warpweft::prelude::*;
+    ///
+    /// #[derive(Clone, Copy, Debug, PartialEq, Fields)]
+    /// struct Cell {
+    ///     heat: f64,
+    ///     at: u32,
+    /// }
+    ///
+    /// #[stencil]
+    /// fn cool(now: Near<Cell, 1>, next: &mut Cell) {
+    ///     next.heat = 0.5 * now.heat[[0]];
+    /// }
+    ///
+    /// /// The hotter cell; the first of equal ones.
+    /// #[reduction]
+    /// fn hotter(a: Cell, b: Cell) -> Cell {
+    ///     if b.heat > a.heat { b } else { a }
+    /// }
+    ///
+    /// let mut rod = Volume::from_fn([50], |[x]| Cell { heat: ((7 * x) % 50) as f64, at: x as u32 });
+    /// let machine = Machine::detect()?;
+    /// let mut on = Stencil::of(cool()).on(&mut rod, &machine)?;
+    /// on.run(Steps(1))?;
+    /// assert_eq!(on.fold(hotter())?, Cell { heat: 24.5, at: 7 });
+    /// # Ok::<(), warpweft::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A panic or a fault of the function; too little memory; the device's.
+    pub fn fold<R: CellReduction<S>>(&mut self, by: R) -> Result<S> {
+        let folding = Folding::new(by);
+        let none = || Error::spec("a reduction of no cells", "give the volume at least one cell");
+        match self.raw.fold(&folding)? {
+            Some(fields) if fields.is_empty() => {
+                caught(R::NAME, || folding.result())?.ok_or_else(none)
+            }
+            Some(fields) => {
+                let mut one = Volume::<S, 1>::zeroed([1])?;
+                for (field, bytes) in fields.iter().enumerate() {
+                    let (low, high) = (Axes::filled(1, 0), Axes::filled(1, 1));
+                    one.raw_mut().set_box(field, low, high, bytes)?;
+                }
+                one.get([0]).ok_or_else(none)
+            }
+            None => {
+                let cells = self.volume()?;
+                let extents = cells.extents();
+                let count = extents.iter().product();
+                let at = |mut index: usize| {
+                    let mut at = [0; D];
+                    for (at, n) in at.iter_mut().zip(extents).rev() {
+                        (*at, index) = (index % n, index / n);
+                    }
+                    at
+                };
+                let all = (0..count).filter_map(|index| cells.get(at(index)));
+                caught(R::NAME, || folding.of(all))?.ok_or_else(none)
+            }
+        }
+    }
+}
+
+/// What `work` gives; a panic of the function is an error.
+fn caught<T>(name: &str, work: impl FnOnce() -> T) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| Error::Element {
+        place: format!("`{name}`"),
+        what: panic_text(&*panic).to_string(),
+    })
+}
