@@ -19,6 +19,12 @@ __device__ __forceinline__ ww_word ww_add_relaxed(ww_word* word, ww_word value) 
                  : "=r"(before) : "l"(word), "r"(value) : "memory");
     return before;
 }
+__device__ __forceinline__ unsigned long long ww_add_long_relaxed(unsigned long long* word, unsigned long long value) {
+    unsigned long long before;
+    asm volatile("atom.add.relaxed.gpu.global.u64 %0, [%1], %2;"
+                 : "=l"(before) : "l"(word), "l"(value) : "memory");
+    return before;
+}
 __device__ __forceinline__ ww_word ww_swap_acquire(ww_word* word, ww_word value) {
     ww_word before;
     asm volatile("atom.exch.acquire.gpu.global.b32 %0, [%1], %2;"

@@ -146,6 +146,7 @@ static void ww_store_release_gpu(ww_word* word, ww_word value) { host_maybe_yiel
 static void ww_store_relaxed(ww_word* word, ww_word value) { ww_store_release_gpu(word, value); }
 static void ww_fence_gpu() { host_maybe_yield(); }
 static ww_word ww_add_relaxed(ww_word* word, ww_word value) { return atomicAdd(word, value); }
+static unsigned long long ww_add_long_relaxed(unsigned long long* word, unsigned long long value) { return atomicAdd(word, value); }
 static ww_word ww_add_acq_rel_gpu(ww_word* word, ww_word value) { return atomicAdd(word, value); }
 static ww_word ww_swap_acquire(ww_word* word, ww_word value) {
     host_maybe_yield();

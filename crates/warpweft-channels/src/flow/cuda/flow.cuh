@@ -1,4 +1,5 @@
-// A channel-flow graph in one persistent kernel: every warp fires the deepest channel that it can, 32 items at a time.
+// A channel-flow graph in one persistent kernel: every warp fires the deepest channel that it can, with 32 items at a time, or with 128
+// where plenty are ready (ADR 94).
 //
 // Grid: a line of blocks; block: WW_WARPS warps, none of which waits for another of its block. Shared memory: counts, and a
 // word for the fault of each thread.
@@ -31,7 +32,7 @@ struct ww_first { const unsigned char* items; u64 count; };
 struct ww_words { void* words; u64 count; };
 
 struct ww_arguments {
-    u32* queues;      // of each queue, in service order: tail, ready, head
+    u32* queues;      // of each queue, in service order: tail and ready, head
     u32* states;
     u32* items;
     u32* credits;     // of each level of each group
@@ -57,6 +58,9 @@ __device__ constexpr bool ww_is_flat() {
 }
 // Firings of one channel without levels before a warp searches the others, and steps between two tests whether the run goes on.
 constexpr u32 IN_A_ROW = 8, STEPS = 8;
+// Of 32 items at once, where plenty are ready: four take one reservation and one fence, which made 8 channels twice as fast (H200,
+// 2026-11-28).
+constexpr u32 MOST_UNITS = 4;
 
 // Of each warp, so that none waits for another.
 __shared__ u64 ww_counts[WW_WARPS][WW_KERNELS * COUNTS];
@@ -88,7 +92,7 @@ struct ww_warp {
         using Channel = ww_channel<C>;
         const u32 number = Channel::QUEUE + (Channel::LEVELS - 1 - level) * Channel::STRIDE;
         constexpr u64 elements = 1ull << Channel::SHIFT;
-        return ww_queue<Channel::SHIFT, Channel::WORDS>{a.queues + 3 * APART * number,
+        return ww_queue<Channel::SHIFT, Channel::WORDS>{a.queues + 2 * APART * number,
             a.states + Channel::STATES + level * elements,
             a.items + Channel::ITEMS + level * elements * Channel::WORDS};
     }
@@ -130,6 +134,15 @@ struct ww_warp {
         return true;
     }
 
+    // Items that a lane takes at once at most, one after the other: as many as registers hold, where no channel has levels.
+    template<u32 K> __device__ static constexpr u32 units() {
+        using Kernel = typename ww_node<K>::Kernel;
+        constexpr u32 bytes = sizeof(typename Kernel::Item) + sizeof(typename Kernel::Outs);
+        return !WW_AGGREGATED || ww_group<ww_node<K>::OWN>::LEVELS > 1 || bytes > 80 ? 1 : bytes > 40 ? 2 : MOST_UNITS;
+    }
+    // So many items are more than all warps take at once.
+    __device__ __forceinline__ u32 plenty() const { return max(32 * MOST_UNITS, 32 * gridDim.x * WW_WARPS / WW_QUEUES); }
+
     // Fires kernel K with at most `most` items. Whether it did.
     template<u32 K> __device__ __forceinline__ bool fire(ww_source from, u32 most) {
         using Node = ww_node<K>;
@@ -138,6 +151,8 @@ struct ww_warp {
         constexpr bool leveled = Group::LEVELS > 1;
         const u32 next = leveled ? from.level + 1 : 0;
         const bool deeper = next < Group::LEVELS;
+        constexpr u32 UNITS = units<K>();
+        most = min(most, 32 * UNITS);
         const u32 own_each = leveled || from.host ? Node::OWN_BOUND : Node::OWN_BOUND > 0 ? Node::OWN_BOUND - 1 : 0;
 
         // Room for what they may emit, everywhere.
@@ -163,10 +178,10 @@ struct ww_warp {
         // The items.
         const auto in = queue<input>(from.level);
         u32 first = 0, got = 0, left = 0;
-        bool on = false;
+        bool alone = false;
         if (!WW_AGGREGATED && !from.host) {
-            on = lane < room && in.dispatch(1, first, left) == 1;
-            got = __popc(__ballot_sync(ALL, on));
+            alone = lane < room && in.dispatch(1, first, left) == 1;
+            got = __popc(__ballot_sync(ALL, alone));
         } else if (lane == 0) {
             if (from.host) {
                 first = ww_add_relaxed(a.taken + APART * K, room);
@@ -176,11 +191,12 @@ struct ww_warp {
                 got = in.dispatch(room, first, left);
             }
         }
-        if (WW_AGGREGATED || from.host) {
+        const bool together = WW_AGGREGATED || from.host;
+        if (together) {
             got = __shfl_sync(ALL, got, 0);
             first = __shfl_sync(ALL, first, 0) + lane;
-            on = lane < got;
         }
+        auto on = [&](u32 u) { return together ? 32 * u + lane < got : alone; };
         // Credits of the consumed items pass on to what they emit, or go back.
         const bool passes = !leveled && Node::OWN_BOUND > 0;
         const u32 held = deeper ? own_room * own_each + (passes && !from.host ? got : 0) : 0;
@@ -191,14 +207,18 @@ struct ww_warp {
         }
         if (lane == 0) *(volatile u32*)activity = ++acted;
         using Item = typename Node::Kernel::Item;
-        Item item;
-        if (on) {
-            if (from.host) item = ((const Item*)a.first[K].items)[first];
-            else item = in.template take<Item>(first);
+        Item items[UNITS];
+#pragma unroll
+        for (u32 u = 0; u < UNITS; ++u) {
+            if (!on(u)) continue;
+            if (from.host) items[u] = ((const Item*)a.first[K].items)[first + 32 * u];
+            else items[u] = in.template take<Item>(first + 32 * u);
         }
         bool holds = !from.host;
         auto release = [&] {
-            if (holds && on) in.release(first);
+#pragma unroll
+            for (u32 u = 0; u < UNITS; ++u)
+                if (holds && on(u)) in.release(first + 32 * u);
             holds = false;
         };
         __syncwarp();
@@ -206,18 +226,25 @@ struct ww_warp {
 
         // The calls.
         const typename Node::Kernel& kernel = *(const typename Node::Kernel*)(a.nodes + Node::OFFSET);
-        ww_firing<typename Node::Kernel> firing{a};
-        if (on) kernel(item, firing);
-        __syncwarp();
+        typename Node::Kernel::Outs outs[UNITS];
+        bool well = true;
+#pragma unroll
+        for (u32 u = 0; u < UNITS; ++u) {
+            if (u > 0 && 32 * u >= got) break;
+            ww_firing<typename Node::Kernel> firing{a};
+            if (on(u)) kernel(items[u], firing);
+            __syncwarp();
+            outs[u] = firing.outs;
+            well = well && emitted_well<K>(kernel, outs[u], items[u], on(u));
+        }
         more = 0;
-        const bool well = emitted_well<K>(kernel, firing.outs, item, on);
-        if (well) publish<K>(kernel, firing.outs, from.level, deeper, got, room, held, release);
+        if (well) publish<K>(kernel, outs, from.level, deeper, got, room, held, release);
         // Also after a fault: another warp may wait for the elements.
         if (holds) ww_fence_gpu();
         release();
         if (well) {
             count(K, 0, got);
-            count(K, 1, 1);
+            count(K, 1, (got + 31) / 32);
             if (lane == 0) counts[K * COUNTS + 3] = min(counts[K * COUNTS + 3], (u64)max((i32)free, 0));
         }
         if (lane == 0) *(volatile u32*)activity = ++acted;
@@ -249,12 +276,13 @@ struct ww_warp {
     }
 
     // Puts what was emitted into the channels, and gives back credits.
-    template<u32 K, class Kernel, class Outs, class Release>
-    __device__ __forceinline__ void publish(const Kernel& kernel, Outs& outs, u32 level, bool deeper, u32 got, u32 room, u32 held, Release& release) {
+    template<u32 K, class Kernel, class Outs, u32 UNITS, class Release>
+    __device__ __forceinline__ void publish(const Kernel& kernel, Outs (&outs)[UNITS], u32 level, bool deeper, u32 got, u32 room, u32 held, Release& release) {
         using Node = ww_node<K>;
         using Group = ww_group<Node::OWN>;
         u32 totals[Kernel::OUTS + 1] = {}, own = 0, inside = 0;
-        kernel.each(outs, [&](auto number, auto& out) {
+#pragma unroll
+        for (u32 u = 0; u < UNITS; ++u) kernel.each(outs[u], [&](auto number, auto& out) {
             constexpr u32 J = decltype(number)::value;
             u32 total = 0;
             for (u32 k = 0; k < out.BOUND; ++k) {
@@ -263,7 +291,7 @@ struct ww_warp {
                 total += __popc(mask);
             }
             using Channel = ww_channel<Node::target(J)>;
-            totals[J] = total;
+            totals[J] += total;
             if (Channel::GROUP == Node::OWN) own += total;
             if (!Channel::HOST) inside += total;
         });
@@ -273,17 +301,25 @@ struct ww_warp {
         }
         // Before others can consume what comes.
         if (lane == 0 && inside != got) ww_add_relaxed(a.pending, inside - got);
-        kernel.each(outs, [&](auto number, auto& out) {
+        // One output after the other: a warp that waited for room with positions in two channels could wait for one that waits for it.
+        kernel.each(outs[0], [&](auto number, auto& out) {
             constexpr u32 J = decltype(number)::value;
             constexpr u32 C = Node::target(J);
             if (totals[J] == 0) return;
-            if constexpr (ww_channel<C>::HOST) to_host<C>(out, totals[J]);
-            else to_queue(queue<C>(ww_channel<C>::GROUP == Node::OWN && Group::LEVELS > 1 ? level + 1 : 0), out, totals[J], release);
+            auto walk = [&](auto&& put) {
+                u32 at = 0;
+#pragma unroll
+                for (u32 u = 0; u < UNITS; ++u) kernel.each(outs[u], [&](auto other, auto& its) {
+                    if constexpr (decltype(other)::value == J) at += placed(its, [&](u32 k, const auto& item) { put(at + k, item); });
+                });
+            };
+            if constexpr (ww_channel<C>::HOST) to_host<C>(out, walk, totals[J]);
+            else to_queue(queue<C>(ww_channel<C>::GROUP == Node::OWN && Group::LEVELS > 1 ? level + 1 : 0), walk, totals[J], release);
         });
         if (deeper) give(Group::CREDITS + (Group::LEVELS > 1 ? level + 1 : 0), held - own);
         Node::others([&](u32 number, u32 bound, bool) {
             u32 used = 0;
-            kernel.each(outs, [&](auto other, auto&) {
+            kernel.each(outs[0], [&](auto other, auto&) {
                 constexpr u32 J = decltype(other)::value;
                 if (ww_group<ww_channel<Node::target(J)>::GROUP>::CREDITS == number) used += totals[J];
             });
@@ -291,8 +327,8 @@ struct ww_warp {
         });
     }
 
-    // Calls `put` for each item with its place: first items of all lanes, then second ones.
-    template<class Out, class Put> __device__ __forceinline__ void placed(Out& out, Put&& put) const {
+    // Calls `put` for each item with its place: first items of all lanes, then second ones. How many they are.
+    template<class Out, class Put> __device__ __forceinline__ u32 placed(Out& out, Put&& put) const {
         u32 at = 0;
         auto one = [&](u32 k) {
             const u32 mask = __ballot_sync(ALL, out.count > k);
@@ -307,6 +343,7 @@ struct ww_warp {
             for (u32 k = 0; k < Out::BOUND && one(k); ++k) {}
         }
         __syncwarp();
+        return at;
     }
 
     // Waits until the element of the position is free, or the run has failed: then what is written there does not count.
@@ -314,45 +351,44 @@ struct ww_warp {
         while (!to.is_free(position) && ww_load_relaxed(a.record) < STUCK) __nanosleep(20);
     }
 
-    template<class Queue, class Out, class Release> __device__ __forceinline__ void to_queue(Queue to, Out& out, u32 total, Release& release) const {
+    // `walk` calls what it is given for each item that was emitted, with its place.
+    template<class Queue, class Walk, class Release> __device__ __forceinline__ void to_queue(Queue to, Walk& walk, u32 total, Release& release) const {
         if (!WW_AGGREGATED) {
             ww_fence_gpu();
             release();
-            placed(out, [&](u32, const typename Out::Item& item) {
-                const u32 at = ww_add_relaxed(to.tail(), 1u);
+            walk([&](u32, const auto& item) {
+                const u32 at = to.reserve(1);
                 await(to, at);
                 to.write(at, item);
                 ww_fence_gpu();
                 to.publish(at);
-                ww_add_relaxed(to.ready(), 1u);
             });
             return;
         }
         u32 first = 0;
-        if (lane == 0) first = ww_add_relaxed(to.tail(), total);
+        if (lane == 0) first = to.reserve(total);
         first = __shfl_sync(ALL, first, 0);
         // A warp that has to wait gives its own elements back first: others may wait for those.
         bool free = true;
-        placed(out, [&](u32 at, const typename Out::Item&) { free = free && to.is_free(first + at); });
+        walk([&](u32 at, const auto&) { free = free && to.is_free(first + at); });
         if (!__all_sync(ALL, free)) {
             ww_fence_gpu();
             release();
-            placed(out, [&](u32 at, const typename Out::Item&) { await(to, first + at); });
+            walk([&](u32 at, const auto&) { await(to, first + at); });
         }
-        placed(out, [&](u32 at, const typename Out::Item& item) { to.write(first + at, item); });
+        walk([&](u32 at, const auto& item) { to.write(first + at, item); });
         // What was read and what was written.
         ww_fence_gpu();
         release();
-        placed(out, [&](u32 at, const typename Out::Item&) { to.publish(first + at); });
-        if (lane == 0) ww_add_relaxed(to.ready(), total);
+        walk([&](u32 at, const auto&) { to.publish(first + at); });
     }
 
-    template<u32 C, class Out> __device__ __forceinline__ void to_host(Out& out, u32 total) const {
+    template<u32 C, class Out, class Walk> __device__ __forceinline__ void to_host(Out&, Walk& walk, u32 total) const {
         u32 first = 0;
         if (lane == 0) first = ww_add_relaxed(a.drained + APART * C, total);
         first = __shfl_sync(ALL, first, 0);
         using Item = typename Out::Item;
-        placed(out, [&](u32 at, const Item& item) { ((Item*)a.host[C])[first + at] = item; });
+        walk([&](u32 at, const auto& item) { ((Item*)a.host[C])[first + at] = item; });
     }
 
     __device__ __forceinline__ bool dispatch(u32 kernel, ww_source from, u32 most) {
@@ -383,7 +419,7 @@ struct ww_warp {
                 i32 items = 0;
                 u32 kernel = 0, level = 0;
                 if (mine < WW_QUEUES) {
-                    items = (i32)ww_load_relaxed(a.queues + 3 * APART * mine + APART);
+                    items = (i32)ww_load_relaxed(a.queues + 2 * APART * mine + 1);
                     kernel = WW_SERVED[mine] >> 16;
                     level = WW_SERVED[mine] & 0xffffu;
                 } else if (mine < all) {
@@ -395,11 +431,12 @@ struct ww_warp {
                 while (mask != 0) {
                     const u32 best = first_of(mask, base);
                     mask &= ~(1u << best);
-                    u32 most = min(32u, __shfl_sync(ALL, (u32)items, best)), fired = 0;
+                    const u32 there = __shfl_sync(ALL, (u32)items, best);
+                    u32 most = there >= plenty() ? 32 * MOST_UNITS : min(there, 32u), fired = 0;
                     const ww_source from{__shfl_sync(ALL, level, best), base + best >= WW_QUEUES};
                     const u32 its = __shfl_sync(ALL, kernel, best);
                     while (dispatch(its, from, most)) {
-                        most = 32;
+                        most = more >= plenty() ? 32 * MOST_UNITS : 32;
                         if (++fired == IN_A_ROW || more < 32) return true;
                     }
                     if (fired > 0) return true;

@@ -84,7 +84,7 @@ impl Memory {
             .map(|k| if k % COUNTS == 3 { u64::MAX } else { 0 })
             .collect();
         let memory = Self {
-            queues: words(3 * APART * layout.served.len())?,
+            queues: words(2 * APART * layout.served.len())?,
             states: words(layout.states)?,
             items: Buffer::new(device, (layout.items * 4).max(16))?,
             credits: words(APART * layout.credits)?,

@@ -4,8 +4,8 @@ use crate::flow::graph::FlowGraph;
 use crate::flow::plan::Plan;
 use warpweft_core::error::{Error, Result};
 
-/// Words between two that different warps add to.
-pub(super) const APART: usize = 32;
+/// Words between two that different warps add to, as in `queue.cuh`.
+pub(super) const APART: usize = 1056;
 /// The most bytes that a kernel takes as arguments, on every device.
 const ARGUMENTS: usize = 4000;
 

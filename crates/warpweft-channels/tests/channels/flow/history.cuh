@@ -33,7 +33,7 @@ static __device__ __forceinline__ u32 history_put(const history_arguments& a, co
     if (lane == 0) {
         fits = (i32)ww_add_relaxed(a.shared + 32, 0u - count) >= (i32)count;
         if (!fits) ww_add_relaxed(a.shared + 32, count);
-        else first = ww_add_relaxed(queue.tail(), count);
+        else first = queue.reserve(count);
     }
     if (__shfl_sync(ALL, fits, 0) == 0) return 0;
     first = __shfl_sync(ALL, first, 0) + lane;
@@ -44,8 +44,6 @@ static __device__ __forceinline__ u32 history_put(const history_arguments& a, co
     }
     ww_fence_gpu();
     if (on) queue.publish(first);
-    __syncwarp();
-    if (lane == 0) ww_add_relaxed(queue.ready(), count);
     __syncwarp();
     const u32 ended = history_tick(a, lane);
     if (on) {

@@ -136,7 +136,7 @@ fn on_gpu(
     let count = blocks * warps * each;
     let elements = 1usize << shift;
     let words = |count: usize| Buffer::zeroed(&stream, 4 * count).unwrap();
-    let (control, states, items) = (words(96), words(elements), words(4 * elements));
+    let (control, states, items) = (words(2 * 1056), words(elements), words(4 * elements));
     let (shared, notes) = (words(128), words(4 * count as usize));
     stream.upload(&shared, 4 * 32, &[elements as u32]).unwrap();
     stream.upload(&shared, 4 * 64, &[count]).unwrap();

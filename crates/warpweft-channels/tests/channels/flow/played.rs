@@ -115,8 +115,14 @@ fn a_recursion_fits_into_the_least_channels() {
 
 #[test]
 fn walkers_go_round_and_come_to_the_host_one_by_one() {
-    for (capacities, warps, collected) in [([1, 1], 2, 1), ([3, 40], 3, 5), ([64, 64], 4, 100)] {
-        let (graph, ended) = walkers(capacities, 60);
+    // In the last, so many items are ready that lanes take several at once.
+    for (capacities, warps, collected, count) in [
+        ([1, 1], 2, 1, 60),
+        ([3, 40], 3, 5, 60),
+        ([64, 64], 4, 100, 60),
+        ([900, 700], 2, 300, 1200),
+    ] {
+        let (graph, ended) = walkers(capacities, count);
         let expect = reference(&graph).unwrap();
         let mut items = expect.items(ended).to_vec();
         items.sort_unstable();

@@ -13,7 +13,7 @@ static bool play(u64 seed, const std::vector<u32>& capacities, const std::vector
                  const std::vector<u32>& host, const std::vector<Bytes>& words, const std::vector<u32>& lengths, const Bytes& nodes,
                  u32 states, u32 items, u32 collected) {
     host_seed = seed * 0x9e3779b97f4a7c15ull | 1;
-    std::vector<u32> queues(3 * APART * WW_QUEUES), state(states + 1), item(items + 1, 0x55555555u), credits(APART * capacities.size());
+    std::vector<u32> queues(2 * APART * WW_QUEUES), state(states + 1), item(items + 1, 0x55555555u), credits(APART * capacities.size());
     std::vector<u32> taken(APART * WW_KERNELS), drained(APART * WW_CHANNELS), pending(4), record(4 + 256), activity(WW_WARPS);
     std::vector<u64> tally(COUNTS * WW_KERNELS, 0);
     for (size_t k = 0; k < capacities.size(); ++k) credits[APART * k] = capacities[k];
