@@ -149,10 +149,23 @@ fn combined<T: Real + Word>(a: &[T], b: &[T], to: &mut [T], how: u32) {
 #[spawning(team(256))]
 fn combined_part<T: Real + Word>(team: &Team, a: &[T], b: &[T], to: &mut [T], how: u32) {
     let sign = if how == SUBTRACT { T::lit(-1.0) } else { T::lit(1.0) };
+    let lanes = team.lanes();
     let mut i = team.lane();
     while i < to.len() {
-        to[i] = b[i].mul_add(sign, a[i]);
-        i += team.lanes();
+        // Eight of each at once on their way.
+        let (mut of_a, mut of_b) = ([T::lit(0.0); 8], [T::lit(0.0); 8]);
+        for k in 0..8usize {
+            if i + k * lanes < to.len() {
+                of_a[k] = a[i + k * lanes];
+                of_b[k] = b[i + k * lanes];
+            }
+        }
+        for k in 0..8usize {
+            if i + k * lanes < to.len() {
+                to[i + k * lanes] = of_b[k].mul_add(sign, of_a[k]);
+            }
+        }
+        i += 8 * lanes;
     }
 }
 
@@ -174,14 +187,25 @@ fn updated<T: Real + Word>(from: &[T], to: &mut [T], how: u32) {
 #[spawning(team(256))]
 fn updated_part<T: Real + Word>(team: &Team, from: &[T], to: &mut [T], how: u32) {
     let sign = if how == SUBTRACT { T::lit(-1.0) } else { T::lit(1.0) };
+    let lanes = team.lanes();
     let mut i = team.lane();
     while i < to.len() {
-        if how == STORE {
-            to[i] = from[i];
-        } else {
-            to[i] = from[i].mul_add(sign, to[i]);
+        let (mut of_from, mut of_to) = ([T::lit(0.0); 8], [T::lit(0.0); 8]);
+        for k in 0..8usize {
+            if i + k * lanes < to.len() {
+                of_from[k] = from[i + k * lanes];
+                if how != STORE {
+                    of_to[k] = to[i + k * lanes];
+                }
+            }
         }
-        i += team.lanes();
+        for k in 0..8usize {
+            if i + k * lanes < to.len() {
+                to[i + k * lanes] =
+                    if how == STORE { of_from[k] } else { of_from[k].mul_add(sign, of_to[k]) };
+            }
+        }
+        i += 8 * lanes;
     }
 }
 
@@ -227,14 +251,67 @@ fn add_product<T: Real>(
     for y in 0..16usize {
         let (mut of_left, mut of_right) = ([T::lit(0.0); 8], [T::lit(0.0); 8]);
         for r in 0..8usize {
-            of_left[r] = left[132 * y + row + r];
-            of_right[r] = right[128 * y + 16 * r + column];
+            of_left[r] = left[132 * y + (row & 120) + r];
+            of_right[r] = right[128 * y + 16 * r + (column & 15)];
         }
         for r in 0..8usize {
             for s in 0..8usize {
                 sums[r][s] = of_left[r].mul_add(of_right[s], sums[r][s]);
             }
         }
+    }
+}
+
+/// Reads a lane's cells of 256 of two panels.
+#[device]
+fn read_panels<T: Real>(
+    a: &[T],
+    b: &[T],
+    panel: usize,
+    lane: usize,
+    left: &mut [T; 8],
+    right: &mut [T; 8],
+) {
+    let (x, y, column) = ((lane / 16) & 15, lane & 15, lane & 127);
+    for m in 0..8usize {
+        left[m] = a[cell_place(x + 16 * m, 16 * panel + y)];
+        right[m] = b[cell_place(16 * panel + 2 * m + ((lane / 128) & 1), column)];
+    }
+}
+
+/// Writes them where all lanes read them: the left panel by columns. Four words between columns keep lanes out of one another's banks.
+#[device]
+fn write_panels<T: Real>(
+    left: &mut [T; 2112],
+    right: &mut [T; 2048],
+    lane: usize,
+    from_left: &[T; 8],
+    from_right: &[T; 8],
+) {
+    let (x, y) = ((lane / 16) & 15, lane & 15);
+    for m in 0..8usize {
+        left[132 * y + 16 * m + x] = from_left[m];
+        right[256 * m + (lane & 255)] = from_right[m];
+    }
+}
+
+/// The same for any number of lanes.
+#[device]
+fn copy_panels<T: Real>(
+    a: &[T],
+    b: &[T],
+    panel: usize,
+    lane: usize,
+    lanes: usize,
+    left: &mut [T; 2112],
+    right: &mut [T; 2048],
+) {
+    let mut cell = lane;
+    while cell < 2048 {
+        let (x, y) = (cell / 16, cell & 15);
+        left[132 * y + x] = a[cell_place(x, 16 * panel + y)];
+        right[cell] = b[cell_place(16 * panel + cell / 128, cell & 127)];
+        cell += lanes;
     }
 }
 
@@ -264,15 +341,17 @@ fn block<T: Real + Word>(
         let mut sums = [[T::lit(0.0); 8]; 8];
         for k in 0..side {
             let (from_a, from_b) = (block_place(i, k), block_place(k, j));
+            let (of_a, of_b) = (&a[from_a..from_a + 16384], &b[from_b..from_b + 16384]);
             for panel in 0..8usize {
-                team.barrier();
-                let mut cell = team.lane();
-                while cell < 2048 {
-                    // By columns of the left panel. Four words between columns keep lanes out of one another's banks.
-                    let (x, y) = (cell / 16, cell & 15);
-                    left[132 * y + x] = a[from_a + cell_place(x, 16 * panel + y)];
-                    right[cell] = b[from_b + cell_place(16 * panel + cell / 128, cell & 127)];
-                    cell += lanes;
+                if lanes == 256 {
+                    // All cells of a lane at once on their way.
+                    let (mut from_left, mut from_right) = ([T::lit(0.0); 8], [T::lit(0.0); 8]);
+                    read_panels(of_a, of_b, panel, team.lane(), &mut from_left, &mut from_right);
+                    team.barrier();
+                    write_panels(left, right, team.lane(), &from_left, &from_right);
+                } else {
+                    team.barrier();
+                    copy_panels(of_a, of_b, panel, team.lane(), lanes, left, right);
                 }
                 team.barrier();
                 add_product(left, right, 8 * rows, column, &mut sums);
