@@ -29,7 +29,7 @@ impl Dial {
     /// From `source`: O(edges + farthest distance).
     ///
     /// # Errors
-    /// A distance that 32 bits may not hold.
+    /// A distance that 32 bits may not hold; nobody waits for the search any more.
     pub fn run(
         &mut self,
         graph: &Graph,
@@ -43,6 +43,7 @@ impl Dial {
         let mut queued = 1usize;
         let mut distance = 0u32;
         while queued > 0 {
+            known.go_on().inspect_err(|_| buckets.iter_mut().for_each(Vec::clear))?;
             std::mem::swap(bucket, &mut buckets[distance as usize & ring]);
             queued -= bucket.len();
             for (k, &vertex) in bucket.iter().enumerate() {

@@ -20,7 +20,7 @@ impl Radix {
     /// From `source`: O(edges + vertices · 32), as each goes down through the buckets.
     ///
     /// # Errors
-    /// A distance that 32 bits may not hold.
+    /// A distance that 32 bits may not hold; nobody waits for the search any more.
     pub fn run(
         &mut self,
         graph: &Graph,
@@ -32,6 +32,7 @@ impl Radix {
         buckets[0].push((0, source));
         let mut least = 0u32;
         loop {
+            known.go_on().inspect_err(|_| buckets.iter_mut().for_each(Vec::clear))?;
             while let Some((distance, vertex)) = buckets[0].pop() {
                 known.settle(vertex, distance, graph, |there, to| {
                     buckets[bucket(there, least)].push((there, to));

@@ -1,5 +1,6 @@
 //! What a search from one source knows while it runs, and how far the source reaches.
 
+use warpweft::farm::is_cancelled;
 use warpweft::prelude::*;
 
 use super::graph::{Graph, fetch};
@@ -50,6 +51,17 @@ impl<'a> Tentative<'a> {
     #[inline]
     pub fn fetch(&self, vertex: u32) {
         fetch(self.distances, vertex as usize);
+    }
+
+    /// Whether nobody waits for this search any more.
+    ///
+    /// # Errors
+    /// So it is: what is queued is to be dropped.
+    pub fn go_on(&self) -> Result<(), Failure> {
+        match is_cancelled() {
+            true => Err("cancelled".into()),
+            false => Ok(()),
+        }
     }
 
     /// `vertex` was queued at `distance`, the least of all: that is final, unless it came nearer since. `queue` is told
