@@ -133,83 +133,59 @@ WW_FN f64 split_off(f64 at, f64& value) {
   return high;
 }
 
-// A batch with what takes it in.
-struct Batch {
-  f64 values[batch];
-  Split split;
-  SignedWindow window;
-};
-
-// A batch of which not all numbers fit. Rare and long, so not inlined.
-__device__ __noinline__ void add_rarely(Batch* of, u64* totals) {
-  Split split = of->split;
-  int most = 0;
+// Numbers one by one. Rare and long, so not inlined; it is given copies, so that these stay in registers elsewhere.
+__device__ __noinline__ SignedWindow add_all_slowly(const f64* values, SignedWindow window, u64* totals) {
   for (int i = 0; i < batch; i++) {
-    const int high = high_word(of->values[i]) & 0x7fffffff;
-    most = high > most ? high : most;
+    if (any_bits(values[i])) window = add_slowly(values[i], window, totals);
   }
-  // Above all, with room, so that new places are seldom needed.
-  const int exponent = (most >> 20) - 1022 + 2;
-  const bool finite = exponent <= 1000;
-  const int least = exponent > -850 ? exponent : -850;
-  for (bool again = true; finite; again = false) {
-    if (most >= split.limit) {
-      settle(split, of->window, totals);
-      fit(split, least);
-    }
-    const f64 third = __dmul_rn(split.at[1], power_of_two(-45));
-    f64 sums[3] = {0.0, 0.0, 0.0};
-    u32 rest = 0;
-    for (int i = 0; i < batch; i++) {
-      f64 low = of->values[i];
-      sums[0] = __dadd_rn(sums[0], split_off(split.at[0], low));
-      sums[1] = __dadd_rn(sums[1], split_off(split.at[1], low));
-      sums[2] = __dadd_rn(sums[2], split_off(third, low));
-      rest |= any_bits(low);
-    }
-    // Numbers that became much smaller fit at other places.
-    if (rest && again && ((least + 8 + 1023) << 20) < split.limit) {
-      split.limit = 0;
-      continue;
-    }
-    if (rest) break;
-    for (int k = 0; k < 3; k++) split.sum[k] = __dadd_rn(split.sum[k], sums[k]);
-    of->split = split;
-    return;
-  }
-  for (int i = 0; i < batch; i++) of->window = add_slowly(of->values[i], of->window, totals);
-  of->split = split;
+  return window;
+}
+WW_FN void add_rest(const f64 (&values)[batch], SignedWindow& window, u64* totals) {
+  f64 copy[batch];
+#pragma unroll
+  for (int i = 0; i < batch; i++) copy[i] = values[i];
+  window = add_all_slowly(copy, window, totals);
 }
 
-WW_FN void add(Split& split, const f64 (&values)[batch], SignedWindow& window, u64* totals) {
+// Takes in a batch, of which nothing is left in `values`.
+WW_FN void add(Split& split, f64 (&values)[batch], SignedWindow& window, u64* totals) {
   int most = 0;
 #pragma unroll
   for (int i = 0; i < batch; i++) {
     const int high = high_word(values[i]) & 0x7fffffff;
     most = high > most ? high : most;
   }
-  f64 first = split.sum[0], second = split.sum[1];
-  u32 rest = most >= split.limit;
+  // Above all, with room, so that new places are seldom needed.
+  const int exponent = (most >> 20) - 1022 + 2;
+  if (most >= split.limit) {
+    settle(split, window, totals);
+    if (exponent > 1000) {
+      // NaN and infinity among them.
+      add_rest(values, window, totals);
+      return;
+    }
+    fit(split, exponent > -850 ? exponent : -850);
+  }
+  u32 rest = 0;
 #pragma unroll
   for (int i = 0; i < batch; i++) {
-    f64 low = values[i];
-    first = __dadd_rn(first, split_off(split.at[0], low));
-    second = __dadd_rn(second, split_off(split.at[1], low));
-    rest |= any_bits(low);
+    split.sum[0] = __dadd_rn(split.sum[0], split_off(split.at[0], values[i]));
+    split.sum[1] = __dadd_rn(split.sum[1], split_off(split.at[1], values[i]));
+    rest |= any_bits(values[i]);
   }
-  if (rest == 0) {
-    split.sum[0] = first;
-    split.sum[1] = second;
-  } else {
-    // A copy, so that all of this stays in registers elsewhere.
-    Batch of;
+  if (rest) {
+    const f64 third = __dmul_rn(split.at[1], power_of_two(-45));
+    rest = 0;
 #pragma unroll
-    for (int i = 0; i < batch; i++) of.values[i] = values[i];
-    of.split = split;
-    of.window = window;
-    add_rarely(&of, totals);
-    split = of.split;
-    window = of.window;
+    for (int i = 0; i < batch; i++) {
+      split.sum[2] = __dadd_rn(split.sum[2], split_off(third, values[i]));
+      rest |= any_bits(values[i]);
+    }
+    if (rest) {
+      add_rest(values, window, totals);
+      // Numbers that became much smaller fit at other places.
+      if (((exponent + 8 + 1023) << 20) < split.limit) split.limit = 0;
+    }
   }
   if (--split.left == 0) settle(split, window, totals);
 }
