@@ -5,37 +5,9 @@ use warpweft::prelude::*;
 
 pub(super) use crate::tasks::sort_teams::leaf::parts;
 
-/// The place of a count: so that neighbouring lanes, which have 16 counts each, are in different memory banks.
-#[device]
-pub(super) fn place(count: u32) -> usize {
-    (count + count / 16) as usize
-}
-
-/// The sum of a lane's 16 counts.
-#[device]
-pub(super) fn sum_of(counts: &[u32; 4352], lane: u32) -> u32 {
-    let mut sum = 0u32;
-    for k in 0..16u32 {
-        sum += counts[(lane * 17 + k) as usize];
-    }
-    sum
-}
-
-/// Replaces a lane's 16 counts by the sums of all before them.
-#[device]
-pub(super) fn add_up(counts: &mut [u32; 4352], lane: u32, before: u32) {
-    let mut sum = before;
-    for k in 0..16u32 {
-        let at = (lane * 17 + k) as usize;
-        let count = counts[at];
-        counts[at] = sum;
-        sum += count;
-    }
-}
-
 /// The digits from `first` to `last` begin at a key: all but the last have none.
 #[device]
-pub(super) fn begin_digits(begins: &mut [u32; 4352], first: u32, last: u32, at: u32) {
+pub(super) fn begin_digits(begins: &mut [u32; 4096], first: u32, last: u32, at: u32) {
     let mut digit = first;
     while digit <= last {
         begins[digit as usize] = at;
@@ -45,13 +17,59 @@ pub(super) fn begin_digits(begins: &mut [u32; 4352], first: u32, last: u32, at: 
 
 /// Where the keys of each digit begin, and above 16 bits how many they are.
 #[device]
-pub(super) fn write_notes(begins: &mut [u32; 4352], notes: &mut [u32], lane: usize, lanes: usize) {
+pub(super) fn write_notes(begins: &mut [u32; 4096], notes: &mut [u32], lane: usize, lanes: usize) {
     let mut digit = lane;
     while digit < 256 {
         let begin = begins[digit];
         notes[digit] = begin | (begins[digit + 1] - begin) << 16;
         digit += lanes;
     }
+}
+
+/// How many lanes copy from a chunk that has about `mean` keys to gather.
+#[device]
+pub(super) fn width_of(mean: usize, lanes: usize) -> usize {
+    let mut width = lanes.min(4);
+    while width < lanes.min(32) && width < mean {
+        width *= 2;
+    }
+    width
+}
+
+/// Reads where a lane's chunk of those from `chunk` on has its keys of the digits, into the first 256 words, and how many they
+/// are, into the next.
+#[device]
+pub(super) fn read_row(
+    notes: &[u32],
+    rows: &mut [u32; 768],
+    chunk: usize,
+    digits: [u32; 2],
+    here: [u32; 2],
+) -> u32 {
+    let (mut lowest, mut size) = (0u32, 0u32);
+    let at = (chunk + here[0] as usize) * 256;
+    if at < notes.len() {
+        lowest = notes[at + digits[0] as usize] & 0xffff;
+        let highest = notes[at + digits[1] as usize - 1];
+        size = (highest & 0xffff) + (highest >> 16) - lowest;
+    }
+    rows[(here[0] & 255) as usize] = lowest;
+    rows[256 + (here[0] & 255) as usize] = size;
+    size
+}
+
+/// Where they go, into the last.
+#[device]
+pub(super) fn put_place(rows: &mut [u32; 768], place: u32, here: [u32; 2]) {
+    rows[512 + (here[0] & 255) as usize] = place;
+}
+
+/// A row's words; nothing beyond as many as lanes.
+#[device]
+pub(super) fn row(rows: &[u32; 768], number: usize, lanes: u32) -> [u32; 3] {
+    let at = number & 255;
+    let size = if number < lanes as usize { rows[256 + at] } else { 0 };
+    [rows[at], size, rows[512 + at]]
 }
 
 /// Adds up the notes of each 64 chunks: a row of 256 sums.
