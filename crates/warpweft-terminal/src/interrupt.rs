@@ -15,15 +15,12 @@ static LISTENS: AtomicBool = AtomicBool::new(false);
 /// When the first signal came.
 static ASKED: Mutex<Option<Instant>> = Mutex::new(None);
 
-/// The exit status of an interrupted run: 128 + SIGINT.
-pub const STATUS: u8 = 130;
-
 /// One request to end may reach a process of several twice: from the terminal and from `mpirun`.
 const ONE_REQUEST: Duration = Duration::from_secs(1);
 /// A read or write that makes no progress for so long after a signal never ends.
 const STALLED: Duration = Duration::from_secs(3);
 
-/// Handles SIGINT (Ctrl-C), SIGTERM and SIGHUP from now on: they end the program with [`STATUS`].
+/// Handles SIGINT (Ctrl-C), SIGTERM and SIGHUP from now on: they end the program with [`output::INTERRUPTED`].
 pub fn handle() {
     let hang_up_ignored = ignores_hang_up();
     // Fails only if a handler exists already, and then it is this one.
@@ -84,7 +81,7 @@ fn end_if_stalled() {
 fn end() -> ! {
     remove_temporary_files();
     // SAFETY: ends the process; nothing of it is used afterwards.
-    unsafe { libc::_exit(STATUS.into()) }
+    unsafe { libc::_exit(output::INTERRUPTED.into()) }
 }
 
 /// Whether the program was started to survive its terminal, e.g. by `nohup`.

@@ -7,7 +7,10 @@ use std::sync::{Mutex, PoisonError};
 
 use warpweft::Error;
 
-use crate::{interrupt, line, place};
+use crate::{line, place};
+
+/// The exit status of an interrupted run: 128 + SIGINT.
+pub const INTERRUPTED: u8 = 130;
 
 /// Writes `text` and a newline to standard output. A closed pipe (`| head`) is not an error.
 pub fn say(text: &str) -> ExitCode {
@@ -75,7 +78,7 @@ pub fn fail(error: &Error) -> ExitCode {
 pub fn status(error: &Error) -> u8 {
     match error {
         Error::Spec { .. } => 2,
-        Error::Interrupted { .. } => interrupt::STATUS,
+        Error::Interrupted { .. } => INTERRUPTED,
         _ => 1,
     }
 }

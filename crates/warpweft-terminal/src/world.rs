@@ -134,7 +134,7 @@ pub fn leave_or(status: ExitCode, failed: &dyn Fn()) -> ExitCode {
 /// `status`, unless all went well and the process was asked to end meanwhile.
 fn ended(status: ExitCode) -> ExitCode {
     match interrupt::stopped() && status == ExitCode::SUCCESS {
-        true => ExitCode::from(interrupt::STATUS),
+        true => ExitCode::from(output::INTERRUPTED),
         false => status,
     }
 }

@@ -41,7 +41,7 @@ pub use self::tune::Tune;
 use crate::arguments::{at_least_one, number, threads, whole};
 use crate::farms::workers::workers;
 use crate::interrupt;
-use crate::output::{complain, fail, note};
+use crate::output::{INTERRUPTED, complain, fail, note};
 use crate::progress::Progress;
 use crate::run::check::Check;
 use crate::run::outcome::Outcome;
@@ -337,7 +337,7 @@ impl Apsp {
                 Ok(fail(&failures::stopped(error, &graph, &sources)))
             }
             Ok(farmed) if !speaks => Ok(match farmed.report.interrupted {
-                true => ExitCode::from(interrupt::STATUS),
+                true => ExitCode::from(INTERRUPTED),
                 false => ExitCode::SUCCESS,
             }),
             farmed => {

@@ -10,8 +10,7 @@ use warpweft::report::{Quantity, Report};
 use super::check::Check;
 use super::files::Saved;
 use super::values::{bare, listed};
-use crate::interrupt;
-use crate::output::{complain, say, scaled, time};
+use crate::output::{INTERRUPTED, complain, say, scaled, time};
 
 /// Values by name.
 pub type Answer = Vec<(&'static str, Value)>;
@@ -64,7 +63,7 @@ impl Outcome {
         }
         match (failures.is_empty(), self.interrupted.is_some()) {
             (false, _) => ExitCode::FAILURE,
-            (true, true) => ExitCode::from(interrupt::STATUS),
+            (true, true) => ExitCode::from(INTERRUPTED),
             (true, false) => said,
         }
     }
