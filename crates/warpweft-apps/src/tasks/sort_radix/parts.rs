@@ -164,6 +164,8 @@ macro_rules! sorts {
             ) {
                 let here = [team.lane() as u32, team.lanes() as u32];
                 let chunks = (end as usize * 64).min(notes.len() / 256);
+                // Lanes beyond find nothing.
+                let notes = &notes[..chunks * 256];
                 let mut chunk = begin as usize * 64;
                 let width = width_of(to.len() / (chunks - chunk).max(1), team.lanes());
                 let mut before = 0u32;
