@@ -42,8 +42,16 @@ impl Interval {
         if self.most <= most { self } else { Self::ANY }
     }
 
+    /// Whether nothing bounds the number: it may also be negative.
+    fn is_open(self) -> bool {
+        self.most == u64::MAX
+    }
+
     /// Of a sum.
     pub fn plus(self, other: Self) -> Self {
+        if self.is_open() || other.is_open() {
+            return Self::ANY;
+        }
         let least = self.least.saturating_add(other.least);
         Self { least, most: self.most.saturating_add(other.most) }
     }
@@ -51,19 +59,21 @@ impl Interval {
     /// Of a difference; of anything if it may be below 0.
     pub fn minus(self, other: Self) -> Self {
         match self.least.checked_sub(other.most) {
-            Some(least) => Self { least, most: self.most - other.least },
-            None => Self::ANY,
+            Some(least) if !self.is_open() => Self { least, most: self.most - other.least },
+            _ => Self::ANY,
         }
     }
 
-    /// Of a difference, 0 instead of less.
+    /// Of a difference that a type without a sign ends at 0; of anything if it may be below 0, since types with a sign do not.
     pub fn minus_at_most(self, other: Self) -> Self {
-        let least = self.least.saturating_sub(other.most);
-        Self { least, most: self.most.saturating_sub(other.least) }
+        self.minus(other)
     }
 
     /// Of a product.
     pub fn times(self, other: Self) -> Self {
+        if self.is_open() || other.is_open() {
+            return Self::ANY;
+        }
         let least = self.least.saturating_mul(other.least);
         Self { least, most: self.most.saturating_mul(other.most) }
     }
@@ -71,6 +81,7 @@ impl Interval {
     /// Of a rest.
     pub fn modulo(self, other: Self) -> Self {
         match self.most < other.least {
+            _ if self.is_open() => Self::ANY,
             true => self,
             false => Self { least: 0, most: self.most.min(other.most.saturating_sub(1)) },
         }
@@ -95,6 +106,9 @@ impl Interval {
 
     /// Of bits shifted to the right.
     pub fn right(self, by: Self) -> Self {
+        if self.is_open() {
+            return Self::ANY;
+        }
         let by = [by.most, by.least].map(|by| u32::try_from(by).unwrap_or(64));
         let shifted = |number: u64, by| number.checked_shr(by).unwrap_or(0);
         Self { least: shifted(self.least, by[0]), most: shifted(self.most, by[1]) }
@@ -102,6 +116,9 @@ impl Interval {
 
     /// Of the lesser number.
     pub fn least_of(self, other: Self) -> Self {
+        if self.is_open() || other.is_open() {
+            return Self::ANY;
+        }
         Self { least: self.least.min(other.least), most: self.most.min(other.most) }
     }
 
@@ -193,5 +210,18 @@ mod tests {
         assert_eq!(Interval::of(300).signed(127), Interval::ANY);
         assert_eq!(Interval::of(-1), Interval::ANY);
         assert_eq!(Interval::of(3).minus(Interval::of(4)), Interval::ANY);
+        // What may be negative stays so.
+        let open = Interval::of(60).minus(Interval::of(65));
+        let few = Interval::of(26);
+        for bounded in [
+            open.least_of(few),
+            few.least_of(open),
+            open.modulo(few),
+            open.right(few),
+            open.plus(few).minus(Interval::of(1)).least_of(few),
+            Interval::of(60).minus_at_most(Interval::of(65)),
+        ] {
+            assert_eq!(bounded, Interval::ANY);
+        }
     }
 }
