@@ -138,8 +138,8 @@ impl CudaSweeps {
         let number = match known {
             Some(number) => number,
             None => {
-                let contract = self.single.contraction;
-                self.folds.push(Fold::new(by, (cell, cells), contract, &self.stream)?);
+                // The bits of the cores, whatever the policy says of steps.
+                self.folds.push(Fold::new(by, (cell, cells), false, &self.stream)?);
                 self.folds.len() - 1
             }
         };
