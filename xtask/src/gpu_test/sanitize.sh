@@ -70,7 +70,7 @@ one() {
   local kernels
   kernels=$(grep -oE '(=| )+(at|access at) [A-Za-z_$][A-Za-z_0-9$]*\+' "$log" | grep -oE '[A-Za-z_0-9$]+\+' | tr -d + | sort -u)
   if [ "$status" = 0 ]; then echo "passed $kind: $*"; return; fi
-  for kernel in $kernels; do grep -qF "$kind $kernel " "$known" || status=unexplained; done
+  for kernel in $kernels; do awk -v kind="$kind" -v kernel="$kernel" '$1 == kind && $2 == kernel { found = 1 } END { exit !found }' "$known" || status=unexplained; done
   if [ "$status" = 99 ] && [ -n "$kernels" ]; then echo "passed $kind: $*: known of" $kernels; return; fi
   echo "FAILED $kind: $* ($status):" $kernels
   grep -E '^=========' "$log" | head -n 20
