@@ -291,8 +291,8 @@ struct ww_warp : ww_values {
         return true;
     }
 
-    // Whether a batch of steps ends with a look at what others share.
-    WW_FN bool looks() {
+    // Ends a batch of steps; whether the warp now shares work with others.
+    WW_FN bool ends_batch() {
         ++batches;
         if (keep_window()) rebase();
         return 32 - __popc(__ballot_sync(ALL, works())) >= (int)a.idle || (batches & 7) == 0;
@@ -306,7 +306,7 @@ struct ww_warp : ww_values {
                 if (finds_call(errand)) return;
                 step();
             }
-            if ((stepped == NONE || looks()) && !share()) {
+            if ((stepped == NONE || ends_batch()) && !share()) {
                 if (lane == 0) errand.number = NONE;
                 return;
             }
@@ -332,7 +332,7 @@ struct ww_warp : ww_values {
 #pragma unroll
                     for (u32 i = 0; i < WW_UNROLL; ++i) step();
                 }
-            } while (!looks());
+            } while (!ends_batch());
         }
     }
 #endif
