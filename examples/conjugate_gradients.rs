@@ -89,7 +89,7 @@ fn redirect(now: Near<Seven, 3>, next: &mut Seven, beta: f64, omega: f64) {
 }
 
 const N: usize = 48;
-/// Iterations between two looks at the residual: in between, the host does not wait for a GPU.
+/// Iterations between two reads of the residual: in between, the host does not wait for a GPU.
 const LOOK: u32 = 4;
 /// The cell Péclet number: the speed of the flow times the width of a cell, divided by the diffusivity.
 const FLOW: f64 = 2.0;
