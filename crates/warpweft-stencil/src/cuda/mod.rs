@@ -12,6 +12,7 @@ mod fold;
 mod fused;
 mod halo;
 mod launch;
+mod limits;
 mod memory;
 mod parts;
 mod peers;

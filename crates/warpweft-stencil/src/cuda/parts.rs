@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::fused::Fused;
 use super::halo::interior_first::{Costs, InteriorFirst, chunk_of};
 use super::launch::boxes::placed;
-use super::launch::queue::Queued;
+use super::launch::queued::Queued;
 use super::memory::arrays::STEP;
 use super::policy::chunks::chunks_of;
 use super::sweeps::CudaSweeps;

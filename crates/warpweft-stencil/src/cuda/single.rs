@@ -3,7 +3,7 @@
 use super::memory::layout::{Layout, axes};
 use super::text::StepText;
 use crate::{Boundary, CudaKernel, CudaPolicy, Spec};
-use warpweft_core::cuda::{Device, Module, Options, compile};
+use warpweft_core::cuda::{Device, Kernel, Module, Options, compile};
 use warpweft_core::error::Result;
 
 /// The step's module, and what compiling it wants to say.
@@ -28,4 +28,13 @@ pub(super) fn wrap_of(stencil: &Spec, policy: &CudaPolicy, layout: &Layout) -> u
     let alone = !layout.shared.as_flattened().contains(&true);
     let direct = policy.kernel == CudaKernel::Direct && !stencil.has_functions();
     if periodic && whole && alone && direct { layout.extents[3] } else { 0 }
+}
+
+/// The kernel `name`, permitted `shared` bytes of dynamic shared memory.
+pub(super) fn kernel(module: &Module, name: &str, shared: usize) -> Result<Kernel> {
+    let kernel = module.kernel(name)?;
+    if shared > 0 {
+        kernel.allow_shared(shared as u32)?;
+    }
+    Ok(kernel)
 }

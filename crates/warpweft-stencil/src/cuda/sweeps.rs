@@ -16,12 +16,13 @@ use super::launch::queue::Queue;
 use super::launch::reduce::Reducing;
 use super::launch::residual::{self, Change};
 use super::launch::turn::Turn;
+use super::limits::check_device;
 use super::memory::arrays::{Arrays, STEP, Unused};
 use super::memory::layout::axes;
 use super::parts::Parts;
 use super::policy::kernels::{Kernels, Planned};
 use super::resident::Resident;
-use super::single::{compiled_step, wrap_of};
+use super::single::{compiled_step, kernel, wrap_of};
 use super::tables::on_device;
 use super::text::{StepText, grid, step_text};
 use super::transfer::Transferring;
@@ -29,14 +30,11 @@ use crate::executor::History;
 use crate::plan::cone::Cones;
 use crate::spec::stage::StageList;
 use crate::spec::total::Total;
-use crate::{CudaKernel, CudaPolicy, Region, Residual, Spec};
+use crate::{CudaPolicy, Region, Residual, Spec};
 use warpweft_core::cuda::{Buffer, Device, Global, Kernel, Module, Options, Stream, compile};
 use warpweft_core::element::Unit;
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::{Axes, RawVolume};
-
-/// Blocks along the grid's second and third axes at most.
-const GRID: usize = 65_535;
 
 /// Runs sweeps over a copy of a volume in the memory of one GPU.
 ///
@@ -374,48 +372,6 @@ fn bring_in(volume: &RawVolume, queue: &Queue<'_>, stream: &Stream) -> Result<Un
     }
     stream.synchronize()?;
     Ok(queue.arrays.unused(volume))
-}
-
-/// The kernel `name`, permitted `shared` bytes of dynamic shared memory.
-pub(super) fn kernel(module: &Module, name: &str, shared: usize) -> Result<Kernel> {
-    let kernel = module.kernel(name)?;
-    if shared > 0 {
-        kernel.allow_shared(shared as u32)?;
-    }
-    Ok(kernel)
-}
-
-pub(super) fn clamped([x, y, z]: [usize; 3]) -> [u32; 3] {
-    [x as u32, y as u32, z.min(GRID) as u32]
-}
-
-/// Refuses grids that no launch can have; with `loops` the third axis may be any length.
-pub(super) fn check_grid([x, y, z]: [usize; 3], loops: bool, policy: &CudaPolicy) -> Result<()> {
-    if x <= i32::MAX as usize && y <= GRID && (loops || z <= GRID) {
-        return Ok(());
-    }
-    Err(Error::spec(
-        format!("a grid of {x} × {y} × {z} blocks for {policy:?}"),
-        "take larger blocks, or order the axes so that the longest is the last",
-    ))
-}
-
-/// Whether the device has what `policy` needs; whether kernels loop over `blocks` that are too many for a grid.
-pub(super) fn check_device(
-    policy: &CudaPolicy,
-    blocks: [usize; 3],
-    device: &Device,
-) -> Result<bool> {
-    // Direct kernels of two and three dimensions loop only if told so when compiled.
-    let strided = blocks[2] > GRID;
-    check_grid(blocks, strided && policy.kernel != CudaKernel::Planes, policy)?;
-    if policy.kernel == CudaKernel::Planes && device.capability()? < (9, 0) {
-        return Err(Error::spec(
-            format!("planes by the copy engine on {}, which has none", device.label()),
-            "take Direct below compute capability 9.0",
-        ));
-    }
-    Ok(strided)
 }
 
 /// The step's module and that of the tools that every stencil shares, and what compiling wants to say.

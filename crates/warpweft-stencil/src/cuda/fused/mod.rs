@@ -7,8 +7,8 @@ mod late;
 
 use super::launch::queue::{By, Queue};
 use super::launch::turn::Turn;
+use super::limits::check_grid;
 use super::resident::Resident;
-use super::sweeps::check_grid;
 use super::text::FusedShape;
 use crate::{CudaKernel, CudaPolicy, Region};
 use warpweft_core::cuda::{Kernel, Module, Stream};

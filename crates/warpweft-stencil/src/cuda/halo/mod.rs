@@ -7,7 +7,7 @@ pub(super) mod staging;
 
 use self::staging::Staging;
 use super::launch::boxes::placed;
-use super::launch::queue::Queued;
+use super::launch::queued::Queued;
 use super::peers::Peers;
 use super::sweeps::CudaSweeps;
 use crate::exchange::Cells;

@@ -1,7 +1,7 @@
 //! The boxes that launches cover: what kernels are told of a region, and how many blocks they take.
 
+use crate::cuda::limits::clamped;
 use crate::cuda::memory::layout::{Layout, axes};
-use crate::cuda::sweeps::clamped;
 use crate::cuda::text::grid;
 use crate::cuda::text::{PipelineShape, pipeline_grid};
 use crate::{Boundary, CudaPolicy, Region, Spec};

@@ -6,6 +6,7 @@ pub(super) mod faces;
 pub(super) mod ghosts;
 pub(super) mod place;
 pub(super) mod queue;
+pub(super) mod queued;
 pub(super) mod reduce;
 pub(super) mod residual;
 pub(super) mod scalars;

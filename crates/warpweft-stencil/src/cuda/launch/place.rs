@@ -1,6 +1,6 @@
 //! What kernels tell element functions about their cells (place.cuh): where they are, and which step it is.
 
-use super::queue::Queued;
+use super::queued::Queued;
 use crate::Spec;
 use crate::cuda::memory::layout::Layout;
 use warpweft_core::cuda::{Args, Global, Kernel, Launch, Module, Stream};

@@ -4,33 +4,14 @@ use super::boxes::{PipelineBox, hold, step_box, whole};
 use super::faces::{self, Faces, When};
 use super::ghosts::{self, At, Beyond, EVERYWHERE, Which};
 use super::place::Placed;
+use super::queued::{Queued, element_argument};
 use crate::cuda::memory::arrays::{Arrays, FUSED, STEP};
 use crate::cuda::memory::layout::Layout;
 use crate::cuda::temporal::{self, TemporalShape, TimeBlock};
 use crate::cuda::text::{FusedShape, PipelineShape, Role, StageShape, StepText, pipeline_grid};
 use crate::{CudaKernel, CudaPolicy, Region, Spec, Stage};
-use warpweft_core::cuda::{Args, Kernel, Launch, Module, Stream};
+use warpweft_core::cuda::{Args, Kernel, Launch, Module};
 use warpweft_core::error::Result;
-
-/// A launch and its arguments.
-#[derive(Debug)]
-pub(crate) struct Queued {
-    pub kernel: Kernel,
-    pub launch: Launch,
-    pub args: Args,
-}
-
-impl Queued {
-    /// Puts it into `stream`.
-    ///
-    /// # Safety
-    /// The arrays that the arguments point to must live until the launch is done.
-    pub unsafe fn launch(&self, stream: &Stream) -> Result<()> {
-        // SAFETY: arguments were put together below for this kernel's parameters; the caller keeps
-        // what they point to.
-        unsafe { stream.launch(&self.kernel, self.launch, &self.args) }
-    }
-}
 
 /// A kernel of several steps, and its policy and shape.
 pub(crate) type By<'a> = (&'a Kernel, &'a CudaPolicy, &'a FusedShape);
@@ -329,14 +310,5 @@ impl Queue<'_> {
         queued.extend(self.renew(&fields, &vec![0; self.stencil.cell.len()])?);
         queued.extend(self.all_faces(None, 0));
         Ok(queued)
-    }
-}
-
-/// Adds the stage's parameters, if it has any, as the kernel's last argument.
-pub(crate) fn element_argument(args: &mut Args, stage: &dyn Stage) {
-    let size = stage.parameters_size();
-    if size > 0 {
-        // SAFETY: a stage promises that so many bytes are there.
-        unsafe { args.opaque(stage.parameters(), size) };
     }
 }

@@ -1,6 +1,6 @@
 //! Launches again and again: one turn after another from either state of the arrays, most of them replayed from graphs.
 
-use super::queue::Queued;
+use super::queued::Queued;
 use crate::cuda::memory::arrays::STATES;
 use warpweft_core::cuda::{Graph, Stream};
 use warpweft_core::error::Result;

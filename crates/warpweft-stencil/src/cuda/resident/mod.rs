@@ -12,7 +12,8 @@ pub use candidates::for_volume;
 pub use shape::{ResidentShape, resides, write_resident};
 
 use super::launch::boxes::hold;
-use super::launch::queue::{Queue, Queued, element_argument};
+use super::launch::queue::Queue;
+use super::launch::queued::{Queued, element_argument};
 use super::memory::layout::Layout;
 use crate::{Boundary, CudaPolicy};
 use warpweft_core::cuda::{Args, Buffer, Kernel, Launch, Stream, Stuck, Watchdog};

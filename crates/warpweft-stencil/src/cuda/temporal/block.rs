@@ -1,8 +1,8 @@
 //! The region of one launch of fused steps: `struct TimeBlock` of levels.cuh and the blocks of the grid.
 
-use super::super::sweeps::clamped;
 use super::shape::TemporalShape;
 use crate::cuda::launch::boxes::{FAR, placed};
+use crate::cuda::limits::clamped;
 use crate::cuda::memory::layout::Layout;
 use crate::{CudaPolicy, Region};
 

@@ -4,9 +4,9 @@
 use std::fmt::Write;
 
 use super::shape::TemporalShape;
-use super::text::element_of;
-use crate::cuda::launch::queue::element_argument;
+use crate::cuda::launch::queued::element_argument;
 use crate::cuda::memory::layout::axes;
+use crate::cuda::text::reach::type_of;
 use crate::{Boundary, Spec};
 use warpweft_core::cuda::Args;
 use warpweft_core::element::MAX_FIELDS;
@@ -76,6 +76,15 @@ pub fn declaration(
         };
     }
     text
+}
+
+/// The type of an element of rows of a field, in memory and as it is computed with.
+pub fn element_of(stencil: &Spec, shape: &TemporalShape, field: usize) -> [String; 2] {
+    match shape.packed {
+        1 => [(); 2].map(|()| type_of(stencil.cell, field)),
+        4 => ["ww::bytes4".into(), "ww::bytes4".into()],
+        _ => ["ww::cells32".into(), "ww::bits8".into()],
+    }
 }
 
 /// The arguments of a launch.

@@ -2,8 +2,7 @@
 
 use std::fmt::Write;
 
-use super::super::text::reach::type_of;
-use super::parameters::{Parameter, declaration, parameters};
+use super::parameters::{Parameter, declaration, element_of, parameters};
 use super::shape::TemporalShape;
 use crate::{CudaPolicy, Spec};
 
@@ -60,15 +59,6 @@ pub fn write_temporal(
         list(pointers),
         list(stages)
     )
-}
-
-/// The type of an element of rows of a field, in memory and as it is computed with.
-pub fn element_of(stencil: &Spec, shape: &TemporalShape, field: usize) -> [String; 2] {
-    match shape.packed {
-        1 => [(); 2].map(|()| type_of(stencil.cell, field)),
-        4 => ["ww::bytes4".into(), "ww::bytes4".into()],
-        _ => ["ww::cells32".into(), "ww::bits8".into()],
-    }
 }
 
 /// The element functions of a step's stages.
