@@ -7,20 +7,17 @@
 //! about the compute capability a user's machine has (`cuda`).
 
 mod adopted;
-mod executor;
 mod fold;
 mod fused;
 mod halo;
 mod launch;
+mod launches;
 mod limits;
 mod memory;
-mod parts;
 mod peers;
 mod policy;
-mod reduced;
 mod resident;
 mod single;
-mod stay;
 mod sweeps;
 mod tables;
 mod temporal;

@@ -3,26 +3,25 @@
 use std::any::TypeId;
 use std::fmt::Write;
 
-use super::sweeps::CudaSweeps;
 use super::text::reach::type_of;
 use crate::spec::reduction::fold::{FoldText, Folded};
-use warpweft_core::cuda::{Args, Buffer, Global, Kernel, Launch, Module, Options, Stream, compile};
+use warpweft_core::cuda::{Buffer, Global, Kernel, Module, Options, Stream, compile};
 use warpweft_core::element::{CellType, Unit};
 use warpweft_core::error::Result;
 
 const TEXT: &str = include_str!("fold.cuh");
 /// Cells that a thread takes.
-const CELLS: usize = 4;
+pub(super) const CELLS: usize = 4;
 /// Shared memory that a block takes at most.
 const SHARED: usize = 32 << 10;
 
 /// Bytes of a cell at most.
-fn room(cell: CellType) -> usize {
+pub(super) fn room(cell: CellType) -> usize {
     8 * cell.len()
 }
 
 /// Threads of a block.
-fn threads(cell: CellType) -> usize {
+pub(super) fn threads(cell: CellType) -> usize {
     [256, 128].into_iter().find(|threads| threads * room(cell) <= SHARED).unwrap_or(64)
 }
 
@@ -84,18 +83,18 @@ extern \"C\" __global__ void ww_fold_result(const {value}* in, ww::u64* words) {
 
 /// The kernels of a function, and what they make of the cells.
 pub(super) struct Fold {
-    function: TypeId,
-    kernels: [Kernel; 3],
-    unit: Unit,
-    fault: Option<Global>,
+    pub function: TypeId,
+    pub kernels: [Kernel; 3],
+    pub unit: Unit,
+    pub fault: Option<Global>,
     /// Results of blocks, which two launches write in turn.
-    parts: [Buffer; 2],
-    words: Buffer,
+    pub parts: [Buffer; 2],
+    pub words: Buffer,
 }
 
 impl Fold {
     /// Compiles the kernels, or takes them from the cache; for so many cells.
-    fn new(
+    pub fn new(
         by: &dyn Folded,
         (cell, cells): (CellType, usize),
         contract: bool,
@@ -123,89 +122,6 @@ impl Fold {
             ],
             words: Buffer::new(device, room(cell))?,
         })
-    }
-}
-
-impl CudaSweeps {
-    /// The bytes of each field of what `by` makes of all cells; none where a field is not on the device.
-    pub(in crate::cuda) fn folded(&mut self, by: &dyn Folded) -> Result<Option<Vec<Vec<u8>>>> {
-        if !self.unused.is_empty() {
-            return Ok(None);
-        }
-        self.settle()?;
-        let (cell, cells) = (self.stencil.cell, self.arrays.layout.extents.iter().product());
-        let known = self.folds.iter().position(|fold| fold.function == by.function());
-        let number = match known {
-            Some(number) => number,
-            None => {
-                // The bits of the cores, whatever the policy says of steps.
-                self.folds.push(Fold::new(by, (cell, cells), false, &self.stream)?);
-                self.folds.len() - 1
-            }
-        };
-        let Some(fold) = self.folds.get(number) else { return Ok(None) };
-        self.queue_fold(fold, by, cells)?;
-        let mut words = vec![0u8; room(cell)];
-        self.stream.download(&fold.words, 0, &mut words)?;
-        if let Some(fault) = &fold.fault {
-            let code = fault.read::<u32>(&self.stream)?;
-            if code != 0 {
-                return Err(fold.unit.fault(code, self.stream.device().label()));
-            }
-        }
-        self.check_fault()?;
-        Ok(Some((0..cell.len()).map(|f| words[8 * f..][..cell.size(f)].to_vec()).collect()))
-    }
-
-    /// Queues the launches that bring the result of so many cells into `fold.words`.
-    fn queue_fold(&self, fold: &Fold, by: &dyn Folded, cells: usize) -> Result<()> {
-        let cell = self.stencil.cell;
-        let of_block = CELLS * threads(cell);
-        let launch =
-            |count: usize| Launch::line(count.div_ceil(of_block) as u32, threads(cell) as u32);
-        let functor = |args: &mut Args| {
-            if by.parameters_size() > 0 {
-                // SAFETY: a reduction promises that so many bytes are there.
-                unsafe { args.opaque(by.parameters(), by.parameters_size()) };
-            }
-        };
-        let mut args = Args::new();
-        args.blob(&self.fold_box(cells), 8);
-        for f in 0..cell.len() {
-            args.value(self.arrays.cell(f, self.arrays.now(f, self.state)));
-        }
-        functor(&mut args);
-        args.buffer(&fold.parts[0]);
-        // SAFETY: pointers are to cell (0, 0, 0, 0) of live arrays of these fields in this layout, and there is room for
-        // the results of all blocks.
-        unsafe { self.stream.launch(&fold.kernels[0], launch(cells), &args)? };
-        let (mut left, mut which) = (cells.div_ceil(of_block), 0);
-        while left > 1 {
-            let mut args = Args::new();
-            args.buffer(&fold.parts[which]);
-            args.value(left as i64);
-            functor(&mut args);
-            which = 1 - which;
-            args.buffer(&fold.parts[which]);
-            // SAFETY: as above; results of fewer blocks fit.
-            unsafe { self.stream.launch(&fold.kernels[1], launch(left), &args)? };
-            left = left.div_ceil(of_block);
-        }
-        let mut args = Args::new();
-        args.buffer(&fold.parts[which]);
-        args.buffer(&fold.words);
-        // SAFETY: there is one result, and a word for each field.
-        unsafe { self.stream.launch(&fold.kernels[2], Launch::line(1, 1), &args) }
-    }
-
-    /// `struct FoldBox` of all cells.
-    fn fold_box(&self, cells: usize) -> Vec<u8> {
-        let layout = &self.arrays.layout;
-        let strides = layout.strides[..3].iter().chain([&cells]);
-        let mut bytes: Vec<u8> = strides.flat_map(|&n| (n as i64).to_ne_bytes()).collect();
-        let [_, z, y, x] = layout.extents;
-        bytes.extend([z, y, x, 0].iter().flat_map(|&n| (n as i32).to_ne_bytes()));
-        bytes
     }
 }
 

@@ -3,7 +3,6 @@
 
 pub(super) mod arrivals;
 pub(super) mod contest;
-mod late;
 
 use super::launch::queue::{By, Queue};
 use super::launch::turn::Turn;

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::copies::Copies;
 use crate::cuda::peers::passed;
-use crate::cuda::sweeps::CudaSweeps;
 use crate::exchange::Cells;
 use warpweft_core::cluster::{Remote, Tag, Transport};
 use warpweft_core::cuda::{Buffer, Device, Event, Pinned, Stream};
@@ -85,7 +85,7 @@ impl Staging {
     /// The driver's; as [`Transport::send`].
     pub(crate) fn send(
         &mut self,
-        sweeps: &CudaSweeps,
+        copies: &Copies<'_>,
         boxes: &[Cells],
         bytes: usize,
         net: &dyn Transport,
@@ -97,7 +97,7 @@ impl Staging {
         let at = area(&mut self.sent, room, free, Arc::new, stream.device())?;
         let Area { device, host, done } = &mut self.sent[at];
         // SAFETY: the area has as many bytes, and `done` is waited for below.
-        unsafe { sweeps.copy_halos(boxes, device.address(), stream, true, None)? };
+        unsafe { copies.copy(boxes, device.address(), stream, true, None)? };
         if let (Some(host), false) = (Arc::get_mut(host), self.aware) {
             // SAFETY: nobody else has the area, and `done` is waited for below.
             unsafe { stream.download_async(&device.0, 0, host, 0..bytes)? };
@@ -117,7 +117,7 @@ impl Staging {
     /// The driver's; as [`Transport::receive`].
     pub(crate) fn receive(
         &mut self,
-        sweeps: &CudaSweeps,
+        copies: &Copies<'_>,
         boxes: &[Cells],
         bytes: usize,
         net: &dyn Transport,
@@ -139,7 +139,7 @@ impl Staging {
             if !self.aware {
                 stream.upload_async(&device.0, 0, host, 0..bytes)?;
             }
-            sweeps.copy_halos(boxes, device.address(), stream, false, None)?;
+            copies.copy(boxes, device.address(), stream, false, None)?;
         }
         stream.record(done)?;
         Ok(waited)

@@ -117,7 +117,7 @@ pub(crate) fn hold(stencil: &Spec, layout: &Layout) -> [[i32; 3]; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cuda::policy::ring_fits;
+    use crate::cuda::policy::rings::ring_fits;
     use crate::cuda::text::{StageShape, layout_of, step_text};
     use crate::prelude::{Near, stencil};
     use crate::{CudaKernel, Stencil};

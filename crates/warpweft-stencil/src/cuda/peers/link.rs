@@ -4,10 +4,8 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use super::SLOTS;
 use super::place::Place;
-use crate::cuda::halo::Signal;
-use crate::cuda::sweeps::CudaSweeps;
+use crate::cuda::halo::copies::{Copies, Signal};
 use crate::exchange::{Answer, Cells, Endpoint, Handshake};
 use warpweft_core::cluster::{Tag, Transport};
 use warpweft_core::cuda::{
@@ -15,6 +13,8 @@ use warpweft_core::cuda::{
 };
 use warpweft_core::error::{Error, Result};
 
+/// Messages of one kind that may be on their way.
+pub(super) const SLOTS: usize = 3;
 /// Looks at an event without a pause.
 const SPINS: u32 = 1000;
 
@@ -120,7 +120,7 @@ impl Outbound {
     /// The driver's; as [`Transport::receive`].
     pub(in crate::cuda) fn put(
         &mut self,
-        sweeps: &CudaSweeps,
+        copies: &Copies<'_>,
         boxes: &[Cells],
         net: &dyn Transport,
         stream: &Stream,
@@ -134,7 +134,7 @@ impl Outbound {
         let signal = Signal { flag: self.flag, value: self.put as u32, count: self.count };
         // SAFETY: the slot is the neighbour's room for the longest of these messages, and free by rule 2;
         // both keep it until they have parted.
-        unsafe { sweeps.copy_halos(boxes, slot, stream, true, Some(signal))? };
+        unsafe { copies.copy(boxes, slot, stream, true, Some(signal))? };
         net.send(self.to, Handshake::Put.tag(self.tag), Vec::new())
     }
 }
@@ -147,7 +147,7 @@ impl Inbound {
     /// The driver's; as [`Transport::receive`].
     pub(in crate::cuda) fn take(
         &mut self,
-        sweeps: &CudaSweeps,
+        copies: &Copies<'_>,
         boxes: &[Cells],
         net: &dyn Transport,
         stream: &Stream,
@@ -171,7 +171,7 @@ impl Inbound {
         // longest of these messages.
         unsafe {
             stream.launch(&self.wait, Launch::line(1, 1), &args)?;
-            sweeps.copy_halos(boxes, self.slots[slot], stream, false, None)?;
+            copies.copy(boxes, self.slots[slot], stream, false, None)?;
         }
         stream.record(&self.done[slot])?;
         Ok(waited)

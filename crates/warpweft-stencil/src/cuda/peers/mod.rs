@@ -25,7 +25,7 @@ mod protocol;
 use std::time::Duration;
 
 pub(super) use self::link::passed;
-use self::link::{Inbound, Offer, Outbound};
+use self::link::{Inbound, Offer, Outbound, SLOTS};
 use self::place::Place;
 use crate::exchange::{Answer, Endpoint, Handshake, Route, Routes, recv_answer, send_answer};
 use warpweft_core::cluster::{Tag, Transport};
@@ -37,8 +37,6 @@ use warpweft_core::error::{Error, Result};
 const TIMEOUT: Duration = Duration::from_secs(8);
 /// Bytes of a line of the L2 cache: what different devices write lies in different lines.
 const LINE: usize = 128;
-/// Messages of one kind that may be on their way.
-const SLOTS: usize = 3;
 
 /// The links of one executor.
 pub(super) struct Peers {

@@ -8,14 +8,15 @@
 pub(super) mod chunks;
 pub(crate) mod kernels;
 pub(crate) mod modelled;
+pub(super) mod rings;
 
 use self::chunks::{chunks_of_pipelines, chunks_of_planes};
+use self::rings::ring_fits;
 use super::memory::layout::axes;
 use super::resident::for_volume;
 use super::temporal::temporal_shapes;
-use super::text::{FusedShape, grid, layout_of, step_text};
+use super::text::{grid, layout_of};
 use crate::{CudaKernel, CudaPolicy, Spec, Stage};
-use warpweft_core::cuda::SharedMemory;
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::Axes;
 
@@ -23,10 +24,6 @@ use warpweft_core::grid::Axes;
 const ENOUGH_BLOCKS: usize = 512;
 /// Registers of a thread's new cells, at most: beyond them a kernel of 128 registers spills.
 const NEW_CELLS: usize = 64;
-/// Bytes of a ring's barriers, at most: 8 a slot.
-const BARRIERS: usize = 512;
-/// Elements along an axis of a tile that the copy engine takes at most.
-const COPY_MOST: usize = 256;
 
 /// Shapes of fused steps that a tuner tries.
 const SHAPES: usize = 8;
@@ -375,26 +372,6 @@ fn single_steps(vx: u32, phases: u32, ring: bool) -> Vec<CudaPolicy> {
         add(shape(CudaKernel::Direct, [2 * vx, 1, vz], 8, 2));
     }
     all
-}
-
-/// Whether the rings of as many blocks as the policy wants on an SM fit the shared memory that it has
-/// where the compute capability is this, and the copy engine takes their tiles.
-pub(super) fn ring_fits(
-    stencil: &Spec,
-    extents: Axes<usize>,
-    policy: &CudaPolicy,
-    capability: (u32, u32),
-) -> bool {
-    let each = SharedMemory::of_capability(capability).each(policy.min_blocks as usize);
-    let fits = |bytes: usize| bytes == 0 || bytes + BARRIERS <= each;
-    if policy.kernel.fuses() {
-        let shape = FusedShape::of(stencil, extents, &policy.reduced(stencil.rank()));
-        return shape.is_none_or(|shape| fits(shape.shared()));
-    }
-    let text = step_text(stencil, policy, false);
-    let mut ringed = text.stages.iter().flat_map(|stage| &stage.ringed);
-    ringed.all(|(_, tile)| tile.iter().all(|&n| n <= COPY_MOST))
-        && text.stages.iter().all(|stage| fits(stage.shared))
 }
 
 /// Pipelines that were fast on an H200: cells, warps, blocks, steps a time block, planes ahead and planes

@@ -2,7 +2,7 @@
 //! model expects to be fastest. The run tries each when it is there.
 
 use super::kernels::{Compile, Kernels};
-use super::ring_fits;
+use super::rings::ring_fits;
 use crate::cuda::resident::for_volume;
 use crate::cuda::temporal::temporal_shapes;
 use crate::cuda::text::layout_of;

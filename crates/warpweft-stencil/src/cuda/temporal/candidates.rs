@@ -9,7 +9,7 @@ use super::shape::{TemporalShape, fuses};
 use crate::cuda::launch::boxes::whole;
 use crate::cuda::memory::layout::Layout;
 use crate::cuda::policy::chunks::chunks_of;
-use crate::cuda::policy::ring_fits;
+use crate::cuda::policy::rings::ring_fits;
 use crate::{CudaKernel, CudaPolicy, Spec};
 use warpweft_core::grid::Axes;
 

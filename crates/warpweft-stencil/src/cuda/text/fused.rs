@@ -1,14 +1,23 @@
 //! The text of a kernel that takes several steps in one pass over memory, or in one launch. It is a text of its own:
 //! it takes seconds to compile where that of single steps takes milliseconds.
 
+use super::glue::CELLS;
 use super::pipeline::{PipelineShape, write_pipeline};
-use super::{CELLS, PATCHES, PIPELINE, STRIPS};
 use crate::cuda::memory::arrays::{FUSED, STEP};
 use crate::cuda::resident::{ResidentShape, write_resident};
 use crate::cuda::temporal::{self, PACKED, TemporalShape, write_temporal};
 use crate::{CudaKernel, CudaPolicy, Spec};
 use warpweft_core::element::Unit;
 use warpweft_core::grid::Axes;
+
+const PIPELINE: &str = include_str!("../kernels/pipeline.cuh");
+const STRIPS: &str =
+    concat!(include_str!("../resident/resident.cuh"), include_str!("../resident/strips.cuh"));
+const PATCHES: &str = concat!(
+    include_str!("../resident/resident.cuh"),
+    include_str!("../resident/sealed.cuh"),
+    include_str!("../resident/patches.cuh")
+);
 
 /// What host and kernel agree on.
 #[derive(Clone, Debug)]

@@ -5,6 +5,9 @@ use std::fmt::Write;
 use super::reach::{COPY_UNIT, Reach, Role, reach_of, ring_of, role_of, type_of};
 use crate::{CudaKernel, CudaPolicy, Stage};
 
+/// What every skeleton reads and writes cells with.
+pub const CELLS: &str = include_str!("../kernels/cells.cuh");
+
 /// One stage as its kernel sees it.
 #[derive(Clone, Debug)]
 pub struct StageShape {

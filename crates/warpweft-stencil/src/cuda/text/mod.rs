@@ -8,8 +8,8 @@ mod pipeline;
 pub(super) mod reach;
 
 pub use self::fused::{FusedShape, FusedText, fused_text};
-use self::glue::Glue;
 pub use self::glue::StageShape;
+use self::glue::{CELLS, Glue};
 pub use self::grid::{Room, grid, layout_of, pipeline_grid, room_of, single};
 pub use self::pipeline::{PipelineShape, goes_on_alone};
 pub use self::reach::{Role, role_of};
@@ -22,18 +22,9 @@ use warpweft_core::element::Unit;
 use warpweft_core::error::Result;
 use warpweft_core::grid::Axes;
 
-const CELLS: &str = include_str!("../kernels/cells.cuh");
 const DIRECT: &str = include_str!("../kernels/direct.cuh");
 const COLUMNS: &str = include_str!("../kernels/columns.cuh");
 const PLANES: &str = include_str!("../kernels/planes.cuh");
-const PIPELINE: &str = include_str!("../kernels/pipeline.cuh");
-const STRIPS: &str =
-    concat!(include_str!("../resident/resident.cuh"), include_str!("../resident/strips.cuh"));
-const PATCHES: &str = concat!(
-    include_str!("../resident/resident.cuh"),
-    include_str!("../resident/sealed.cuh"),
-    include_str!("../resident/patches.cuh")
-);
 
 /// The text of single steps.
 #[derive(Clone, Debug)]

@@ -1,15 +1,13 @@
 //! Fields brought between grids of two spacings on a device (transfer.cuh). Not: what they are (`plan::transfer`).
 
 use super::memory::layout::Layout;
-use super::sweeps::CudaSweeps;
-use crate::plan::transfer::Transfer;
-use warpweft_core::cuda::{Args, Event, Kernel, Launch, Module, Options, Stream, compile};
-use warpweft_core::element::{ScalarKind, Unit};
+use warpweft_core::cuda::{Kernel, Module, Options, Stream, compile};
+use warpweft_core::element::Unit;
 use warpweft_core::error::Result;
 
 const TEXT: &str = include_str!("transfer.cuh");
 /// Planes of a launch at most.
-const PLANES: usize = 65_535;
+pub(super) const PLANES: usize = 65_535;
 
 fn text() -> String {
     [Unit::new().source().as_str(), TEXT].concat().replace("#pragma once\n", "")
@@ -23,11 +21,11 @@ fn options() -> Options {
 /// The kernels for `f32` and `f64`.
 #[derive(Debug)]
 pub(super) struct Transferring {
-    kernels: [Kernel; 2],
+    pub kernels: [Kernel; 2],
 }
 
 impl Transferring {
-    fn new(stream: &Stream) -> Result<Self> {
+    pub fn new(stream: &Stream) -> Result<Self> {
         let device = stream.device();
         let compiled = compile(&text(), "transfers between grids", &device.arch()?, &options())?;
         let module = Module::load(device, &compiled)?;
@@ -37,63 +35,10 @@ impl Transferring {
 }
 
 /// `struct Mesh` of a layout.
-fn mesh(layout: &Layout) -> Vec<u8> {
+pub(super) fn mesh(layout: &Layout) -> Vec<u8> {
     let [_, z, y, x] = layout.extents.map(|n| n as i32);
     let strides = layout.strides[1..3].iter().flat_map(|&n| (n as i64).to_ne_bytes());
     strides.chain([z, y, x, 0].into_iter().flat_map(i32::to_ne_bytes)).collect()
-}
-
-impl CudaSweeps {
-    /// Brings field `fields[0]` of `from` into field `fields[1]`; whether that can be done on the device.
-    pub(super) fn transferred(
-        &mut self,
-        by: Transfer,
-        from: &mut CudaSweeps,
-        fields: [usize; 2],
-    ) -> Result<bool> {
-        let held = |sweeps: &CudaSweeps, f: usize| sweeps.unused.iter().all(|(g, _)| *g != f);
-        let kinds = [from.stencil.cell.kind(fields[0]), self.stencil.cell.kind(fields[1])];
-        let number = match kinds {
-            [ScalarKind::F32, ScalarKind::F32] => 0,
-            [ScalarKind::F64, ScalarKind::F64] => 1,
-            _ => return Ok(false),
-        };
-        let same = self.stream.device().ordinal() == from.stream.device().ordinal();
-        if !same || !held(from, fields[0]) || !held(self, fields[1]) {
-            return Ok(false);
-        }
-        from.settle()?;
-        self.settle()?;
-        let transferring = match &mut self.transferring {
-            Some(transferring) => transferring,
-            none => none.insert(Transferring::new(&self.stream)?),
-        };
-        let mut args = Args::new();
-        args.value(i32::from(by == Transfer::Prolong));
-        args.value(from.arrays.cell(fields[0], from.arrays.now(fields[0], from.state)));
-        args.value(self.arrays.cell(fields[1], self.arrays.now(fields[1], self.state)));
-        args.blob(&mesh(&from.arrays.layout), 8);
-        args.blob(&mesh(&self.arrays.layout), 8);
-        let [_, z, y, x] = self.arrays.layout.extents;
-        let rows = y.min(8) as u32;
-        let blocks =
-            [x.div_ceil(32) as u32, y.div_ceil(rows as usize) as u32, z.min(PLANES) as u32];
-        let launch = Launch::new(blocks, [32, rows, 1]);
-        follow(&self.stream, &from.stream)?;
-        // SAFETY: both pointers are cell (0, 0, 0) of live arrays of these types in these layouts, whose grids
-        // `Transfer::grids` has found to fit; what follows in either stream waits for the kernel.
-        unsafe { self.stream.launch(&transferring.kernels[number], launch, &args)? };
-        follow(&from.stream, &self.stream)?;
-        self.stale = true;
-        Ok(true)
-    }
-}
-
-/// Makes what comes into `later` wait for all that is in `earlier`.
-fn follow(later: &Stream, earlier: &Stream) -> Result<()> {
-    let event = Event::new(earlier.device())?;
-    earlier.record(&event)?;
-    later.wait(&event)
 }
 
 #[cfg(test)]
@@ -103,7 +48,7 @@ mod tests {
     use warpweft_core::cuda::compiler;
 
     use super::*;
-    use crate::plan::transfer::Grids;
+    use crate::plan::transfer::{Grids, Transfer};
 
     /// Extents, and a row's stride.
     fn literal([z, y, x]: [usize; 3], pitch: usize) -> String {

@@ -1,17 +1,16 @@
 //! Sweeps of a part of a volume: launches over the boxes that what comes after them depends on.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::fused::Fused;
-use super::halo::interior_first::{Costs, InteriorFirst, chunk_of};
-use super::launch::boxes::placed;
-use super::launch::queued::Queued;
-use super::memory::arrays::STEP;
-use super::policy::chunks::chunks_of;
-use super::sweeps::CudaSweeps;
-use super::temporal::{TemporalShape, TimeBlock};
-use super::text::FusedShape;
+use super::CudaSweeps;
+use crate::cuda::fused::Fused;
+use crate::cuda::halo::interior_first::{Costs, InteriorFirst, chunk_of};
+use crate::cuda::launch::boxes::placed;
+use crate::cuda::launches::{First, Launches, Part};
+use crate::cuda::memory::arrays::STEP;
+use crate::cuda::policy::chunks::chunks_of;
+use crate::cuda::temporal::{TemporalShape, TimeBlock};
+use crate::cuda::text::FusedShape;
 use crate::plan::cone::Cone;
 use crate::{CudaPolicy, Region, Sweep};
 use warpweft_core::error::Result;
@@ -26,39 +25,9 @@ const EXCHANGE: f64 = 1.2e-5;
 const LINK: f64 = 3.5e11;
 const UPDATES: f64 = 2e10;
 
-/// The launches of sweeps of parts.
-pub(super) type Parts = HashMap<Part, Arc<Launches>>;
-
-/// Which cells a sweep is of, how many steps it has and how many follow, in what state it begins, and whether it does
-/// while a halo exchange is under way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Part {
-    region: Region,
-    steps: u64,
-    following: u64,
-    state: usize,
-    overlapped: bool,
-}
-
-/// What is queued, and in what state that ends.
-pub(super) struct Launches {
-    first: Option<First>,
-    queued: Vec<Queued>,
-    state: usize,
-    /// Passes over memory.
-    passes: u64,
-}
-
-/// The first time block, where its interior goes before the end of a halo exchange.
-struct First {
-    interior: Vec<Queued>,
-    /// After the exchange: what renews the boundary's ghosts, and the other cells.
-    boundary: Vec<Queued>,
-}
-
 impl CudaSweeps {
     /// Whether the first time block of `sweep` may begin while a halo exchange is under way.
-    pub(super) fn may_overlap(&self, sweep: &Sweep, cone: &Cone) -> bool {
+    pub(in crate::cuda) fn may_overlap(&self, sweep: &Sweep, cone: &Cone) -> bool {
         let fused = self.fused_now().filter(|fused| sweep.steps >= fused.depth());
         let fits = fused
             .is_some_and(|fused| matches!(fused.shape, FusedShape::Temporal(_)) && !fused.packs());
@@ -68,7 +37,7 @@ impl CudaSweeps {
 
     /// Queues `sweep`, each launch over what `cone` has of it; the sweeps have yet to wait for the halo exchange if it
     /// is `overlapped`.
-    pub(super) fn sweep_part(
+    pub(in crate::cuda) fn sweep_part(
         &mut self,
         sweep: &Sweep,
         cone: &Cone,

@@ -1,8 +1,8 @@
 //! Sums, dot products and extremes of fields on the device, by the kernel of `launch::reduce`, and numbers made of them.
 
-use super::launch::boxes::placed;
-use super::launch::reduce::Reducing;
-use super::sweeps::CudaSweeps;
+use super::CudaSweeps;
+use crate::cuda::launch::boxes::placed;
+use crate::cuda::launch::reduce::Reducing;
 use crate::spec::reduction::Reduce;
 use crate::spec::reduction::scalar::SessionScalar;
 use crate::spec::stage::StageList;
@@ -11,7 +11,7 @@ use warpweft_core::error::Result;
 
 impl CudaSweeps {
     /// Queues what these fields of `region` come to.
-    pub(super) fn reduced(
+    pub(in crate::cuda) fn reduced(
         &mut self,
         what: Reduce,
         fields: [usize; 2],
@@ -36,7 +36,7 @@ impl CudaSweeps {
     }
 
     /// The value of a number, after everything queued so far.
-    pub(super) fn number_of(&mut self, number: &SessionScalar) -> Result<f64> {
+    pub(in crate::cuda) fn number_of(&mut self, number: &SessionScalar) -> Result<f64> {
         let place = number.place(self.bank())?;
         let Some(reducing) = &mut self.reducing else { return Ok(f64::NAN) };
         let value = reducing.numbers.value(&self.stream, place)?;
@@ -45,7 +45,7 @@ impl CudaSweeps {
     }
 
     /// Queues the numbers that the functions of `stages` take.
-    pub(super) fn compute_numbers(&mut self, stages: &StageList) -> Result<()> {
+    pub(in crate::cuda) fn compute_numbers(&mut self, stages: &StageList) -> Result<()> {
         let takes = stages.iter().any(|stage| !stage.taken().is_empty());
         match &mut self.reducing {
             Some(reducing) if takes => reducing.numbers.compute(&self.stream),

@@ -4,12 +4,12 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use super::fused::Fused;
-use super::fused::arrivals::Arrivals;
-use super::halo::Halos;
-use super::memory::arrays::{STEP, store_unused};
-use super::peers::Peers;
-use super::sweeps::{CudaSweeps, Place};
+use super::{CudaSweeps, Place};
+use crate::cuda::fused::Fused;
+use crate::cuda::fused::arrivals::Arrivals;
+use crate::cuda::halo::Halos;
+use crate::cuda::memory::arrays::{STEP, store_unused};
+use crate::cuda::peers::Peers;
 use crate::exchange::{BoundarySplit, Cells, Endpoint, Route, Routes, check_bytes, dense_rows};
 use crate::executor::History;
 use crate::plan::halo::Margin;
@@ -271,8 +271,8 @@ impl SweepExecutor for CudaSweeps {
         self.with_halos(|sweeps, halos| {
             let Halos { stream, staging, peers, .. } = halos;
             match peers.as_mut().and_then(|peers| peers.outbound(to, tag)) {
-                Some(peer) => peer.put(sweeps, boxes, net, stream),
-                None => staging.send(sweeps, boxes, bytes, net, (to, tag), stream),
+                Some(peer) => peer.put(&sweeps.copies(), boxes, net, stream),
+                None => staging.send(&sweeps.copies(), boxes, bytes, net, (to, tag), stream),
             }
         })
     }
@@ -294,8 +294,8 @@ impl SweepExecutor for CudaSweeps {
             let Halos { stream, staging, peers, received, .. } = halos;
             *received = true;
             match peers.as_mut().and_then(|peers| peers.inbound(from, tag)) {
-                Some(peer) => peer.take(sweeps, boxes, net, stream),
-                None => staging.receive(sweeps, boxes, bytes, net, (from, tag), stream),
+                Some(peer) => peer.take(&sweeps.copies(), boxes, net, stream),
+                None => staging.receive(&sweeps.copies(), boxes, bytes, net, (from, tag), stream),
             }
         });
         self.check_halos()?;

@@ -1,14 +1,14 @@
 //! Steps on one GPU by tiles that stay on its multiprocessors.
 
-use super::fused::Whole;
-use super::memory::arrays::STEP;
-use super::resident::Resident;
-use super::sweeps::CudaSweeps;
+use super::CudaSweeps;
+use crate::cuda::fused::Whole;
+use crate::cuda::memory::arrays::STEP;
+use crate::cuda::resident::Resident;
 use warpweft_core::error::Result;
 
 impl CudaSweeps {
     /// Queues `steps` steps by the tiles of kernel number `at`, which stay on the chip.
-    pub(super) fn stay(&mut self, at: usize, steps: u64) -> Result<()> {
+    pub(in crate::cuda) fn stay(&mut self, at: usize, steps: u64) -> Result<()> {
         for steps in Resident::launches(steps) {
             let Some(home) = self.fused[at].resident() else { return Ok(()) };
             let all = self.arrays.layout.extents[1];

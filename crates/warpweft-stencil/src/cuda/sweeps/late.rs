@@ -2,11 +2,11 @@
 
 use std::time::Instant;
 
-use super::arrivals::{Arrivals, Order};
-use super::contest::SINGLE;
-use super::{Fused, Whole};
+use super::CudaSweeps;
+use crate::cuda::fused::arrivals::{Arrivals, Order};
+use crate::cuda::fused::contest::SINGLE;
+use crate::cuda::fused::{Fused, Whole};
 use crate::cuda::policy::kernels::Compile;
-use crate::cuda::sweeps::CudaSweeps;
 use crate::cuda::text::fused_text;
 use crate::{CudaPolicy, Sweep};
 use warpweft_core::cuda::{Cubin, Module, cached, compile};

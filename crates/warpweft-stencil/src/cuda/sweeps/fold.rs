@@ -1,0 +1,90 @@
+//! Reductions by a function of the user's: its kernels are made once. Not: the kernels (`fold`).
+
+use super::CudaSweeps;
+use crate::cuda::fold::{CELLS, Fold, room, threads};
+use crate::spec::reduction::fold::Folded;
+use warpweft_core::cuda::{Args, Launch};
+use warpweft_core::error::Result;
+
+impl CudaSweeps {
+    /// The bytes of each field of what `by` makes of all cells; none where a field is not on the device.
+    pub(in crate::cuda) fn folded(&mut self, by: &dyn Folded) -> Result<Option<Vec<Vec<u8>>>> {
+        if !self.unused.is_empty() {
+            return Ok(None);
+        }
+        self.settle()?;
+        let (cell, cells) = (self.stencil.cell, self.arrays.layout.extents.iter().product());
+        let known = self.folds.iter().position(|fold| fold.function == by.function());
+        let number = match known {
+            Some(number) => number,
+            None => {
+                // The bits of the cores, whatever the policy says of steps.
+                self.folds.push(Fold::new(by, (cell, cells), false, &self.stream)?);
+                self.folds.len() - 1
+            }
+        };
+        let Some(fold) = self.folds.get(number) else { return Ok(None) };
+        self.queue_fold(fold, by, cells)?;
+        let mut words = vec![0u8; room(cell)];
+        self.stream.download(&fold.words, 0, &mut words)?;
+        if let Some(fault) = &fold.fault {
+            let code = fault.read::<u32>(&self.stream)?;
+            if code != 0 {
+                return Err(fold.unit.fault(code, self.stream.device().label()));
+            }
+        }
+        self.check_fault()?;
+        Ok(Some((0..cell.len()).map(|f| words[8 * f..][..cell.size(f)].to_vec()).collect()))
+    }
+
+    /// Queues the launches that bring the result of so many cells into `fold.words`.
+    fn queue_fold(&self, fold: &Fold, by: &dyn Folded, cells: usize) -> Result<()> {
+        let cell = self.stencil.cell;
+        let of_block = CELLS * threads(cell);
+        let launch =
+            |count: usize| Launch::line(count.div_ceil(of_block) as u32, threads(cell) as u32);
+        let functor = |args: &mut Args| {
+            if by.parameters_size() > 0 {
+                // SAFETY: a reduction promises that so many bytes are there.
+                unsafe { args.opaque(by.parameters(), by.parameters_size()) };
+            }
+        };
+        let mut args = Args::new();
+        args.blob(&self.fold_box(cells), 8);
+        for f in 0..cell.len() {
+            args.value(self.arrays.cell(f, self.arrays.now(f, self.state)));
+        }
+        functor(&mut args);
+        args.buffer(&fold.parts[0]);
+        // SAFETY: pointers are to cell (0, 0, 0, 0) of live arrays of these fields in this layout, and there is room for
+        // the results of all blocks.
+        unsafe { self.stream.launch(&fold.kernels[0], launch(cells), &args)? };
+        let (mut left, mut which) = (cells.div_ceil(of_block), 0);
+        while left > 1 {
+            let mut args = Args::new();
+            args.buffer(&fold.parts[which]);
+            args.value(left as i64);
+            functor(&mut args);
+            which = 1 - which;
+            args.buffer(&fold.parts[which]);
+            // SAFETY: as above; results of fewer blocks fit.
+            unsafe { self.stream.launch(&fold.kernels[1], launch(left), &args)? };
+            left = left.div_ceil(of_block);
+        }
+        let mut args = Args::new();
+        args.buffer(&fold.parts[which]);
+        args.buffer(&fold.words);
+        // SAFETY: there is one result, and a word for each field.
+        unsafe { self.stream.launch(&fold.kernels[2], Launch::line(1, 1), &args) }
+    }
+
+    /// `struct FoldBox` of all cells.
+    fn fold_box(&self, cells: usize) -> Vec<u8> {
+        let layout = &self.arrays.layout;
+        let strides = layout.strides[..3].iter().chain([&cells]);
+        let mut bytes: Vec<u8> = strides.flat_map(|&n| (n as i64).to_ne_bytes()).collect();
+        let [_, z, y, x] = layout.extents;
+        bytes.extend([z, y, x, 0].iter().flat_map(|&n| (n as i32).to_ne_bytes()));
+        bytes
+    }
+}
