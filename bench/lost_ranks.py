@@ -1,13 +1,16 @@
 """Runs of `warpweft apsp` over 3 ranks of which a random one is killed (-9) at a random time, until the result is there.
 
-    python3 lost_ranks.py WARPWEFT RUNS SEED LAUNCHER..
+    python3 lost_ranks.py WARPWEFT RUNS SEED NAME LAUNCHER..
 
 LAUNCHER is the launcher and its options, such as `mpirun --with-ft ulfm`. A run that ends with an error is resumed from its journal.
-Prints how many runs were right at once and after how many resumes, and whether the command that resumes was printed.
+Prints how many runs were right at once and after how many resumes, and whether the command that resumes was printed, and writes
+the same to bench/results/DATE-lost-ranks-NAME.json. Ends with 1 if a result was wrong or a run hung.
 """
 
 import collections
 import contextlib
+import datetime
+import json
 import os
 import random
 import signal
@@ -16,7 +19,7 @@ import sys
 import tempfile
 import time
 
-program, runs, seed, launcher = os.path.abspath(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4:]
+program, runs, seed, name, launcher = os.path.abspath(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4], sys.argv[5:]
 APSP = "apsp random:20000 --device cpu --threads 1 --chunk 3 --sources 0..300 --check 1 --output out.csv".split()
 HANGS = 60.0
 
@@ -74,7 +77,20 @@ for _ in range(runs):
         if status == 0 or resumes == 5:
             break
         counts["hangs" if status == "hangs" else f"rank {victim} lost, {said.count('continue with')} commands printed"] += 1
+        if status != "hangs" and said.strip():
+            print(f"rank {victim}, {delay:.2f} s:", said.strip().splitlines()[-1], file=sys.stderr)
         resume, resumes = ["--resume"], resumes + 1
     right = status == 0 and open(f"{folder}/out.csv").read() == expect
     counts[f"{'right' if right else 'WRONG'} after {resumes} resumes"] += 1
-print(dict(counts))
+version = subprocess.run([program, "--version"], check=True, capture_output=True, text=True).stdout.split()[-1]
+launcher_version = subprocess.run(launcher[:1] + ["--version"], capture_output=True, text=True).stdout.splitlines()[:1]
+record = {
+    "bench": "lost ranks", "date": datetime.date.today().isoformat(), "version": version,
+    "repeat": f"python3 bench/lost_ranks.py WARPWEFT {runs} {seed} {name} {' '.join(launcher)}",
+    "launcher": launcher_version, "cores": os.cpu_count(), "ranks": 3, "runs": runs, "counts": dict(counts),
+}
+os.makedirs("bench/results", exist_ok=True)
+with open(f"bench/results/{record['date']}-lost-ranks-{name}.json", "w") as to:
+    to.write(json.dumps(record, indent=2) + "\n")
+print(record["counts"])
+sys.exit(any(what.startswith(("WRONG", "hangs")) for what in counts))

@@ -143,6 +143,14 @@ pub fn run<P: DeserializeOwned>(command: &mut Command, program: &Path) -> Result
     read(program, &String::from_utf8_lossy(&output.stdout))
 }
 
+/// Whether cargo is there and builds the crate in `folder`.
+pub fn built(folder: &Path) -> bool {
+    let manifest = folder.join("Cargo.toml");
+    let mut cargo = Command::new("cargo");
+    cargo.args(["build", "--release", "--quiet", "--manifest-path"]).arg(&manifest);
+    manifest.exists() && cargo.status().is_ok_and(|status| status.success())
+}
+
 fn read<P: DeserializeOwned>(path: &Path, text: &str) -> Result<Vec<P>> {
     text.lines()
         .filter(|line| !line.trim().is_empty())

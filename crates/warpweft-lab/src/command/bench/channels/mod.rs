@@ -333,7 +333,7 @@ fn cores(threads: usize) -> String {
 fn rayon(options: &Options, app: &str, n: u32, threads: usize) -> Result<Vec<Peer>> {
     let folder = options.peers.join("channels_rayon");
     let program = folder.join("target/release/channels_rayon");
-    if !program.exists() && !built(&folder) {
+    if !program.exists() && !peers::built(&folder) {
         note(&format!("no peer: {} can't be built", folder.display()));
         return Ok(Vec::new());
     }
@@ -353,14 +353,6 @@ fn checked(peer: Peer, expect: u64, program: &Path) -> Result<Peer> {
         None => format!("{} {} told no `value`", peer.app, peer.n),
     };
     Err(Error::file(program, what, "build the other program again; its figure is wrong"))
-}
-
-/// Whether cargo is there and builds the crate.
-fn built(folder: &Path) -> bool {
-    let manifest = folder.join("Cargo.toml");
-    let mut cargo = Command::new("cargo");
-    cargo.args(["build", "--release", "--quiet", "--manifest-path"]).arg(&manifest);
-    manifest.exists() && cargo.status().is_ok_and(|status| status.success())
 }
 
 /// A line a figure, with the peers of its kind of device below it.

@@ -91,8 +91,11 @@ pub fn sweeps(place: &Place<'_>) -> Result<Vec<Sweep>> {
     let graph = random(Random { vertices: FEW, ..GRAPH })?;
     let vertices = u64::from(FEW);
     let sources = |count: u64| Inputs::by(count, move |k| (k % vertices) as u32);
-    for (form, name, count) in [(Form::Crauser, "crauser", 256), (Form::Planes, "planes", 200_000)]
-    {
+    for (form, name, count) in [
+        (Form::Crauser, "crauser", 256),
+        (Form::Batched, "batched", 20_000),
+        (Form::Planes, "planes", 200_000),
+    ] {
         let farm = Farm::of(ShortestPaths::reach(&graph).by(form));
         let name = format!("{name} on {FEW} vertices");
         sweeps.push(sweep(&name, "sources/s", &farm, &sources, count, &machine)?);

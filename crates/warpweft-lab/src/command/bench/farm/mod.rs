@@ -5,9 +5,11 @@ mod ends;
 mod experiments;
 mod graph;
 mod kernels;
+mod one_core;
 mod rows;
 
 use std::num::NonZero;
+use std::path::Path;
 use std::process::ExitCode;
 
 use serde::Serialize;
@@ -44,6 +46,8 @@ enum Part {
     Graph,
     /// Rows of distances to a sink, statistics of all vertices, and the cores next to a GPU.
     Rows,
+    /// One core next to Dijkstra's algorithm of scipy and of petgraph.
+    Core,
     /// What scheduling costs: requests, short tasks, ends.
     Ends,
     /// Blocks and concurrent kernels against exhaustive sweeps.
@@ -106,6 +110,8 @@ struct Place<'a> {
     graph: &'a Graph,
     repeats: u32,
     shrink: u32,
+    /// Where the programs of other systems are.
+    peers: &'a Path,
 }
 
 impl Place<'_> {
@@ -155,7 +161,9 @@ impl Farms {
         note("making the graph");
         let graph = random(Random { vertices: GRAPH.vertices / self.shrink, ..GRAPH })?;
         let (repeats, shrink) = (self.options.repeats, self.shrink);
-        let place = Place { machine: &machine, probe: &probe, graph: &graph, repeats, shrink };
+        let (machine, probe, graph) = (&machine, &probe, &graph);
+        let peers = self.options.peers.as_path();
+        let place = Place { machine, probe, graph, repeats, shrink, peers };
         let mut found = Found::default();
         if self.wants(Part::Ends) {
             found.lines.extend(ends::measured(&place)?);
@@ -172,9 +180,12 @@ impl Farms {
         if self.wants(Part::Experiments) {
             found.experiments = experiments::measured(&place)?;
         }
-        let text = found.text(&graph);
+        if self.wants(Part::Core) {
+            found.lines.extend(one_core::measured(&place)?);
+        }
+        let text = found.text(graph);
         let none: [(); 0] = [];
-        let record = Record::new("farm", &self.command(), &machine, probe.clone(), &found, &none);
+        let record = Record::new("farm", &self.command(), machine, probe.clone(), &found, &none);
         record.conclude(&self.options, text)
     }
 }
