@@ -20,7 +20,7 @@ import tempfile
 import time
 
 program, runs, seed, name, launcher = os.path.abspath(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4], sys.argv[5:]
-APSP = "apsp random:20000 --device cpu --threads 1 --chunk 3 --sources 0..300 --check 1 --output out.csv".split()
+APSP = "apsp random:20000 --device cpu --threads 1 --chunk 3 --sources 0..1500 --check 1 --output out.csv".split()
 HANGS = 60.0
 
 
@@ -42,9 +42,10 @@ def ranks(folder):
 
 
 def started(folder, resume, victim, delay):
-    """One start of the command: its status, and what it printed to standard error."""
+    """One start of the command: its status, what it printed to standard error, and whether the victim was killed."""
     line = launcher + ["-n", "3", program] + APSP + ["--journal", "kept", "--flush", "0"] + resume
     with open(f"{folder}/err", "w+") as err:
+        killed = False
         child = subprocess.Popen(line, cwd=folder, stdout=subprocess.DEVNULL, stderr=err)
         since = time.time()
         while child.poll() is None:
@@ -54,15 +55,16 @@ def started(folder, resume, victim, delay):
                 # It may have ended meanwhile.
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(there[victim], signal.SIGKILL)
+                    killed = True
                 victim, since = None, time.time()
             if time.time() - since > HANGS:
                 for process in ranks(folder).values():
                     os.kill(process, signal.SIGKILL)
                 child.kill()
-                return "hangs", ""
+                return "hangs", "", killed
             time.sleep(0.02)
         err.seek(0)
-        return child.returncode, err.read()
+        return child.returncode, err.read(), killed
 
 
 folder = os.path.realpath(tempfile.mkdtemp())
@@ -73,10 +75,12 @@ for _ in range(runs):
     folder, resume, resumes = os.path.realpath(tempfile.mkdtemp()), [], 0
     victim, delay = chance.randrange(3), chance.uniform(0.0, 2.5)
     while True:
-        status, said = started(folder, resume, victim if resumes == 0 else None, delay)
+        status, said, killed = started(folder, resume, victim if resumes == 0 else None, delay)
+        if resumes == 0:
+            counts[f"rank {victim} killed" if killed else "ended before the kill"] += 1
         if status == 0 or resumes == 5:
             break
-        counts["hangs" if status == "hangs" else f"rank {victim} lost, {said.count('continue with')} commands printed"] += 1
+        counts["hangs" if status == "hangs" else f"ended with rank {victim}, {said.count('continue with')} commands printed"] += 1
         if status != "hangs" and said.strip():
             print(f"rank {victim}, {delay:.2f} s:", said.strip().splitlines()[-1], file=sys.stderr)
         resume, resumes = ["--resume"], resumes + 1

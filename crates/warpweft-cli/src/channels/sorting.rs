@@ -5,7 +5,7 @@ use serde_json::json;
 use warpweft::channels::Channels;
 use warpweft::{Error, Result};
 use warpweft_apps::sort::{Pair, depth, mergesort, quicksort};
-use warpweft_apps::sort_radix::{Digits, table_words};
+use warpweft_apps::sort_radix::{self, Digits, table_words};
 use warpweft_apps::sort_teams::{Ordered, team_sort};
 
 use super::options::{Options, Ran, Said};
@@ -32,7 +32,7 @@ pub struct Sort {
     #[arg(long, value_enum, default_value_t = Keys::U32)]
     keys: Keys,
     /// The algorithm: quicksort (quick), stable mergesort (merge), mergesort by teams of lanes (teams), or radix sort
-    /// by teams of lanes (radix). GPUs run teams and radix only [default: quick; teams on a GPU].
+    /// by teams of lanes (radix). GPUs run teams and radix only [default: quick; radix on a GPU].
     #[arg(long, value_enum)]
     by: Option<By>,
     /// The order in which they are before.
@@ -93,7 +93,7 @@ impl Sort {
     }
 
     fn by(&self) -> By {
-        self.by.unwrap_or(if self.options.names_gpu() { By::Teams } else { By::Quick })
+        self.by.unwrap_or(if self.options.names_gpu() { By::Radix } else { By::Quick })
     }
 
     fn sorted<T: Ordered<Number: Digits> + Default>(
@@ -159,14 +159,16 @@ impl Sort {
             By::Radix => {
                 let words = table_words(self.count, T::Number::BITS);
                 let mut table = warpweft::memory::filled((0..words).map(|_| 0), "sort fewer")?;
-                self.options.run_borrowing(Digits::sort(&mut numbers, &mut other, &mut table)?)?
+                self.options.run_by(|machine, run| {
+                    let (keys, other) = (&mut numbers, &mut other);
+                    Ok(((), sort_radix::sorted(keys, other, &mut table, machine, run)?))
+                })?
             }
             _ => {
                 let calls = Channels::of(team_sort::call(&mut numbers, &mut other, false));
-                self.options.run_borrowing(calls)?
+                self.options.run_borrowing(calls)?.without_values()
             }
         };
-        let ran = ran.without_values();
         keys.iter_mut().zip(numbers).for_each(|(key, number)| *key = T::of(number));
         Ok(ran)
     }
