@@ -1,5 +1,6 @@
 //! Providing NVIDIA's run-time compiler for tests, which needs neither a GPU nor a driver.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -32,11 +33,13 @@ pub fn provide(root: &Path) {
 /// The variable that names a library to the product.
 pub const NAMES: &str = "WARPWEFT_NVRTC";
 
-/// The variable that says how much the compiler optimises, and its value for tests: where no GPU runs the kernels, it is
-/// enough that they compile.
-pub fn effort() -> (&'static str, &'static str) {
-    let runs = Path::new("/dev/nvidiactl").exists();
-    ("WARPWEFT_COMPILE", if runs { "full" } else { "quick" })
+/// The variable that says how much the compiler optimises, and its value for tests, unless it is set: where no GPU runs the
+/// kernels, it is enough that they compile. `/dev/dxg` is a GPU under WSL 2.
+pub fn effort() -> (&'static str, OsString) {
+    const NAME: &str = "WARPWEFT_COMPILE";
+    let runs = ["/dev/nvidiactl", "/dev/dxg"].iter().any(|device| Path::new(device).exists());
+    let usual = || if runs { "full" } else { "quick" }.into();
+    (NAME, std::env::var_os(NAME).unwrap_or_else(usual))
 }
 
 /// The directory of the library that [`provide`] installed, for tests of `package`, unless the variable names one.

@@ -35,8 +35,10 @@ impl Module {
     /// Loads `cubin`, which must be compiled for the device's architecture.
     ///
     /// # Errors
-    /// The driver's, e.g. for another architecture or a newer format than it knows.
+    /// The driver's, e.g. for another architecture or a newer format than it knows; a CUBIN that was compiled with
+    /// `WARPWEFT_COMPILE=quick`, for tests without a GPU.
     pub fn load(device: &Device, cubin: &Cubin) -> Result<Self> {
+        cubin.check()?;
         device.bind()?;
         let mut raw = std::ptr::null_mut();
         let _apart = apart();

@@ -72,6 +72,8 @@ pub struct Cubin {
     pub log: String,
     /// Notes for the user, e.g. that the cache can't be written; each once a process.
     pub notes: Vec<String>,
+    /// Whether it was made for tests without a GPU.
+    quick: bool,
 }
 
 impl Cubin {
@@ -83,6 +85,20 @@ impl Cubin {
     /// The name in messages.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// That it may run on a GPU.
+    ///
+    /// # Errors
+    /// It was compiled for tests without a GPU.
+    pub(super) fn check(&self) -> Result<()> {
+        match self.quick {
+            false => Ok(()),
+            true => Err(Error::spec(
+                format!("{EFFORT} is `quick`, and `{}` is to run on a GPU", self.name),
+                "unset the variable: such kernels are for tests without a GPU",
+            )),
+        }
     }
 }
 
@@ -125,16 +141,19 @@ pub fn compile_in(
     let start = Instant::now();
     let mut notes = Vec::new();
     let Prepared { flags, headers, key } = Prepared::of(source, arch, options)?;
+    let quick = flags.iter().any(|flag| flag == QUICK);
+    let finished = |image, cached, log, notes| {
+        let seconds = start.elapsed().as_secs_f64();
+        Cubin { image, name: name.into(), cached, seconds, log, notes, quick }
+    };
     if let Some(image) = cache.get(&key, &mut notes) {
-        let (name, seconds) = (name.into(), start.elapsed().as_secs_f64());
-        return Ok(Cubin { image, name, cached: true, seconds, log: String::new(), notes });
+        return Ok(finished(image, true, String::new(), notes));
     }
     // Threads that want the same kernel wait for the first that compiles it.
     let compiling = compiling(&key);
     let _turn = compiling.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(image) = cache.get(&key, &mut notes) {
-        let (name, seconds) = (name.into(), start.elapsed().as_secs_f64());
-        return Ok(Cubin { image, name, cached: true, seconds, log: String::new(), notes });
+        return Ok(finished(image, true, String::new(), notes));
     }
     let input = Input { name, source, headers: &headers, options: &flags };
     let (image, log) = Nvrtc::get()?.compile(&input)?;
@@ -143,8 +162,7 @@ pub fn compile_in(
         return Err(Error::Compile { kernel: name.into(), log });
     }
     cache.put(&key, &image, &mut notes);
-    let seconds = start.elapsed().as_secs_f64();
-    Ok(Cubin { image, name: name.into(), cached: false, seconds, log, notes })
+    Ok(finished(image, false, log, notes))
 }
 
 /// The lock of all who compile the same kernel.
@@ -168,10 +186,11 @@ fn compiling(key: &Key) -> Arc<Mutex<()>> {
 pub fn cached(source: &str, name: &str, arch: &str, options: &Options) -> Result<Option<Cubin>> {
     let start = Instant::now();
     let mut notes = Vec::new();
-    let found = Cache::user().get(&Prepared::of(source, arch, options)?.key, &mut notes);
-    Ok(found.map(|image| {
+    let Prepared { flags, key, .. } = Prepared::of(source, arch, options)?;
+    let quick = flags.iter().any(|flag| flag == QUICK);
+    Ok(Cache::user().get(&key, &mut notes).map(|image| {
         let (name, seconds) = (name.into(), start.elapsed().as_secs_f64());
-        Cubin { image, name, cached: true, seconds, log: String::new(), notes }
+        Cubin { image, name, cached: true, seconds, log: String::new(), notes, quick }
     }))
 }
 
@@ -185,7 +204,9 @@ struct Prepared {
 impl Prepared {
     fn of(source: &str, arch: &str, options: &Options) -> Result<Self> {
         let mut flags = flags(arch, options);
-        flags.extend(effort(std::env::var(EFFORT).ok().as_deref(), || Ok(Nvrtc::get()?.version))?);
+        let wanted = std::env::var_os(EFFORT);
+        let wanted = wanted.as_ref().map(|wanted| wanted.to_string_lossy());
+        flags.extend(effort(wanted.as_deref(), || Ok(Nvrtc::get()?.version))?);
         let mut headers: Vec<(String, String)> =
             HEADERS.iter().map(|&(name, text)| (name.into(), text.into())).collect();
         headers.extend(options.headers.iter().cloned());
@@ -250,11 +271,14 @@ fn flags(arch: &str, options: &Options) -> Vec<String> {
 /// compile.
 const EFFORT: &str = "WARPWEFT_COMPILE";
 
-/// The first version of NVRTC with `--Ofast-compile`.
+/// The option for it.
+const QUICK: &str = "--Ofast-compile=max";
+
+/// The first version of NVRTC with that option.
 const QUICK_SINCE: (i32, i32) = (12, 9);
 
 /// The option of NVRTC for what [`EFFORT`] says: `full`, as if it were not set, or `quick`. Compiling takes a third of
-/// the time with the latter. Kernels are slower then, and those that take tensor maps fault on a GPU.
+/// the time with the latter. Kernels that take tensor maps fault on a GPU then, so none of them is loaded onto one.
 ///
 /// # Errors
 /// [`Error::Spec`] for another word; those of `version`.
@@ -264,7 +288,7 @@ fn effort(
 ) -> Result<Option<String>> {
     match wanted {
         None | Some("full") => Ok(None),
-        Some("quick") => Ok((version()? >= QUICK_SINCE).then(|| "--Ofast-compile=max".into())),
+        Some("quick") => Ok((version()? >= QUICK_SINCE).then(|| QUICK.into())),
         Some(other) => {
             Err(Error::spec(format!("{EFFORT} is `{other}`"), "set it to `full` or `quick`"))
         }
@@ -300,9 +324,20 @@ mod tests {
         let new = || Ok((13, 0));
         assert_eq!(effort(None, new).unwrap(), None);
         assert_eq!(effort(Some("full"), new).unwrap(), None);
-        assert_eq!(effort(Some("quick"), new).unwrap().as_deref(), Some("--Ofast-compile=max"));
+        assert_eq!(effort(Some("quick"), new).unwrap().as_deref(), Some(QUICK));
         assert_eq!(effort(Some("quick"), || Ok((12, 8))).unwrap(), None);
         let error = effort(Some("Quick"), new).unwrap_err().to_string();
         assert!(error.contains("WARPWEFT_COMPILE is `Quick`"), "{error}");
+    }
+
+    #[test]
+    fn what_is_compiled_for_tests_without_a_gpu_is_not_loaded() {
+        let of = |quick| {
+            let (image, name, log) = (Vec::new(), "sweep".to_string(), String::new());
+            Cubin { image, name, cached: false, seconds: 0.0, log, notes: Vec::new(), quick }
+        };
+        assert!(of(false).check().is_ok());
+        let error = of(true).check().unwrap_err().to_string();
+        assert!(error.contains("`sweep` is to run on a GPU"), "{error}");
     }
 }
