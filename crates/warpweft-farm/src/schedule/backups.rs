@@ -16,8 +16,8 @@ const CAUTION: f64 = 1.25;
 /// Chunks at either end that are looked at for a request.
 const LOOKED_AT: usize = 4;
 
-/// The chunks that are out, by the time at which they are due. A step costs O(log c) for c chunks, the first question
-/// for a copy O(c log c); before it a step costs O(1).
+/// The chunks that are out, by the time at which they are due. A step costs O(log c) for c chunks and O(w) for w
+/// chunks of its worker, which are few, the first question for a copy O(c log c).
 #[derive(Debug, Default)]
 pub struct Backups {
     /// By worker, in the order in which they were given.

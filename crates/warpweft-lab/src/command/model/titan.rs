@@ -383,12 +383,22 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_a_step_add_up() {
-        for curve in Figure::Seismic.curves() {
-            for step in &curve.steps {
-                assert!(step.compute > 0.0 && step.network > 0.0 && step.host_link > 0.0);
+    fn parts_of_a_step_are_those_of_the_equations() {
+        // 600 x 200 x 600 cells, cut along the first and the last axis, two cells a step, 36 bytes a cell.
+        let steps = &Figure::Seismic.curves()[0].steps;
+        assert_eq!(steps.len(), 64);
+        for (step, zone) in [(steps[0], 604.0), (steps[2], 612.0)] {
+            let (depth, cells) = (step.depth as f64, zone * 200.0 * zone);
+            let staged = (cells + 600.0 * 200.0 * zone) * 36.0;
+            let sent = (cells - 600.0 * 200.0 * 600.0) * 36.0;
+            let expect = [
+                (step.compute, cells * 980.0 / 250e9 + 10e-6),
+                (step.host_link, (staged / 6e9 + 10e-6) / depth),
+                (step.network, (sent / 5e9 + 10e-6) / depth),
+            ];
+            for (part, expect) in expect {
+                assert!((part / expect - 1.0).abs() < 1e-9, "R = {depth}: {part}, not {expect}");
             }
-            assert_eq!(curve.steps.len(), 64);
         }
     }
 }
