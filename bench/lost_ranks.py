@@ -20,7 +20,7 @@ import tempfile
 import time
 
 program, runs, seed, name, launcher = os.path.abspath(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4], sys.argv[5:]
-APSP = "apsp random:20000 --device cpu --threads 1 --chunk 3 --sources 0..1500 --check 1 --output out.csv".split()
+APSP = "apsp random:20000 --device cpu --threads 1 --chunk 3 --sources 0..4000 --check 1 --output out.csv".split()
 HANGS = 60.0
 
 
@@ -73,7 +73,7 @@ expect = open(f"{folder}/out.csv").read()
 chance, counts = random.Random(seed), collections.Counter()
 for _ in range(runs):
     folder, resume, resumes = os.path.realpath(tempfile.mkdtemp()), [], 0
-    victim, delay = chance.randrange(3), chance.uniform(0.0, 2.5)
+    victim, delay = chance.randrange(3), chance.uniform(0.0, 1.5)
     while True:
         status, said, killed = started(folder, resume, victim if resumes == 0 else None, delay)
         if resumes == 0:

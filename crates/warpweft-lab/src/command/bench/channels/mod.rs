@@ -3,6 +3,7 @@
 
 mod figures;
 mod loops;
+mod teams;
 mod waiting;
 
 use std::path::Path;
@@ -33,6 +34,9 @@ pub struct Trees {
     /// One of the paper's experiments on channel-flow graphs instead: 15, 17, 18 or 19.
     #[arg(long, value_enum, value_name = "N")]
     figure: Option<Experiment>,
+    /// Sorts and products by teams of lanes on the first GPU instead.
+    #[arg(long, conflicts_with_all = ["figure", "only"])]
+    teams: bool,
     #[command(flatten)]
     options: Options,
 }
@@ -123,13 +127,17 @@ impl Trees {
         };
         let figure =
             self.figure.map_or_else(String::new, |it| format!(" --figure {}", it.number()));
-        format!("warpweft bench channels{only}{figure}{}", self.options.command())
+        let teams = if self.teams { " --teams" } else { "" };
+        format!("warpweft bench channels{only}{figure}{teams}{}", self.options.command())
     }
 
     fn measure(&self) -> Result<String> {
         let machine = Machine::detect()?;
         if let Some(figure) = self.figure {
             return self.experiment(figure, &machine);
+        }
+        if self.teams {
+            return self.teams(&machine);
         }
         let gpu = machine.gpus.first().filter(|_| self.only != Some(Kind::Cpu));
         if gpu.is_none() && self.only != Some(Kind::Cpu) {
@@ -181,6 +189,14 @@ impl Trees {
         }
         let record = Record::new("channels", &self.command(), &machine, probe, &figures, &found);
         record.conclude(&self.options, table(&figures, &found, &machine))
+    }
+
+    /// Programs of teams of lanes.
+    fn teams(&self, machine: &Machine) -> Result<String> {
+        let (rows, probe) = (teams::measure(machine, self.options.repeats)?, limits(machine)?);
+        let record =
+            Record::new("channels-teams", &self.command(), machine, probe, &rows, &[(); 0]);
+        record.conclude(&self.options, teams::table(&rows))
     }
 
     /// One of the paper's experiments.

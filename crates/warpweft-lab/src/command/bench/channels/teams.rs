@@ -1,0 +1,190 @@
+//! Programs of teams of lanes on the first GPU: sorts by two algorithms, and Strassen's product.
+
+use serde::Serialize;
+use warpweft::channels::{Policy, Run, StacksPolicy};
+use warpweft::machine::Machine;
+use warpweft::memory::filled;
+use warpweft::prelude::*;
+use warpweft::report::Report;
+use warpweft::run::Target;
+use warpweft_apps::sort_radix::{self, Digits, table_words};
+use warpweft_apps::sort_teams::team_sort;
+use warpweft_apps::strassen::{difference, signs_of_rows};
+use warpweft_apps::strassen_teams::{multiplied, rows};
+use warpweft_terminal::output::{note, time};
+
+/// Keys, and rows of matrices with the largest leaves.
+const KEYS: [usize; 4] = [1_000_000, 4_000_000, 10_000_000, 100_000_000];
+const MATRICES: [(usize, usize); 3] = [(4096, 4096), (8192, 8192), (8192, 4096)];
+/// Warps of an SM; 0 is what the program takes by itself.
+const WARPS: [u32; 5] = [0, 8, 12, 16, 32];
+/// Vectors by which a product is checked.
+const TRIES: u64 = 4;
+
+/// An order in which keys are before: its name, and the key at a place of so many.
+type Order = (&'static str, fn(u32, usize) -> u32);
+
+const ORDERS: [Order; 4] = [
+    ("random", |k, _| scrambled(k)),
+    ("sorted", |k, _| k),
+    ("reversed", |k, count| count as u32 - k),
+    ("equal", |_, _| 7),
+];
+
+/// One program.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    what: String,
+    /// Keys, or rows of a matrix.
+    n: usize,
+    /// The most warps of an SM, where they were given.
+    warps: Option<u32>,
+    /// On the device, without copies: the median, the fastest and the slowest.
+    seconds: f64,
+    range: [f64; 2],
+}
+
+/// One to one on numbers of 32 bits: the finaliser of MurmurHash3 (Appleby).
+fn scrambled(word: u32) -> u32 {
+    let word = (word ^ word >> 16).wrapping_mul(0x85eb_ca6b);
+    let word = (word ^ word >> 13).wrapping_mul(0xc2b2_ae35);
+    word ^ word >> 16
+}
+
+/// Where programs run, and how often.
+struct Bench<'m> {
+    machine: &'m Machine,
+    target: Target,
+    repeats: u32,
+}
+
+/// All of them.
+///
+/// # Errors
+/// No GPU; as a run; a wrong result.
+pub fn measure(machine: &Machine, repeats: u32) -> Result<Vec<Row>> {
+    let Some(gpu) = machine.gpus.first() else {
+        return Err(Error::spec("--teams where there is no GPU", "see `warpweft info`"));
+    };
+    let bench = Bench { machine, target: Target::Gpu(gpu.ordinal), repeats };
+    let mut found = Vec::new();
+    for count in KEYS {
+        for order in ORDERS {
+            found.extend(bench.words(count, order)?);
+        }
+        found.extend(bench.pairs(count)?);
+    }
+    for (n, leaf) in MATRICES {
+        found.push(bench.product(n, leaf)?);
+    }
+    Ok(found)
+}
+
+impl Bench<'_> {
+    fn run(&self, warps: u32) -> Run<'static> {
+        let policy = StacksPolicy { warps, ..StacksPolicy::default() };
+        let policy = (warps > 0).then_some(Policy::Stacks(policy));
+        Run { target: self.target, policy, ..Run::default() }
+    }
+
+    fn words(&self, count: usize, (order, key): Order) -> Result<Vec<Row>> {
+        let keys: Vec<u32> = filled((0..count).map(|k| key(k as u32, count)), "sort fewer")?;
+        let merged = || merged(&keys, self.machine, &self.run(0));
+        let mut found = vec![self.row(format!("mergesort, u32, {order}"), (count, 0), merged)?];
+        let warps = if order == "random" { &WARPS[..] } else { &WARPS[..1] };
+        for &warps in warps {
+            let what = format!("radix sort, u32, {order}");
+            let run = || by_digits(&keys, self.machine, &self.run(warps));
+            found.push(self.row(what, (count, warps), run)?);
+        }
+        Ok(found)
+    }
+
+    fn pairs(&self, count: usize) -> Result<[Row; 2]> {
+        let pairs = (0..count).map(|k| u64::from(scrambled(k as u32)) << 32 | k as u64);
+        let pairs: Vec<u64> = filled(pairs, "sort fewer")?;
+        let merged = || merged(&pairs, self.machine, &self.run(0));
+        let by_digits = || by_digits(&pairs, self.machine, &self.run(0));
+        Ok([
+            self.row("mergesort, u64, random".into(), (count, 0), merged)?,
+            self.row("radix sort, u64, random".into(), (count, 0), by_digits)?,
+        ])
+    }
+
+    fn product(&self, n: usize, leaf: usize) -> Result<Row> {
+        let of = |seed| signs_of_rows::<f32>(n, rows(n), seed);
+        let (a, b) = (of(1)?, of(2)?);
+        let product = || {
+            let (c, report) = multiplied([&a, &b], leaf, self.machine, &self.run(0))?;
+            match difference([&a, &b, &c], TRIES) == 0.0 {
+                true => Ok(report),
+                false => Err(Error::spec("a wrong product", "report this as a bug")),
+            }
+        };
+        let by = if leaf < n { "Strassen's product" } else { "product of blocks" };
+        self.row(format!("{by}, f32, leaves of {leaf}"), (n, 0), product)
+    }
+
+    /// The median of the repeats, after one that compiles.
+    fn row(
+        &self,
+        what: String,
+        (n, warps): (usize, u32),
+        run: impl Fn() -> Result<Report>,
+    ) -> Result<Row> {
+        note(&format!("{what}, {n}"));
+        run()?;
+        let seconds = (0..self.repeats).map(|_| Ok(run()?.seconds));
+        let mut seconds = seconds.collect::<Result<Vec<_>>>()?;
+        seconds.sort_by(f64::total_cmp);
+        let range = [seconds[0], seconds[seconds.len() - 1]];
+        let warps = (warps > 0).then_some(warps);
+        Ok(Row { what, n, warps, seconds: seconds[seconds.len() / 2], range })
+    }
+}
+
+fn merged<T: Scalar + warpweft::element::Word + Ord>(
+    keys: &[T],
+    machine: &Machine,
+    run: &Run<'_>,
+) -> Result<Report> {
+    let (mut sorted, mut other) = (keys.to_vec(), vec![T::default(); keys.len()]);
+    let calls = Channels::of(team_sort::call(&mut sorted, &mut other, false));
+    let (_, report) = calls.run_borrowing(machine, run)?;
+    checked(&sorted, report)
+}
+
+fn by_digits<T: Digits + Copy + Default + Ord>(
+    keys: &[T],
+    machine: &Machine,
+    run: &Run<'_>,
+) -> Result<Report> {
+    let (mut sorted, mut other) = (keys.to_vec(), vec![T::default(); keys.len()]);
+    let mut table = vec![0; table_words(keys.len(), T::BITS)];
+    let report = sort_radix::sorted(&mut sorted, &mut other, &mut table, machine, run)?;
+    checked(&sorted, report)
+}
+
+/// The report, if the keys are in order. That none is lost is what the conformance suite and the command check.
+fn checked<T: Ord>(sorted: &[T], report: Report) -> Result<Report> {
+    match sorted.is_sorted() {
+        true => Ok(report),
+        false => Err(Error::spec("keys that are not in order", "report this as a bug")),
+    }
+}
+
+/// A line a row.
+pub fn table(rows: &[Row]) -> String {
+    let mut text = String::from("Programs of teams of lanes, one GPU, without copies\n");
+    for Row { what, n, warps, seconds, range } in rows {
+        let warps = warps.map_or_else(String::new, |warps| format!(", {warps} warps per SM"));
+        let what = format!("{what}{warps}");
+        text.push_str(&format!(
+            "  {what:<44} {n:>11} {:>9} ({} to {})\n",
+            time(*seconds),
+            time(range[0]),
+            time(range[1]),
+        ));
+    }
+    text
+}
