@@ -31,10 +31,15 @@ struct Peer {
 /// Sources a second of each, in turns, and the ratios of the medians.
 pub fn measured(place: &Place<'_>) -> Result<Vec<Line>> {
     note("one core next to scipy and petgraph");
-    let folder = tempfile::tempdir()
-        .map_err(|error| Error::file(std::env::temp_dir(), error, "make room for the graph"))?;
-    let edges = folder.path().join("edges.txt");
-    write(place.graph, &edges)?;
+    let edges = std::env::temp_dir().join(format!("warpweft-bench-{}.txt", std::process::id()));
+    let lines = write(place.graph, &edges).and_then(|()| compared(place, &edges));
+    // A file in the temporary folder: no harm if it stays.
+    let _ = std::fs::remove_file(edges);
+    lines
+}
+
+/// The same, with the graph's edges in a file.
+fn compared(place: &Place<'_>, edges: &Path) -> Result<Vec<Line>> {
     let one = one_core(place.machine);
     let case = |count| Case {
         graph: place.graph,
@@ -52,7 +57,7 @@ pub fn measured(place: &Place<'_>) -> Result<Vec<Line>> {
         for mut program in others(place.peers) {
             let path = program.get_program().to_owned();
             let path = Path::new(&path);
-            program.arg(&edges).arg(OTHERS.to_string());
+            program.arg(edges).arg(OTHERS.to_string());
             for Peer { peer, sources_per_second, total: sum } in peers::run(&mut program, path)? {
                 if sum != total {
                     let what = format!("{peer}: distances add up to {sum}, not to {total}");
