@@ -23,6 +23,7 @@ pub mod cuda;
 mod executor;
 mod frame;
 pub mod model;
+mod path;
 mod plan;
 mod policy;
 mod ranks;

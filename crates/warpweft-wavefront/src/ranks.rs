@@ -11,7 +11,8 @@
 use std::ops::Range;
 use std::time::Instant;
 
-use crate::executor::{Edges, WavefrontExecutor, other};
+use crate::executor::{Edges, WavefrontExecutor};
+use crate::path::other;
 use crate::recurrence::{Best, Extreme, Ranked, Reach, Stored, WavefrontElement};
 use crate::report::report;
 use crate::spec::{Border, Erased, Keep, Kept, Wavefront};

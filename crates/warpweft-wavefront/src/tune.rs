@@ -9,6 +9,7 @@ use crate::executor::WavefrontExecutor;
 use crate::policy::{CpuPolicy, CudaPolicy, Method, Policy, ScanPolicy, TilePolicy};
 use crate::recurrence::WavefrontElement;
 use crate::reference::reference;
+use crate::run::key::key;
 use crate::run::{Run, RunExecutor};
 use crate::spec::{Kept, Wavefront};
 use warpweft_core::error::{Error, Result};
@@ -53,16 +54,6 @@ pub struct Tuned {
     pub failure: Option<String>,
     /// What the user may want to know.
     pub notes: Vec<String>,
-}
-
-/// Under what a policy for `wavefront` on `device` is kept: problems of the same recurrence whose extents lie between
-/// the same powers of 2 share it.
-pub(crate) fn key<E: WavefrontElement>(wavefront: &Wavefront<'_, E>, device: &str) -> String {
-    let [rows, columns] = wavefront.extents().map(|extent| extent.max(1).ilog2());
-    let (name, keep, banded) = (E::NAME, wavefront.keep, wavefront.band.is_some());
-    let bytes = size_of::<E::Cell>();
-    let band = if banded { ", band" } else { "" };
-    format!("wavefront {name} {bytes}, 2^{rows} x 2^{columns}, {keep:?}{band} on {device}")
 }
 
 /// The policy of the values on all axes.

@@ -1,9 +1,10 @@
 //! The last row and the last column of a rectangle together, from any executor.
 
 use super::WavefrontExecutor;
+use crate::path::other;
 use crate::recurrence::{Best, Ranked, WavefrontElement};
 use crate::spec::{Keep, Kept, Wavefront};
-use warpweft_core::error::{Error, Result};
+use warpweft_core::error::Result;
 use warpweft_core::report::Report;
 
 /// What a block of a larger domain hands to its neighbours.
@@ -43,9 +44,4 @@ pub(crate) fn edges_by_runs<E: WavefrontElement, X: WavefrontExecutor<E> + ?Size
         }
     }
     Ok((edges, report))
-}
-
-/// An executor that kept something else than the spec says.
-pub(crate) fn other(wanted: Keep) -> Error {
-    Error::spec(format!("something else kept than {wanted:?}"), "report this as a bug")
 }

@@ -1,10 +1,10 @@
 //! Where many problems end, from any executor that runs batches.
 
 use super::WavefrontExecutor;
+use crate::path::{End, Score};
 use crate::recurrence::{Best, Ranked, WavefrontElement};
 use crate::report::TotalReport;
 use crate::spec::Pairs;
-use crate::traceback::{End, Score};
 use warpweft_core::error::Result;
 use warpweft_core::memory::room;
 use warpweft_core::report::Report;

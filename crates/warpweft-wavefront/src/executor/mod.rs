@@ -9,13 +9,13 @@ pub(crate) use batch::{by_size, in_turn};
 pub use choices::{Choices, Need, Walk};
 pub(crate) use choices::{check_kept, unrecorded};
 pub use edges::Edges;
-pub(crate) use edges::{edges_by_runs, other};
+pub(crate) use edges::edges_by_runs;
 pub use ends::{Ends, Scores};
 pub(crate) use ends::{corner, ends_by_batches};
 
+use crate::path::{End, Path, Score};
 use crate::recurrence::{Traced, WavefrontElement};
 use crate::spec::{Kept, Pairs, Wavefront};
-use crate::traceback::{End, Path, Score};
 use warpweft_core::error::Result;
 use warpweft_core::report::Report;
 

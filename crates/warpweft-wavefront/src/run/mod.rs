@@ -1,6 +1,7 @@
 //! Running a wavefront: [`Wavefront::run`] and what it may be told. Not here: which executor runs (`on`).
 
 mod fastest;
+pub(crate) mod key;
 mod on;
 
 use std::convert::Infallible;

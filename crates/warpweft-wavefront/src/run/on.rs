@@ -5,6 +5,7 @@ use std::cell::OnceCell;
 
 use super::Run;
 use super::fastest::Runs;
+use super::key::key;
 use crate::cpu::CpuExecutor;
 use crate::cuda::CudaExecutor;
 use crate::cuda::scan::ScanExecutor;
@@ -17,7 +18,6 @@ use crate::policy::{CpuPolicy, Policy};
 use crate::recurrence::{Traced, WavefrontElement};
 use crate::spec::{Kept, Pairs, Wavefront};
 use crate::traceback::End;
-use crate::tune::key;
 use warpweft_core::cpu::Pool;
 use warpweft_core::error::{Error, Result};
 use warpweft_core::machine::{Cpu, Gpu, Machine};

@@ -3,9 +3,9 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::directions::{check, trace};
-use super::follow::Score;
-use super::{End, Partition, Path, Way};
+use super::{Partition, Way};
 use crate::executor::{Paths, WavefrontExecutor};
+use crate::path::{End, Path, Score};
 use crate::recurrence::Traced;
 use crate::report::TotalReport;
 use crate::spec::Wavefront;

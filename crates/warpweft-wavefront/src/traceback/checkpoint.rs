@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use super::End;
 use super::grid::BlockRow;
+use crate::path::End;
 use crate::recurrence::{Best, Ranked, Stored, Traced};
 use crate::spec::{Band, Wavefront};
 use warpweft_core::error::{Error, Result};

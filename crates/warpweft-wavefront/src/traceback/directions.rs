@@ -1,9 +1,10 @@
 //! Every cell's choice recorded in one pass, and the path read off them; and which method is used.
 
-use super::follow::{Score, in_linear_space};
+use super::follow::in_linear_space;
 use super::trail::path_from;
-use super::{Checkpoint, End, Partition, Path, Way};
+use super::{Checkpoint, Partition, Way};
 use crate::executor::{Need, WavefrontExecutor, unrecorded};
+use crate::path::{End, Path, Score};
 use crate::recurrence::{Choice, Dependence, NEAR, Traced};
 use crate::spec::{Band, Wavefront, check_lookups};
 use warpweft_core::error::{Error, Result};

@@ -1,18 +1,16 @@
 //! From the end of a path back to its start, in linear space.
 
+use super::Partition;
 use super::checkpoint::{Checkpoint, Store};
 use super::grid::{Grid, HINT, Rectangle};
 use super::trail::Trail;
-use super::{End, Partition, Path};
-use crate::executor::{WavefrontExecutor, other};
-use crate::recurrence::{NEAR, Ranked, Traced, WavefrontElement, choice_of};
+use crate::executor::WavefrontExecutor;
+use crate::path::{End, Path, Score, other};
+use crate::recurrence::{NEAR, Ranked, Traced, choice_of};
 use crate::spec::{Keep, Kept, Wavefront};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::memory::check_room;
 use warpweft_core::report::Report;
-
-/// What the cells of `E` are compared by.
-pub type Score<E> = <<E as WavefrontElement>::Cell as Ranked>::Score;
 
 /// The path to the cell where `end` says, or none where no cell has a number for a score.
 ///

@@ -1,7 +1,6 @@
 //! A path on its way: the moves so far, from its end on.
 
-use super::follow::Score;
-use super::{Moves, Path};
+use crate::path::{Moves, Path, Score};
 use crate::recurrence::{Dependence, NEAR, Traced};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::memory::grow;

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::time::Instant;
 
 use super::assignment::assignments;
-use super::batch::Database;
+use super::batch::database::Database;
 use super::choose::choose;
 use super::packed;
-use super::record::{AlsoKept, Recording};
+use super::recording::{AlsoKept, Recording};
 use super::results::{found, gather, last_row};
 use super::shape::{missing, possible};
 use super::shared;

@@ -10,6 +10,7 @@ mod choose;
 mod executor;
 mod packed;
 mod record;
+mod recording;
 mod results;
 mod shape;
 mod shared;

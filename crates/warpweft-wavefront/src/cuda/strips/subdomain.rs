@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::assignment::Assignment;
-use super::record::AlsoKept;
+use super::recording::AlsoKept;
 use super::text::{Arguments, parameters};
 use crate::cuda::signature::Values;
 use crate::cuda::tables::OnDevice;

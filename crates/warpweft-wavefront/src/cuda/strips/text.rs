@@ -1,6 +1,6 @@
 //! The translation unit of one element and policy.
 
-use super::record::Recording;
+use super::recording::Recording;
 use super::shared;
 use crate::cuda::names::names;
 use crate::cuda::signature::{Parameter, RECORDING, WAITING, arguments, declaration};

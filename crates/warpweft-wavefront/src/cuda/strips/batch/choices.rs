@@ -1,7 +1,7 @@
 //! Choices that warps record of many problems: where they lie, and what they mean to a path.
 
 use super::text::Problem;
-use crate::cuda::strips::record::Recording;
+use crate::cuda::strips::recording::Recording;
 use crate::recurrence::{NEAR, Traced};
 use crate::spec::Erased;
 

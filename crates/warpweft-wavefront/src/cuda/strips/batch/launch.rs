@@ -9,7 +9,7 @@ use super::{LINES, WARPS};
 use crate::cuda::filled::Found;
 use crate::cuda::signature::{ALONE, Values};
 use crate::cuda::strips::executor::CudaExecutor;
-use crate::cuda::strips::record::Recording;
+use crate::cuda::strips::recording::Recording;
 use crate::cuda::strips::subdomain::Gpu;
 use crate::cuda::tables::OnDevice;
 use crate::cuda::upload::inputs;

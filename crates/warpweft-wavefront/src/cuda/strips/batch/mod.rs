@@ -4,7 +4,7 @@
 //! done, and what the kernel can't do, run one by one.
 
 mod choices;
-mod database;
+pub(super) mod database;
 mod launch;
 mod pairs;
 mod paths;
@@ -23,7 +23,6 @@ use crate::spec::{Erased, Kept, Wavefront};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::report::Report;
 
-pub(super) use database::Database;
 use place::{Batch, around};
 use text::Wanted;
 pub use text::{compile_check, compile_paths_check, compile_search_check};

@@ -8,7 +8,7 @@ use super::launch::Recorded;
 use super::place::{Batch, around};
 use super::text::{Trail, Wanted};
 use crate::cuda::strips::executor::CudaExecutor;
-use crate::cuda::strips::record::Recording;
+use crate::cuda::strips::recording::Recording;
 use crate::cuda::winner::winner;
 use crate::executor::{TakePaths, corner};
 use crate::frame::allocate;

@@ -3,7 +3,7 @@
 use super::MOST_ROWS;
 use crate::cuda::names::names;
 use crate::cuda::signature::{ALONE, arguments, declaration};
-use crate::cuda::strips::record::Recording;
+use crate::cuda::strips::recording::Recording;
 use crate::recurrence::{Ranked, Traced, WavefrontElement};
 use crate::spec::{ElementType, Keep};
 use crate::traceback::End;
