@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::frame::Frame;
 use super::shared::Shared;
 use super::site::Site;
-use super::worker::Worker;
+use super::worker::{Kind, Worker};
 use crate::executor::ChannelsExecutor;
 use crate::policy::{CpuPolicy, Policy};
 use crate::report::{Counts, report};
@@ -24,7 +24,7 @@ use warpweft_core::trace::Trace;
 /// Calls on the cores of this process.
 pub struct CpuExecutor {
     pool: Pool,
-    shared: Shared,
+    shared: Shared<Kind>,
     policy: CpuPolicy,
     label: String,
     setup_seconds: f64,

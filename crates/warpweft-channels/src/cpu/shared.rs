@@ -5,7 +5,6 @@ use std::sync::{Mutex, PoisonError};
 
 use super::borders::Borders;
 use super::slot::Slot;
-use super::worker::Kind;
 use warpweft_core::cpu::sync::{AtomicBool, AtomicUsize, Ordering, fence};
 use warpweft_core::cpu::{panic_text, wake};
 use warpweft_core::error::{Error, Result};
@@ -16,12 +15,12 @@ pub(super) const ASKED: usize = usize::MAX;
 /// The owner keeps too few private calls. Below: the address that its stack may not reach.
 pub(super) const FEW: usize = usize::MAX - 1;
 
-/// A worker's deque, and its word for thieves.
+/// A worker's deque of calls that `K` tells how to run, and its word for thieves.
 #[repr(align(128))]
-pub(super) struct Deque {
+pub(super) struct Deque<K: 'static> {
     /// A spawn looks closer where the stack is below this address: always, if it is [`ASKED`] or [`FEW`].
     pub guard: AtomicUsize,
-    pub slots: Vec<Slot<Kind>>,
+    pub slots: Vec<Slot<K>>,
     /// On a line of its own: thieves write it.
     pub borders: Apart<Borders>,
 }
@@ -30,9 +29,9 @@ pub(super) struct Deque {
 pub(super) struct Apart<T>(pub T);
 
 /// One run at a time.
-pub(super) struct Shared {
+pub(super) struct Shared<K: 'static> {
     /// Of each worker.
-    pub deques: Vec<Deque>,
+    pub deques: Vec<Deque<K>>,
     /// Where workers sleep that find nothing to do.
     pub activity: AtomicUsize,
     over: AtomicBool,
@@ -42,7 +41,7 @@ pub(super) struct Shared {
 /// What unwinds a worker whose run is over.
 pub(super) struct Cancelled;
 
-impl Shared {
+impl<K> Shared<K> {
     /// For `workers` workers with deques of `capacity` calls each.
     pub fn new(workers: usize, capacity: usize) -> Result<Self> {
         let hint = "use a smaller deque, or fewer threads";

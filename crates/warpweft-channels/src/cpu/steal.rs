@@ -24,7 +24,7 @@ struct Stolen<'r> {
 /// A stolen call, as a call of the thief's own: so it may be stolen again.
 struct Again<'r> {
     slot: &'r Slot<Kind>,
-    run: &'r Shared,
+    run: &'r Shared<Kind>,
 }
 
 impl Drop for Again<'_> {

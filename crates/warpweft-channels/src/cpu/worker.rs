@@ -23,7 +23,7 @@ pub(super) const KEEP: u32 = 3;
 
 /// Runs calls on one core.
 pub struct Worker<'r> {
-    pub(super) mine: &'r Deque,
+    pub(super) mine: &'r Deque<Kind>,
     /// The deepest level so far.
     deepest: Cell<u32>,
     calls: Cell<u64>,
@@ -37,7 +37,7 @@ pub struct Worker<'r> {
     pub(super) skip: Cell<u32>,
     /// How many there were after the last one that nobody took.
     pub(super) patience: Cell<u32>,
-    pub(super) run: &'r Shared,
+    pub(super) run: &'r Shared<Kind>,
     pub(super) me: usize,
     /// Levels that there may be.
     levels: u32,
@@ -110,7 +110,7 @@ impl<'r> Worker<'r> {
     /// Worker `me` of `run`, whose calls may be of so many levels, on a thread with a stack of twice so many bytes, which
     /// is nearly empty.
     pub(super) fn new(
-        run: &'r Shared,
+        run: &'r Shared<Kind>,
         me: usize,
         levels: u32,
         stack: usize,
