@@ -2,7 +2,7 @@
 
 use super::layout::Layout;
 use crate::Spec;
-use crate::cuda::text::{Role, role_of};
+use crate::cuda::text::reach::{Role, role_of};
 use crate::spec::stage::StageList;
 use warpweft_core::cuda::{Buffer, Element, Rows, Stream, Swizzle, TensorMap, Tiled};
 use warpweft_core::element::ScalarKind;

@@ -12,7 +12,7 @@ pub use self::glue::StageShape;
 use self::glue::{CELLS, Glue};
 pub use self::grid::{Room, grid, layout_of, pipeline_grid, room_of, single};
 pub use self::pipeline::{PipelineShape, goes_on_alone};
-pub use self::reach::{Role, role_of};
+pub use self::reach::Role;
 use super::launch::{faces, place};
 use super::memory::arrays;
 use super::resident::ResidentShape;
