@@ -1,10 +1,11 @@
 """One core: `warpweft align --score-only` next to parasail's striped forms of 16 and 32 bits, in turns.
 
-    python3 -m pip install parasail && taskset -c 1 python3 bench/peers/align_core.py target/release/warpweft [rounds]
+    python3 -m pip install parasail && taskset -c 1 python3 bench/peers/align_core.py target/release/warpweft [rounds [NAME]]
 
-Two random sequences of 20,000 letters, local alignment; each line is the best and the median rate. Warpweft's seconds are
+With NAME the rates are also written to bench/results/DATE-align-core-NAME.json. Two random sequences of 20,000 letters, local alignment; each line is the best and the median rate. Warpweft's seconds are
 those of its report, parasail's those of the call, so neither includes reading files.
 """
+import datetime
 import json
 import os
 import random
@@ -50,10 +51,25 @@ def main():
                 seconds.setdefault(f"parasail striped {bits}, {case}", []).append(time.perf_counter() - begin)
                 # With a linear gap the striped form may be a little low, see align_parasail.py.
                 assert case == "linear" or found == score, (found, score)
+    figures = []
     for name, all in seconds.items():
         all.sort()
         best, median = (LETTERS**2 / s / 1e9 for s in (all[0], all[len(all) // 2]))
+        figures.append({"what": name, "rounds": rounds, "best": best * 1e9, "median": median * 1e9, "unit": "cells/s"})
         print(f"{name:28} best {best:6.2f}, median {median:6.2f} Gcells/s")
+    if len(sys.argv) > 3:
+        version = subprocess.run([command, "--version"], capture_output=True, text=True, check=True).stdout.split()[-1]
+        with open("/proc/cpuinfo") as info:
+            cpu = next((line.split(":")[1].strip() for line in info if line.startswith("model name")), "unknown")
+        name, date = sys.argv[3], datetime.date.today().isoformat()
+        record = {
+            "bench": "one core next to parasail", "date": date, "version": version, "parasail": parasail.__version__,
+            "repeat": f"taskset -c 1 python3 bench/peers/align_core.py WARPWEFT {rounds} {name}", "cpu": cpu,
+            "letters": LETTERS, "figures": figures,
+        }
+        os.makedirs("bench/results", exist_ok=True)
+        with open(f"bench/results/{date}-align-core-{name}.json", "w") as to:
+            to.write(json.dumps(record, indent=2) + "\n")
 
 
 main()

@@ -193,10 +193,14 @@ impl Trees {
 
     /// Programs of teams of lanes.
     fn teams(&self, machine: &Machine) -> Result<String> {
-        let (rows, probe) = (teams::measure(machine, self.options.repeats)?, limits(machine)?);
-        let record =
-            Record::new("channels-teams", &self.command(), machine, probe, &rows, &[(); 0]);
-        record.conclude(&self.options, teams::table(&rows))
+        let probe = limits(machine)?;
+        let record = |rows: &[teams::Row]| {
+            let probe = probe.clone();
+            Record::new("channels-teams", &self.command(), machine, probe, &rows, &[(); 0])
+        };
+        let so_far = |rows: &[teams::Row]| record(rows).so_far(&self.options);
+        let rows = teams::measure(machine, self.options.repeats, so_far)?;
+        record(&rows).conclude(&self.options, teams::table(&rows))
     }
 
     /// One of the paper's experiments.
