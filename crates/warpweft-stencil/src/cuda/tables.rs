@@ -49,9 +49,9 @@ fn one(stage: &Arc<dyn Stage>, stream: &Stream) -> Result<Arc<dyn Stage>> {
         std::ptr::copy_nonoverlapping(bytes.as_ptr(), parameters.as_mut_ptr().cast(), size);
     }
     let mut buffers = Vec::new();
-    for TableBytes { offset, bytes } in tables {
+    for TableBytes { offset, bytes, item } in tables {
         // A table of nothing still has memory for one item, which a fault reads.
-        let buffer = Buffer::new(stream.device(), bytes.len().max(LEAST))?;
+        let buffer = Buffer::new(stream.device(), bytes.len().max(item).max(LEAST))?;
         stream.upload_bytes(&buffer, 0, bytes)?;
         // A table begins with its address, aligned as an integer of eight bytes.
         if let Some(word) = parameters.get_mut(offset / 8) {

@@ -2,7 +2,7 @@
 //!
 //! Problems that are small go together, a lane each (`lanes`); others by their own strips of rows.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
@@ -128,19 +128,21 @@ impl CpuExecutor<'_> {
             return Ok(None);
         }
         for k in rest {
-            let path = trace_one(&wavefronts[k], end, self).map(|(path, _)| path);
-            results.put(k, path.map(|path| take(vec![(k, path)])));
+            let (path, _) = trace_one(&wavefronts[k], end, self)?;
+            results.put(k, Ok(take(vec![(k, path)])?));
         }
-        let simd = self.simd;
+        let (simd, stopped) = (self.simd, AtomicBool::new(false));
         self.tasks(E::NAME, groups.len(), |task, worker| {
+            if stopped.load(Ordering::Relaxed) {
+                return;
+            }
             let group = &groups[task];
-            let found = lanes::paths(wavefronts, group, end, simd, worker);
-            let taken = found.map(|found| {
-                found.map(|paths| {
-                    take(group.iter().copied().zip(paths).collect());
-                    vec![(); group.len()]
-                })
+            let taken = lanes::paths(wavefronts, group, end, simd, worker).and_then(|found| {
+                let Some(paths) = found else { return Ok(None) };
+                take(group.iter().copied().zip(paths).collect())?;
+                Ok(Some(vec![(); group.len()]))
             });
+            stopped.fetch_or(taken.is_err(), Ordering::Relaxed);
             results.put_all(group, taken);
         })?;
         let erased: Vec<_> = wavefronts.iter().map(Wavefront::erased).collect();

@@ -23,8 +23,8 @@ use warpweft_core::report::Report;
 pub type Paths<E> = (Vec<Option<Path<Score<E>>>>, Report);
 
 /// What is done with the paths of some problems, each with its problem's number, if there is one. It is called by
-/// several threads at once.
-pub type TakePaths<'t, E> = dyn Fn(Vec<(usize, Option<Path<Score<E>>>)>) + Sync + 't;
+/// several threads at once. After an error of it an executor goes on with no further problem, and returns the error.
+pub type TakePaths<'t, E> = dyn Fn(Vec<(usize, Option<Path<Score<E>>>)>) -> Result<()> + Sync + 't;
 
 /// Runs wavefronts of `E` on one device.
 pub trait WavefrontExecutor<E: WavefrontElement> {
@@ -116,7 +116,7 @@ pub trait WavefrontExecutor<E: WavefrontElement> {
     /// parts and in any order; none, and none given, where this executor has no way of its own to find many.
     ///
     /// # Errors
-    /// As [`WavefrontExecutor::record`] of any.
+    /// As [`WavefrontExecutor::record`] of any; that of `take`.
     fn paths(
         &mut self,
         wavefronts: &[Wavefront<'_, E>],

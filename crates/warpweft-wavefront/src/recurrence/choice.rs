@@ -52,6 +52,13 @@ pub unsafe trait Choice: Copy + Send + Sync {
         Vec::new()
     }
 
+    /// As [`WavefrontElement::symbols`](super::WavefrontElement::symbols), for [`Choice::lookups`].
+    #[doc(hidden)]
+    fn symbols(rows: &[Self::Row], columns: &[Self::Column]) -> [Interval; 2] {
+        let _ = (rows, columns);
+        [Interval::ANY; 2]
+    }
+
     /// The indexes into slices that the C++ function does not check, for these symbols of rows and of columns.
     #[doc(hidden)]
     fn lookups(&self, symbols: [Interval; 2]) -> Vec<Lookup> {

@@ -3,128 +3,199 @@
 //! An index that only unsigned inputs of rows and columns, parameters and constants make up takes its least and greatest
 //! value where those do. So the host knows before a run whether every index is inside, and no cell asks.
 
+use std::any::TypeId;
 use std::fmt;
 
-/// What a whole number lies between, both inclusive.
+/// What a whole number lies between, both inclusive, and the type that it is computed in, as far as that is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
     least: u64,
     most: u64,
+    of: Option<Integers>,
+}
+
+/// A type of whole numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Integers {
+    /// Its greatest number.
+    most: u64,
+    signed: bool,
+}
+
+impl Integers {
+    /// What a literal is if nothing says otherwise.
+    const I32: Self = Self { most: i32::MAX as u64, signed: true };
+
+    /// `T`, if it is one that indexes are computed in.
+    fn of<T: 'static>() -> Option<Self> {
+        macro_rules! known {
+            ($($ty:ident)*) => {
+                [$((
+                    TypeId::of::<$ty>(),
+                    Self { most: $ty::MAX as u64, signed: $ty::MIN != 0 },
+                )),*]
+            };
+        }
+        let known = known![u8 u16 u32 u64 usize i8 i16 i32 i64 isize];
+        known.into_iter().find(|(id, _)| *id == TypeId::of::<T>()).map(|(_, integers)| integers)
+    }
+
+    fn bits(self) -> u64 {
+        u64::from(self.most.count_ones()) + u64::from(self.signed)
+    }
 }
 
 impl Interval {
     /// Of a number of which nothing is known.
-    pub const ANY: Self = Self { least: 0, most: u64::MAX };
+    pub const ANY: Self = Self { least: 0, most: u64::MAX, of: None };
 
-    /// One number alone; anything if it is negative.
-    pub fn of(number: i128) -> Self {
-        u64::try_from(number).map_or(Self::ANY, |number| Self { least: number, most: number })
+    const fn new(least: u64, most: u64, of: Option<Integers>) -> Self {
+        Self { least, most, of }
     }
 
-    /// From the least to the greatest of `numbers`; 0 of none.
+    /// One number alone, of a type that is not known; anything if it is negative.
+    pub fn of(number: i128) -> Self {
+        u64::try_from(number).map_or(Self::ANY, |number| Self::new(number, number, None))
+    }
+
+    /// From the least to the greatest of `numbers`, of a type that is not known; 0 of none.
     pub fn among(numbers: impl IntoIterator<Item = u64>) -> Self {
-        let all = numbers.into_iter().map(|number| Self { least: number, most: number });
-        all.reduce(Self::or).unwrap_or(Self { least: 0, most: 0 })
+        let all = numbers.into_iter().map(|number| Self::new(number, number, None));
+        all.reduce(Self::or).unwrap_or(Self::new(0, 0, None))
+    }
+
+    /// Of the same number, which is a `T`.
+    pub fn typed<T: 'static>(self) -> Self {
+        let of = Integers::of::<T>().or(self.of);
+        Self::within(self.bounds(), of)
+    }
+
+    /// Of the same number, which has the type of `other`.
+    pub fn typed_as<T: 'static>(self, other: &T) -> Self {
+        let _ = other;
+        self.typed::<T>()
+    }
+
+    /// Of the number as a `T`.
+    pub fn converted<T: 'static>(self) -> Self {
+        let own = self.of.unwrap_or(Integers::I32);
+        let number = Self::within(Self { of: Some(own), ..self }.bounds(), Some(own));
+        Self::within(number.bounds(), Integers::of::<T>())
     }
 
     /// Of a number of either.
     pub fn or(self, other: Self) -> Self {
-        Self { least: self.least.min(other.least), most: self.most.max(other.most) }
+        let of = self.of.or(other.of);
+        Self::new(self.least.min(other.least), self.most.max(other.most), of)
     }
 
-    /// Of a number that is cut to what a type without a sign holds, 0 to `most`.
-    pub fn cut(self, most: u64) -> Self {
-        if self.most <= most { self } else { Self { least: 0, most } }
+    /// Least and greatest number, if it can't be negative.
+    fn bounds(self) -> Option<[i128; 2]> {
+        let counts = self.of.is_some_and(|of| !of.signed);
+        (counts || self.most < u64::MAX).then_some([self.least.into(), self.most.into()])
     }
 
-    /// Of a number in a type with a sign that holds up to `most`.
-    pub fn signed(self, most: u64) -> Self {
-        if self.most <= most { self } else { Self::ANY }
+    /// Of a number in these bounds, before it is cut to what its type holds: one without a sign wraps, all others may be
+    /// negative if they leave it.
+    fn within(bounds: Option<[i128; 2]>, of: Option<Integers>) -> Self {
+        let most = of.map_or(u64::MAX, |of| of.most);
+        match bounds {
+            Some([least, greatest]) if least >= 0 && greatest <= most.into() => {
+                Self::new(least as u64, greatest as u64, of)
+            }
+            _ if of.is_some_and(|of| !of.signed) => Self::new(0, most, of),
+            _ => Self { of, ..Self::ANY },
+        }
     }
 
-    /// Whether nothing bounds the number: it may also be negative.
-    fn is_open(self) -> bool {
-        self.most == u64::MAX
+    /// Of what `make` makes of the bounds of two numbers of one type.
+    fn with(self, other: Self, make: impl Fn([i128; 2], [i128; 2]) -> [i128; 2]) -> Self {
+        let of = self.of.or(other.of);
+        let [one, two] = [self, other].map(|each| Self { of, ..each }.bounds());
+        Self::within(one.zip(two).map(|(one, two)| make(one, two)), of)
     }
 
     /// Of a sum.
     pub fn plus(self, other: Self) -> Self {
-        if self.is_open() || other.is_open() {
-            return Self::ANY;
-        }
-        let least = self.least.saturating_add(other.least);
-        Self { least, most: self.most.saturating_add(other.most) }
+        self.with(other, |[a, b], [c, d]| [a + c, b + d])
     }
 
-    /// Of a difference; of anything if it may be below 0.
+    /// Of a difference.
     pub fn minus(self, other: Self) -> Self {
-        match self.least.checked_sub(other.most) {
-            Some(least) if !self.is_open() => Self { least, most: self.most - other.least },
-            _ => Self::ANY,
-        }
+        self.with(other, |[a, b], [c, d]| [a - d, b - c])
     }
 
-    /// Of a difference that a type without a sign ends at 0; of anything if it may be below 0, since types with a sign do not.
+    /// Of a difference that ends at the least number of its type.
     pub fn minus_at_most(self, other: Self) -> Self {
-        self.minus(other)
+        let counts = self.of.or(other.of).is_some_and(|of| !of.signed);
+        let least = if counts { 0 } else { i128::MIN };
+        self.with(other, |[a, b], [c, d]| [(a - d).max(least), (b - c).max(least)])
     }
 
     /// Of a product.
     pub fn times(self, other: Self) -> Self {
-        if self.is_open() || other.is_open() {
-            return Self::ANY;
-        }
-        let least = self.least.saturating_mul(other.least);
-        Self { least, most: self.most.saturating_mul(other.most) }
+        self.with(other, |[a, b], [c, d]| [a.saturating_mul(c), b.saturating_mul(d)])
     }
 
-    /// Of a rest.
+    /// Of a rest, which has the sign of the first.
     pub fn modulo(self, other: Self) -> Self {
-        match self.most < other.least {
-            _ if self.is_open() => Self::ANY,
-            true => self,
-            false => Self { least: 0, most: self.most.min(other.most.saturating_sub(1)) },
+        let of = self.of.or(other.of);
+        match (Self { of, ..self }).bounds() {
+            None => Self { of, ..Self::ANY },
+            Some(_) if self.most < other.least => Self { of, ..self },
+            Some(_) => Self::new(0, self.most.min(other.most.saturating_sub(1)), of),
         }
     }
 
     /// Of the bits that both have.
     pub fn and(self, other: Self) -> Self {
-        Self { least: 0, most: self.most.min(other.most) }
+        Self::new(0, self.most.min(other.most), self.of.or(other.of))
     }
 
     /// Of the bits that one of them has, or but one.
     pub fn bits(self, other: Self) -> Self {
         let highest = (self.most | other.most).checked_ilog2();
-        Self { least: 0, most: highest.map_or(0, |bit| u64::MAX >> (63 - bit)) }
+        let most = highest.map_or(0, |bit| u64::MAX >> (63 - bit));
+        Self::new(0, most, self.of.or(other.of))
+    }
+
+    /// By how many bits its type can be shifted, if `by` is less than that.
+    fn shifted(self, by: Self) -> Option<[u32; 2]> {
+        let bits = self.of.unwrap_or(Integers::I32).bits();
+        (by.most < bits).then_some([by.least as u32, by.most as u32])
     }
 
     /// Of bits shifted to the left.
     pub fn left(self, by: Self) -> Self {
-        let power = |by: u64| 1u64.checked_shl(u32::try_from(by).unwrap_or(64)).unwrap_or(u64::MAX);
-        self.times(Self { least: power(by.least), most: power(by.most) })
+        let bounds = self.bounds().zip(self.shifted(by));
+        Self::within(bounds.map(|([a, b], [c, d])| [a << c, b.saturating_mul(1 << d)]), self.of)
     }
 
     /// Of bits shifted to the right.
     pub fn right(self, by: Self) -> Self {
-        if self.is_open() {
-            return Self::ANY;
+        match (self.bounds(), self.shifted(by)) {
+            (None, _) => self,
+            (Some(_), None) => Self { least: 0, ..self },
+            (Some([a, b]), Some([c, d])) => Self::within(Some([a >> d, b >> c]), self.of),
         }
-        let by = [by.most, by.least].map(|by| u32::try_from(by).unwrap_or(64));
-        let shifted = |number: u64, by| number.checked_shr(by).unwrap_or(0);
-        Self { least: shifted(self.least, by[0]), most: shifted(self.most, by[1]) }
     }
 
     /// Of the lesser number.
     pub fn least_of(self, other: Self) -> Self {
-        if self.is_open() || other.is_open() {
-            return Self::ANY;
-        }
-        Self { least: self.least.min(other.least), most: self.most.min(other.most) }
+        self.with(other, |[a, b], [c, d]| [a.min(c), b.min(d)])
     }
 
-    /// Of the greater number.
+    /// Of the greater number, which is not negative if one of both is not.
     pub fn most_of(self, other: Self) -> Self {
-        Self { least: self.least.max(other.least), most: self.most.max(other.most) }
+        let of = self.of.or(other.of);
+        let most = of.map_or(u64::MAX, |of| of.most);
+        match [self, other].map(|each| Self { of, ..each }.bounds()) {
+            [Some(_), Some(_)] => self.with(other, |[a, b], [c, d]| [a.max(c), b.max(d)]),
+            [None, None] => Self { of, ..Self::ANY },
+            [Some([least, _]), None] | [None, Some([least, _])] => {
+                Self::within(Some([least, most.into()]), of)
+            }
+        }
     }
 }
 
@@ -179,49 +250,70 @@ impl Lookup {
 mod tests {
     use super::*;
 
-    /// All that two numbers make, for all numbers of two intervals.
-    #[test]
-    fn intervals_hold_all_that_their_numbers_make() {
-        type Two = (fn(Interval, Interval) -> Interval, fn(u64, u64) -> Option<u64>);
-        let all: [Two; 11] = [
-            (Interval::plus, |a, b| Some(a + b)),
-            (Interval::minus, u64::checked_sub),
-            (Interval::minus_at_most, |a, b| Some(a.saturating_sub(b))),
-            (Interval::times, |a, b| Some(a * b)),
-            (Interval::modulo, u64::checked_rem),
-            (Interval::and, |a, b| Some(a & b)),
-            (Interval::bits, |a, b| Some(a | b)),
-            (Interval::bits, |a, b| Some(a ^ b)),
-            (Interval::left, |a, b| Some(a << b)),
-            (Interval::right, |a, b| Some(a >> b)),
-            (Interval::least_of, |a, b| Some(a.min(b))),
-        ];
-        let some = [(0, 0), (0, 5), (3, 9), (7, 7), (16, 20)];
-        for (of, plain) in all {
-            for (a, b) in some.into_iter().flat_map(|a| some.map(|b| (a, b))) {
-                let found = of(Interval::among(a.0..=a.1), Interval::among(b.0..=b.1));
-                for (x, y) in (a.0..=a.1).flat_map(|x| (b.0..=b.1).map(move |y| (x, y))) {
-                    let inside = |value| found.least <= value && value <= found.most;
-                    assert!(plain(x, y).is_none_or(inside), "{x} {y} {found:?}");
+    type Two = fn(Interval, Interval) -> Interval;
+
+    /// All that the numbers of a type make, for all of several intervals: in the type, without a check.
+    macro_rules! hold_all {
+        ($ty:ident: $some:expr) => {
+            let all: [(Two, fn($ty, $ty) -> Option<$ty>); 12] = [
+                (Interval::plus, |a, b| Some(a.wrapping_add(b))),
+                (Interval::minus, |a, b| Some(a.wrapping_sub(b))),
+                (Interval::minus_at_most, |a, b| Some(a.saturating_sub(b))),
+                (Interval::times, |a, b| Some(a.wrapping_mul(b))),
+                (Interval::modulo, |a, b| a.checked_rem(b)),
+                (Interval::and, |a, b| Some(a & b)),
+                (Interval::bits, |a, b| Some(a | b)),
+                (Interval::bits, |a, b| Some(a ^ b)),
+                (Interval::left, |a, b| Some(a.wrapping_shl(b as u32))),
+                (Interval::right, |a, b| Some(a.wrapping_shr(b as u32))),
+                (Interval::least_of, |a, b| Some(a.min(b))),
+                (Interval::most_of, |a, b| Some(a.max(b))),
+            ];
+            let among = |[from, to]: [$ty; 2]| match i128::from(from) {
+                from @ 0.. => Interval::among(from as u64..=to as u64).typed::<$ty>(),
+                from => Interval::of(from).typed::<$ty>(),
+            };
+            for (at, (of, plain)) in all.into_iter().enumerate() {
+                for (a, b) in $some.into_iter().flat_map(|a| $some.map(|b| (a, b))) {
+                    let found = of(among(a), among(b));
+                    let [index, cut] = [found.converted::<u64>(), found.converted::<u8>()];
+                    for (x, y) in (a[0]..=a[1]).flat_map(|x| (b[0]..=b[1]).map(move |y| (x, y))) {
+                        let Some(value) = plain(x, y) else { continue };
+                        let whole = (index.least..=index.most).contains(&(value as u64));
+                        let byte = (cut.least..=cut.most).contains(&(value as u8).into());
+                        assert!(whole && byte, "{at}: {x} {y} {found:?}");
+                    }
                 }
             }
+        };
+    }
+
+    #[test]
+    fn intervals_hold_all_that_their_numbers_make() {
+        hold_all!(u8: [[0, 0], [0, 5], [3, 9], [7, 7], [16, 20], [86, 90], [250, 255]]);
+        hold_all!(u32: [[0, 0], [0, 5], [3, 9], [40, 44], [u32::MAX - 2, u32::MAX]]);
+        hold_all!(u64: [[0, 0], [0, 5], [3, 9], [16, 20], [u64::MAX - 2, u64::MAX]]);
+        hold_all!(i32: [[-5, 4], [-3, -1], [0, 0], [3, 9], [40, 44], [i32::MAX - 2, i32::MAX]]);
+        hold_all!(i64: [[-5, 4], [-3, -1], [0, 5], [60, 65], [i64::MAX - 2, i64::MAX]]);
+    }
+
+    /// What is known is used: these stay bounded.
+    #[test]
+    fn intervals_are_no_wider_than_their_types() {
+        let most = |of: Interval| of.most;
+        let [a, few] = [Interval::among(86..=90).typed::<u8>(), Interval::of(26)];
+        assert_eq!(a.times(Interval::of(3)), Interval::new(0, 255, Integers::of::<u8>()));
+        assert_eq!(most(a.minus(Interval::of(65))), 25);
+        assert_eq!(most(Interval::ANY.typed::<u64>().modulo(few)), 25);
+        assert_eq!(most(Interval::ANY.typed::<u64>().right(Interval::of(60))), 15);
+        let number = Interval::of(60).typed::<u8>().converted::<i32>().minus(Interval::of(65));
+        assert_eq!(most(number), u64::MAX);
+        assert_eq!(most(number.most_of(Interval::of(0)).least_of(few)), 26);
+        for open in [number.least_of(few), number.modulo(few), number.right(few)] {
+            assert_eq!(most(open), u64::MAX);
         }
-        assert_eq!(Interval::of(300).cut(255), Interval { least: 0, most: 255 });
-        assert_eq!(Interval::of(300).signed(127), Interval::ANY);
+        assert_eq!(most(Interval::of(300).converted::<u8>()), 255);
+        assert_eq!(most(Interval::of(300).converted::<i8>()), u64::MAX);
         assert_eq!(Interval::of(-1), Interval::ANY);
-        assert_eq!(Interval::of(3).minus(Interval::of(4)), Interval::ANY);
-        // What may be negative stays so.
-        let open = Interval::of(60).minus(Interval::of(65));
-        let few = Interval::of(26);
-        for bounded in [
-            open.least_of(few),
-            few.least_of(open),
-            open.modulo(few),
-            open.right(few),
-            open.plus(few).minus(Interval::of(1)).least_of(few),
-            Interval::of(60).minus_at_most(Interval::of(65)),
-        ] {
-            assert_eq!(bounded, Interval::ANY);
-        }
     }
 }

@@ -76,7 +76,7 @@ pub fn trace_batch<E: Traced, X: WavefrontExecutor<E> + ?Sized>(
 /// `make` gets the number of the problem and its path, if there is one; several threads call it at once.
 ///
 /// # Errors
-/// As [`trace_batch`]; those of `make`, of the first problem of which there are some.
+/// As [`trace_batch`]; that of `make`, after which no further problem is computed.
 pub fn trace_batch_with<E: Traced, X: WavefrontExecutor<E> + ?Sized, T: Send>(
     wavefronts: &[Wavefront<'_, E>],
     end: End,
@@ -94,9 +94,11 @@ pub fn trace_batch_with<E: Traced, X: WavefrontExecutor<E> + ?Sized, T: Send>(
     }
     let made = Mutex::new(wavefronts.iter().map(|_| None).collect::<Vec<_>>());
     let take = |part: Vec<(usize, Option<Path<Score<E>>>)>| {
-        let part: Vec<_> = part.into_iter().map(|(k, path)| (k, make(k, path))).collect();
+        let part = part.into_iter().map(|(k, path)| Ok((k, make(k, path)?)));
+        let part = part.collect::<Result<Vec<_>>>()?;
         let mut made = made.lock().unwrap_or_else(PoisonError::into_inner);
         part.into_iter().for_each(|(k, one)| made[k] = Some(one));
+        Ok(())
     };
     let report = match executor.paths(&wavefronts, end, &take)? {
         Some(report) => report,
@@ -104,7 +106,7 @@ pub fn trace_batch_with<E: Traced, X: WavefrontExecutor<E> + ?Sized, T: Send>(
             let mut total = TotalReport::default();
             for (k, wavefront) in wavefronts.iter().enumerate() {
                 let (path, report) = trace_one(wavefront, end, executor)?;
-                take(vec![(k, path)]);
+                take(vec![(k, path)])?;
                 total.add(report);
             }
             total.report()?
@@ -112,7 +114,7 @@ pub fn trace_batch_with<E: Traced, X: WavefrontExecutor<E> + ?Sized, T: Send>(
     };
     let left = || Error::spec("a path left undone", "report this as a bug");
     let made = made.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let all = made.into_iter().map(|one| one.unwrap_or_else(|| Err(left())));
+    let all = made.into_iter().map(|one| one.ok_or_else(left));
     Ok((all.collect::<Result<_>>()?, report))
 }
 

@@ -80,7 +80,7 @@ pub fn trace<E: Traced, X: WavefrontExecutor<E> + ?Sized>(
 /// that the end is inside the band.
 pub(super) fn check<E: Traced>(wavefront: &Wavefront<'_, E>, end: End) -> Result<()> {
     wavefront.check()?;
-    let symbols = E::symbols(wavefront.rows, wavefront.columns);
+    let symbols = E::Choice::symbols(wavefront.rows, wavefront.columns);
     let choice = wavefront.element.choice();
     check_lookups(E::Choice::NAME, symbols, &choice.lookups(symbols))?;
     let [m, n] = wavefront.extents();

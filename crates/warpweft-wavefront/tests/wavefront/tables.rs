@@ -1,6 +1,8 @@
 //! Functions that look scores up in a table or a slice given as a parameter: cores and GPU equal a plain loop, and no
 //! executor leaves them to a slower form.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use warpweft::cpu::Pool;
 use warpweft::cuda::{Device, compiler};
 use warpweft::wavefront::cpu::CpuExecutor;
@@ -8,7 +10,9 @@ use warpweft::wavefront::cuda::{
     CudaExecutor, compile_batch_check, compile_check, compile_paths_check, compile_search_check,
     misses, tiles::TileExecutor,
 };
-use warpweft::wavefront::traceback::{End, Partition, Traced, Way, trace, trace_batch};
+use warpweft::wavefront::traceback::{
+    End, Partition, Traced, Way, trace, trace_batch, trace_batch_with,
+};
 use warpweft::wavefront::{
     Best, CpuPolicy, CudaPolicy, Dependence, Earlier, Keep, Kept, Pairs, Wavefront,
     WavefrontElement, WavefrontExecutor, reference, wavefront,
@@ -93,6 +97,62 @@ fn profile(h: Earlier<i32>, #[row] at: u32, #[column] b: u8, weights: &[i16], ra
     let weight = weights[at as usize * SYMBOLS + (b & 3) as usize] as i32;
     let weight = if b >= 4 { rare[b as usize] as i32 } else { weight };
     (h.nw + weight).max(h.n.max(h.w) - 2).max(0)
+}
+
+/// Narrow numbers without a sign wrap in a type of their own: 3 · 86 of 8 bits is 2.
+#[wavefront]
+fn wrapped(h: Earlier<i32>, #[row] a: u8, #[column] b: u8, scores: &[i8]) -> i32 {
+    h.n.max(h.w) + scores[300 - usize::from(a * 3)] as i32 - (b & 1) as i32
+}
+
+/// Differences of numbers with a sign, which are kept inside.
+#[wavefront]
+fn clamped(h: Earlier<i32>, #[row] a: u8, #[column] b: u8, scores: &[i8]) -> i32 {
+    let at = (a as i32 - 65).max(0);
+    h.n.max(h.w) + scores[at.min(25) as usize] as i32 - (b & 1) as i32
+}
+
+/// Letters in common, whose choice alone looks something up.
+#[wavefront]
+fn common(h: Earlier<i32>, #[row] a: u8, #[column] b: u8) -> i32 {
+    if a == b { h.nw + 1 } else { h.n.max(h.w) }
+}
+
+#[wavefront(choice)]
+fn common_choice(
+    h: Earlier<i32>,
+    #[row] a: u8,
+    #[column] b: u8,
+    #[cell] cell: i32,
+    moves: &[u8],
+) -> u8 {
+    let own = moves[a as usize];
+    if a == b {
+        own
+    } else if cell == h.n {
+        1
+    } else {
+        2
+    }
+}
+
+static MOVES: [u8; 128] = [0; 128];
+
+impl Traced for common {
+    type State = ();
+    type Choice = common_choice<'static>;
+    type Plain = Self;
+    const BITS: u32 = 2;
+    fn plain(&self) -> Self {
+        *self
+    }
+    fn choice(&self) -> common_choice<'static> {
+        common_choice(&MOVES)
+    }
+    fn back(choice: u8, (): ()) -> Option<(Dependence, ())> {
+        let moves: [Dependence; 3] = [[-1, -1], [-1, 0], [0, -1]];
+        moves.get(usize::from(choice)).map(|&back| (back, ()))
+    }
 }
 
 /// A table without symmetry, so that rows and columns can't be mistaken for one another.
@@ -228,6 +288,48 @@ fn symbols_that_a_slice_has_no_item_for_are_refused_before_a_run() {
     of(&[[0, 1], [1, 1]]).unwrap();
     let error = of(&[[0, 1], [1, 2]]).unwrap_err().to_string();
     assert!(error.contains("pair 1: index 400 of `scores`"), "{error}");
+}
+
+#[test]
+fn an_index_is_bounded_in_the_type_that_it_is_computed_in() {
+    let scores = [0; 50];
+    let error = Wavefront::of(wrapped(&scores)).rows(&[86, 90]).columns(b"A").check();
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("index 300 of `scores`, a slice of 50 items"), "{error}");
+    Wavefront::of(clamped(&scores)).rows(b"<Z").columns(b"A").check().unwrap();
+    let error = Wavefront::of(clamped(&scores[..25])).rows(b"<").columns(b"A").check();
+    assert!(error.unwrap_err().to_string().contains("index 25 of `scores`"));
+}
+
+#[test]
+fn a_choice_may_look_up_what_its_recurrence_does_not() {
+    let paths = |a: &[u8]| {
+        let core = (0..1024).find(|&core| Pool::new(&[core]).is_ok()).unwrap();
+        let pool = Pool::new(&[core]).unwrap();
+        let mut executor = CpuExecutor::new(&pool, CpuPolicy::for_domain(7, 1)).unwrap();
+        let problem = Wavefront::of(common()).rows(a).columns(b"ATTACK");
+        trace_batch(&[problem], End::Corner, &mut executor).map(|(paths, _)| paths)
+    };
+    assert_eq!(paths(b"GATTACA").unwrap()[0].as_ref().map(|path| path.score), Some(5));
+    let error = paths(&[200]).unwrap_err().to_string();
+    assert!(error.contains("index 200 of `moves`, a slice of 128 items"), "{error}");
+}
+
+#[test]
+fn an_error_of_what_takes_paths_ends_the_search_for_them() {
+    let core = (0..1024).find(|&core| Pool::new(&[core]).is_ok()).unwrap();
+    let pool = Pool::new(&[core]).unwrap();
+    let mut executor = CpuExecutor::new(&pool, CpuPolicy::for_domain(7, 1)).unwrap();
+    let problems: Vec<_> =
+        (0..2000).map(|_| Wavefront::of(common()).rows(b"GATTACA").columns(b"ATTACK")).collect();
+    let calls = AtomicUsize::new(0);
+    let make = |_, _| match calls.fetch_add(1, Ordering::Relaxed) {
+        0..100 => Ok(()),
+        _ => Err(warpweft::Error::spec("enough", "stop")),
+    };
+    let made = trace_batch_with(&problems, End::Corner, &mut executor, &make);
+    assert!(made.unwrap_err().to_string().contains("enough"));
+    assert_eq!(calls.into_inner(), 101);
 }
 
 #[test]

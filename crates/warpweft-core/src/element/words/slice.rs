@@ -34,7 +34,7 @@ impl<'a, T> DeviceSlice<'a, T> {
     #[doc(hidden)]
     pub fn table(self, offset: usize) -> TableBytes<'a> {
         let offset = offset + std::mem::offset_of!(Self, start);
-        TableBytes { offset, bytes: self.bytes() }
+        TableBytes { offset, bytes: self.bytes(), item: size_of::<T>() }
     }
 
     /// Its bytes, to be copied to a device; those of padding are not initialised.

@@ -27,6 +27,8 @@ pub struct TableBytes<'a> {
     pub offset: usize,
     /// The items; bytes of padding are not initialised.
     pub bytes: &'a [MaybeUninit<u8>],
+    /// Bytes of an item: of a table of none, device code may read one.
+    pub item: usize,
 }
 
 impl<T: Scalar> Table<T> {
@@ -66,7 +68,7 @@ impl<T> Table<T> {
     #[doc(hidden)]
     pub fn bytes(&self, offset: usize) -> TableBytes<'_> {
         let offset = offset + std::mem::offset_of!(Self, address);
-        TableBytes { offset, bytes: DeviceSlice::of(&self.items).bytes() }
+        TableBytes { offset, bytes: DeviceSlice::of(&self.items).bytes(), item: size_of::<T>() }
     }
 }
 

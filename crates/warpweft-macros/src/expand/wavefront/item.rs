@@ -47,7 +47,7 @@ impl Item<'_> {
         let (count, dependences) = (self.counts[0], &self.vectors[0]);
         let (element, passed) = (self.element(quote!()), self.passed());
         let (translated, cuda) = self.cuda(signature);
-        let (tables, lookups) = (self.tables(), self.lookups.items(self.shape, false));
+        let (tables, lookups) = (self.tables(), self.lookups.items(self.shape));
         quote! {
             #element
             #translated
@@ -92,7 +92,7 @@ impl Item<'_> {
         let [form, relative] = self.forms();
         let (element, passed, bounds) = (self.element(form), self.passed(), self.bounds());
         let (translated, cuda) = self.cuda(signature);
-        let (tables, lookups) = (self.tables(), self.lookups.items(self.shape, true));
+        let (tables, lookups) = (self.tables(), self.lookups.items(self.shape));
         let alike = self.alike();
         quote! {
             #element

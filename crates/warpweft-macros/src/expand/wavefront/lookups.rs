@@ -10,7 +10,9 @@ use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::visit::Visit;
 use syn::visit_mut::VisitMut;
-use syn::{BinOp, Block, Expr as E, Ident, Item, ItemConst, Lit, Macro, Pat, Stmt, Type};
+use syn::{
+    BinOp, Block, Expr as E, Ident, Item, ItemConst, Lit, Macro, Pat, PatType as Typed, Stmt, Type,
+};
 
 use super::shape::Shape;
 use crate::check::proved;
@@ -52,12 +54,13 @@ pub fn lookups(body: &mut Block, shape: &Shape) -> Lookups {
     }
     for (which, counted) in counted.into_iter().enumerate() {
         if let (true, Some(Named { ident, .. })) = (counted, &shape.inputs[which]) {
-            walk.values.insert(ident.to_string(), quote!(__symbols[#which]));
+            let ty = shape.input(which);
+            walk.values.insert(ident.to_string(), quote!(__symbols[#which].typed::<#ty>()));
         }
     }
     for Named { ident, ty, .. } in shape.rest.iter().filter(|named| !named.mutable) {
         if integer(ty).is_some() {
-            walk.values.insert(ident.to_string(), of(&quote!(self.#ident)));
+            walk.values.insert(ident.to_string(), of_type(&quote!(self.#ident), &quote!(#ty)));
         }
     }
     walk.visit_block_mut(body);
@@ -65,8 +68,8 @@ pub fn lookups(body: &mut Block, shape: &Shape) -> Lookups {
 }
 
 impl Lookups {
-    /// The functions of the element's trait; those that tell symbols apart only where `symbols` says so.
-    pub fn items(&self, shape: &Shape, symbols: bool) -> TokenStream {
+    /// The functions of the element's trait, or of that of choices.
+    pub fn items(&self, shape: &Shape) -> TokenStream {
         let Self { constants, found, counted } = self;
         if found.is_empty() {
             return quote!();
@@ -79,17 +82,6 @@ impl Lookups {
                 quote!(::warpweft::wavefront::Interval::among(#inputs.iter().map(|&__x| __x as u64)))
             }
             false => quote!(::warpweft::wavefront::Interval::ANY),
-        });
-        let symbols = symbols.then(|| {
-            quote! {
-                #[allow(unused)]
-                fn symbols(
-                    __rows: &[#row],
-                    __columns: &[#column],
-                ) -> [::warpweft::wavefront::Interval; 2] {
-                    [#of_rows, #of_columns]
-                }
-            }
         });
         let each = found.iter().map(|Lookup { table, index, at }| {
             let name = table.to_string();
@@ -104,7 +96,13 @@ impl Lookups {
             }
         });
         quote! {
-            #symbols
+            #[allow(unused)]
+            fn symbols(
+                __rows: &[#row],
+                __columns: &[#column],
+            ) -> [::warpweft::wavefront::Interval; 2] {
+                [#of_rows, #of_columns]
+            }
             #[allow(unused, clippy::all)]
             fn lookups(
                 &self,
@@ -190,9 +188,11 @@ impl Walk {
             self.values.remove(&name.to_string());
             self.tables.retain(|table| *table != name);
         }
-        let pat = match pat {
-            Pat::Type(typed) => &typed.pat,
-            other => other,
+        let (pat, value) = match pat {
+            Pat::Type(Typed { pat, ty, .. }) => {
+                (&**pat, value.and_then(|value| integer(ty).map(|_| quote!(#value.typed::<#ty>()))))
+            }
+            other => (other, value),
         };
         if let (Pat::Ident(name), Some(value)) = (pat, value)
             && name.mutability.is_none()
@@ -211,7 +211,10 @@ impl Walk {
                 let name = path.path.get_ident().map(Ident::to_string);
                 match name.and_then(|name| self.values.get(&name)) {
                     Some(value) => value.clone(),
-                    None if is_constant(path) => of(&quote!(#path)),
+                    None if is_constant(path) => {
+                        let number = of(&quote!(#path));
+                        quote!(#number.typed_as(&#path))
+                    }
                     None => return None,
                 }
             }
@@ -278,15 +281,14 @@ impl Walk {
     /// `expr` in the type of that name.
     fn converted(&self, expr: &E, ty: &'static str) -> Option<TokenStream> {
         let (value, name) = (self.value(expr)?, Ident::new(ty, Span::call_site()));
-        let method = if ty.starts_with('u') { quote!(cut) } else { quote!(signed) };
-        Some(quote!(#value.#method(::core::primitive::#name::MAX as u64)))
+        Some(quote!(#value.converted::<::core::primitive::#name>()))
     }
 
     fn method(&self, call: &syn::ExprMethodCall) -> Option<TokenStream> {
         if call.method == "len" && call.args.is_empty() {
             let E::Path(path) = &*call.receiver else { return None };
             let table = self.tables.iter().find(|table| path.path.is_ident(*table))?;
-            return Some(of(&quote!(self.#table.get().len())));
+            return Some(of_type(&quote!(self.#table.get().len()), &quote!(usize)));
         }
         let method = match call.method.to_string().as_str() {
             "min" => quote!(least_of),
@@ -305,15 +307,27 @@ fn of(number: &TokenStream) -> TokenStream {
     quote!(::warpweft::wavefront::Interval::of(#number as i128))
 }
 
+/// That of one number of type `ty`.
+fn of_type(number: &TokenStream, ty: &TokenStream) -> TokenStream {
+    let number = of(number);
+    quote!(#number.typed::<#ty>())
+}
+
 fn literal(lit: &Lit) -> Option<TokenStream> {
     match lit {
-        Lit::Int(number) if !narrow(number.suffix()) => {
-            let number: u64 = number.base10_parse().ok()?;
-            Some(of(&quote!(#number)))
+        Lit::Int(literal) => {
+            let number: u64 = literal.base10_parse().ok()?;
+            let number = of(&quote!(#number));
+            if literal.suffix().is_empty() {
+                return Some(number);
+            }
+            let ty =
+                Ident::new(of_name(&Ident::new(literal.suffix(), literal.span()))?, literal.span());
+            Some(quote!(#number.typed::<::core::primitive::#ty>()))
         }
         Lit::Byte(byte) => {
             let number = byte.value();
-            Some(of(&quote!(#number)))
+            Some(of_type(&quote!(#number), &quote!(u8)))
         }
         _ => None,
     }
@@ -341,11 +355,6 @@ fn is_constant(path: &syn::ExprPath) -> bool {
     last.is_some_and(|name| !name.chars().any(char::is_lowercase))
 }
 
-/// Sums of numbers with a sign of 8 and 16 bits leave their types too soon.
-fn narrow(name: &str) -> bool {
-    matches!(name, "i8" | "i16") || name.starts_with('f')
-}
-
 /// The name of an integer type, if `ty` is one.
 fn integer(ty: &Type) -> Option<&'static str> {
     match ty {
@@ -357,6 +366,6 @@ fn integer(ty: &Type) -> Option<&'static str> {
 }
 
 fn of_name(name: &Ident) -> Option<&'static str> {
-    let known = ["u8", "u16", "u32", "u64", "usize", "i32", "i64", "isize"];
+    let known = ["u8", "u16", "u32", "u64", "usize", "i8", "i16", "i32", "i64", "isize"];
     known.into_iter().find(|known| name == known)
 }

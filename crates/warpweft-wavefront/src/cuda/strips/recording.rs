@@ -47,7 +47,7 @@ pub(super) struct Recording {
     pub define: Named,
     /// Its parameters, and the slices that they hold, each with where its address lies.
     choice: Vec<u8>,
-    tables: Vec<(usize, Vec<MaybeUninit<u8>>)>,
+    tables: Vec<(usize, Vec<MaybeUninit<u8>>, usize)>,
     pub align: usize,
 }
 
@@ -65,7 +65,11 @@ impl Recording {
             bits: E::BITS.next_power_of_two(),
             define: E::Choice::cuda,
             choice: bytes_of(std::slice::from_ref(&choice)).to_vec(),
-            tables: choice.tables().iter().map(|it| (it.offset, it.bytes.to_vec())).collect(),
+            tables: choice
+                .tables()
+                .iter()
+                .map(|it| (it.offset, it.bytes.to_vec(), it.item))
+                .collect(),
             align: align_of::<E::Choice>(),
         }
     }
@@ -78,7 +82,7 @@ impl Recording {
         let tables: Vec<_> = self
             .tables
             .iter()
-            .map(|(offset, bytes)| TableBytes { offset: *offset, bytes })
+            .map(|(offset, bytes, item)| TableBytes { offset: *offset, bytes, item: *item })
             .collect();
         OnDevice::new(stream, &self.choice, &tables)
     }

@@ -3,6 +3,8 @@
 //! Not here: problems whose borders are neither one value but for the corner nor one function of all, and large ones,
 //! which go one after another.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use super::choices::{meanings, recorded_bytes};
 use super::launch::Recorded;
 use super::place::{Batch, around};
@@ -70,7 +72,7 @@ impl CudaExecutor {
         let mut total = TotalReport::default();
         for k in large {
             let (path, report) = trace_one(&wavefronts[k], end, self)?;
-            take(vec![(k, path)]);
+            take(vec![(k, path)])?;
             total.add(report);
         }
         let recorded = Recorded { recording: &recording, meanings: &meanings };
@@ -84,7 +86,7 @@ impl CudaExecutor {
             total.add(report);
             for k in unclear {
                 // What is wrong with it is told here.
-                take(vec![(k, trace_one(&wavefronts[k], end, self)?.0)]);
+                take(vec![(k, trace_one(&wavefronts[k], end, self)?.0)])?;
             }
         }
         let mut report = total.report()?;
@@ -122,11 +124,18 @@ impl CudaExecutor {
             (numbers[k], best.map(|best| path(best, &done.trails[k], &done.runs)))
         };
         let is_clear = |k: &usize| done.trails[*k].good != 0;
+        let stopped = AtomicBool::new(false);
         let part = |part: std::ops::Range<usize>| {
-            take(part.clone().filter(is_clear).map(one).collect());
-            part.filter(|k| !is_clear(k)).map(|k| numbers[k]).collect::<Vec<_>>()
+            if stopped.load(Ordering::Relaxed) {
+                return Ok(Vec::new());
+            }
+            let taken = take(part.clone().filter(is_clear).map(one).collect());
+            stopped.fetch_or(taken.is_err(), Ordering::Relaxed);
+            taken.map(|()| part.filter(|k| !is_clear(k)).map(|k| numbers[k]).collect())
         };
-        Ok((over_parts(extents.len(), SHARE, part).concat(), done.report))
+        let unclear: Vec<Vec<_>> =
+            over_parts(extents.len(), SHARE, part).into_iter().collect::<Result<_>>()?;
+        Ok((unclear.concat(), done.report))
     }
 }
 

@@ -201,6 +201,7 @@ impl CudaExecutor {
         let Gpu { device, stream, .. } = &self.gpus[0];
         let database = known.map_or_else(|| Database::of(&columns, stream, &finds), Ok)?;
         if database.alphabet.len() > SYMBOLS {
+            self.database = database.kept();
             return Ok(None);
         }
         let row_bytes = size_of::<E::Row>();
