@@ -48,7 +48,9 @@ pub use recurrence::{Both, Incomparable, Interval, Lookup, Same, words_of};
 pub use reference::reference;
 pub use report::TotalReport;
 pub use run::{Run, RunExecutor, WavefrontPattern};
-pub use spec::{Band, Border, BorderFunction, Keep, Kept, MAX_EXTENT, Pairs, Wavefront, no_inputs};
+pub use spec::{
+    Band, Border, BorderFunction, Database, Keep, Kept, MAX_EXTENT, Pairs, Wavefront, no_inputs,
+};
 pub use tune::{Refused, Tuned};
 pub use warpweft_core::run::Tuning;
 

@@ -8,8 +8,8 @@ use warpweft::report::Report;
 use warpweft::wavefront::traceback::holds_rows;
 use warpweft::{Error, Result};
 use warpweft_apps::align::{
-    Aligned, Executor, Scope, Scoring, Sequence, Tracing, align_all, best, score_all, trace,
-    trace_all,
+    Aligned, Database, Executor, Scope, Scoring, Sequence, Tracing, align_all, best, score_all,
+    search, trace, trace_all,
 };
 
 use super::check::Tally;
@@ -25,6 +25,9 @@ use crate::world;
 
 /// Cells of pairs whose paths are found many at once.
 const SMALL: usize = 1 << 20;
+
+/// Targets from which on they are a database, which queries are searched in one after another.
+const DATABASE: usize = 1000;
 
 /// All pairs and their results.
 pub struct Aligner<'s> {
@@ -157,9 +160,21 @@ impl<'s> Aligner<'s> {
     ) -> Result<()> {
         let sequences: Vec<_> = pairs.iter().map(|pair| pair.sequences()).collect();
         if !ends {
-            let (scores, report) = score_all(&sequences, self.scoring, self.scope, executor)?;
-            pairs.iter_mut().zip(scores).for_each(|(pair, score)| pair.alignment.score = score);
-            report.add_to(&mut self.report);
+            let run = of_each_query(&sequences);
+            let database = run.map(|run| Database::of(run.iter().map(|(_, target)| *target)));
+            let Some(database) = database.transpose()? else {
+                let (scores, report) = score_all(&sequences, self.scoring, self.scope, executor)?;
+                pairs.iter_mut().zip(scores).for_each(|(pair, score)| pair.alignment.score = score);
+                report.add_to(&mut self.report);
+                return Ok(());
+            };
+            for pairs in pairs.chunks_mut(database.len()) {
+                let (query, _) = pairs[0].sequences();
+                let (scores, report) =
+                    search(query, &database, self.scoring, self.scope, executor)?;
+                pairs.iter_mut().zip(scores).for_each(|(pair, score)| pair.alignment.score = score);
+                report.add_to(&mut self.report);
+            }
             return Ok(());
         }
         let (found, report) = align_all(&sequences, self.scoring, self.scope, executor)?;
@@ -241,6 +256,22 @@ fn candidates<'s>(of: &Align, queries: &'s [Named], targets: &'s [Named]) -> Vec
     }
     let both = queries.iter().zip(targets);
     both.flat_map(|(query, target)| strands(query, target)).collect()
+}
+
+/// The pairs of the first query, if all queries have the same targets and these are many.
+fn of_each_query<'p, 's>(
+    pairs: &'p [(&'s Sequence, &'s Sequence)],
+) -> Option<&'p [(&'s Sequence, &'s Sequence)]> {
+    let same = |one: &&Sequence, other: &&Sequence| std::ptr::eq(*one, *other);
+    let (first, _) = pairs.first()?;
+    let count = pairs.iter().take_while(|(query, _)| same(query, first)).count();
+    let of_first = &pairs[..count];
+    let alike = |some: &[(&Sequence, &Sequence)]| {
+        let each = some.iter().zip(of_first);
+        some.len() == count
+            && each.into_iter().all(|((a, b), (_, target))| same(a, &some[0].0) && same(b, target))
+    };
+    (count >= DATABASE && pairs.chunks(count).all(alike)).then_some(of_first)
 }
 
 /// Of the strands of a query with the same target, the first that scores most.

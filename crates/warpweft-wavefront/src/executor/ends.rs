@@ -12,7 +12,7 @@ use warpweft_core::report::Report;
 /// The score of each of many problems and where it is; none of one no cell of which has a number for a score.
 pub type Ends<E> = (Vec<Option<Best<Score<E>>>>, Report);
 
-/// The greatest score of each of many problems; none of one no cell of which has a number for a score.
+/// The score of each of many problems; none of one no cell of which has a number for a score.
 pub type Scores<E> = (Vec<Option<Score<E>>>, Report);
 
 /// Cells of last rows that are kept at once.

@@ -62,13 +62,13 @@ pub trait WavefrontExecutor<E: WavefrontElement> {
         ends_by_batches(self, pairs, end)
     }
 
-    /// Runs problems that share their inputs, of whatever sizes, and returns the greatest score of each, in their order,
-    /// which may take less time than [`WavefrontExecutor::ends`].
+    /// Runs problems that share their inputs, of whatever sizes, and returns the score of each where `end` says, in their
+    /// order, which may take less time than [`WavefrontExecutor::ends`].
     ///
     /// # Errors
     /// As there.
-    fn scores(&mut self, pairs: &Pairs<'_, E>) -> Result<Scores<E>> {
-        let (ends, report) = self.ends(pairs, End::Best)?;
+    fn scores(&mut self, pairs: &Pairs<'_, E>, end: End) -> Result<Scores<E>> {
+        let (ends, report) = self.ends(pairs, end)?;
         Ok((ends.into_iter().map(|end| end.map(|best| best.score)).collect(), report))
     }
 
@@ -151,8 +151,8 @@ impl<E: WavefrontElement, X: WavefrontExecutor<E> + ?Sized> WavefrontExecutor<E>
         (**self).ends(pairs, end)
     }
 
-    fn scores(&mut self, pairs: &Pairs<'_, E>) -> Result<Scores<E>> {
-        (**self).scores(pairs)
+    fn scores(&mut self, pairs: &Pairs<'_, E>, end: End) -> Result<Scores<E>> {
+        (**self).scores(pairs, end)
     }
 
     fn edges(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Edges<E::Cell>, Report)> {

@@ -299,17 +299,17 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for RunExecutor<'_> {
         Ok((found, self.with_devices(report)))
     }
 
-    fn scores(&mut self, pairs: &Pairs<'_, E>) -> Result<Scores<E>> {
+    fn scores(&mut self, pairs: &Pairs<'_, E>, end: End) -> Result<Scores<E>> {
         pairs.check()?;
         self.watch(0, false)?;
         let strips = self.by_strips(&pairs.problem(0));
         if let On::Gpus { strips: executor, .. } = &mut self.on
             && strips
         {
-            let (found, report) = executor.scores(pairs)?;
+            let (found, report) = executor.scores(pairs, end)?;
             return Ok((found, self.with_devices(report)));
         }
-        let (ends, report) = self.ends(pairs, End::Best)?;
+        let (ends, report) = self.ends(pairs, end)?;
         Ok((ends.into_iter().map(|end| end.map(|best| best.score)).collect(), report))
     }
 

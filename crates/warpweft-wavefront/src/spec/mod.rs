@@ -6,12 +6,14 @@
 
 mod border;
 mod check;
+mod database;
 mod erased;
 mod pairs;
 mod wavefront;
 
 pub use border::{Band, Border, BorderFunction};
 pub(crate) use check::{check_lookups, holds_all};
+pub use database::Database;
 pub(crate) use erased::{ElementType, Erased, Named, Outside, faults};
 pub use pairs::Pairs;
 pub use wavefront::{Keep, Kept, MAX_EXTENT, Wavefront, no_inputs};

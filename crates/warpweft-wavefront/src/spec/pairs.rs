@@ -1,6 +1,8 @@
 //! Many problems of one recurrence that share their inputs: all pairs of a set of series, a query and a database.
 
-use super::{Border, Wavefront, check_lookups};
+use std::borrow::Cow;
+
+use super::{Border, Database, Wavefront, check_lookups};
 use crate::recurrence::{Interval, WavefrontElement};
 use warpweft_core::error::{Error, Result};
 
@@ -34,10 +36,12 @@ use warpweft_core::error::{Error, Result};
 #[derive(Clone, Debug)]
 pub struct Pairs<'a, E: WavefrontElement> {
     pub(crate) element: E,
-    pub(crate) rows: &'a [&'a [E::Row]],
+    pub(crate) rows: Cow<'a, [&'a [E::Row]]>,
     pub(crate) columns: &'a [&'a [E::Column]],
     pub(crate) pairs: &'a [[u32; 2]],
     pub(crate) border: Border<E::Cell>,
+    /// What the columns are, if they are all of a database, in order, each once.
+    pub(crate) database: Option<&'a Database<'a, E::Column>>,
 }
 
 impl<'a, E: WavefrontElement> Pairs<'a, E> {
@@ -49,7 +53,20 @@ impl<'a, E: WavefrontElement> Pairs<'a, E> {
         columns: &'a [&'a [E::Column]],
         pairs: &'a [[u32; 2]],
     ) -> Self {
-        Self { element, rows, columns, pairs, border: Border::Value(E::Cell::default()) }
+        let border = Border::Value(E::Cell::default());
+        Self { element, rows: rows.into(), columns, pairs, border, database: None }
+    }
+
+    /// Problem k has the rows `query` and for columns sequence k of `database`.
+    pub fn search(element: E, query: &'a [E::Row], database: &'a Database<'a, E::Column>) -> Self {
+        Self {
+            element,
+            rows: vec![query].into(),
+            columns: &database.sequences,
+            pairs: &database.pairs,
+            border: Border::Value(E::Cell::default()),
+            database: Some(database),
+        }
     }
 
     /// What cells outside of each problem's domain hold.
@@ -90,11 +107,31 @@ impl<'a, E: WavefrontElement> Pairs<'a, E> {
             .border(self.border.clone())
     }
 
+    /// The numbers of the longest sequences of rows and of columns in pairs, and whether one of them all is empty.
+    fn longest(&self) -> ([usize; 2], bool) {
+        if let Some(Database { sequences, ends: [longest, shortest], .. }) = self.database {
+            let empty = self.rows[0].is_empty() || sequences[*shortest].is_empty();
+            return ([0, *longest], empty);
+        }
+        let (mut numbers, mut longest, mut empty) = ([0; 2], [0; 2], false);
+        for (k, pair) in self.pairs.iter().enumerate() {
+            for (which, length) in self.extents(k).into_iter().enumerate() {
+                empty |= length == 0;
+                if length > longest[which] {
+                    (longest[which], numbers[which]) = (length, pair[which] as usize);
+                }
+            }
+        }
+        (numbers, empty)
+    }
+
     /// Whether all indexes into slices are inside, whichever sequences meet.
     fn lookups_are_inside(&self) -> bool {
         let of_rows = self.rows.iter().map(|one| E::symbols(one, &[])[0]).reduce(Interval::or);
-        let of_columns =
-            self.columns.iter().map(|one| E::symbols(&[], one)[1]).reduce(Interval::or);
+        let of_columns = match self.database {
+            Some(database) => database.symbols::<E>(),
+            None => self.columns.iter().map(|one| E::symbols(&[], one)[1]).reduce(Interval::or),
+        };
         let symbols = [of_rows, of_columns].map(|all| all.unwrap_or(Interval::ANY));
         check_lookups(E::NAME, symbols, &self.element.lookups(symbols)).is_ok()
     }
@@ -110,28 +147,23 @@ impl<'a, E: WavefrontElement> Pairs<'a, E> {
             return Err(Error::spec("a batch of no problems", "give at least one"));
         }
         let out = |[a, b]: &[u32; 2]| *a as usize >= rows || *b as usize >= columns;
-        if let Some(k) = self.pairs.iter().position(out) {
+        if self.database.is_none()
+            && let Some(k) = self.pairs.iter().position(out)
+        {
             return Err(Error::spec(
                 format!("pair {k} of sequences {:?}, of {rows} and {columns}", self.pairs[k]),
                 "count sequences from 0",
             ));
         }
-        let mut longest = [0; 2];
-        let mut empty = false;
-        for k in 0..self.pairs.len() {
-            let extents = self.extents(k);
-            empty |= extents.contains(&0);
-            longest = [longest[0].max(extents[0]), longest[1].max(extents[1])];
-        }
-        let with = |[m, n]: [usize; 2]| {
-            let a = self.rows.iter().find(|row| row.len() == m)?;
-            let b = self.columns.iter().find(|column| column.len() == n)?;
-            Some(Wavefront::of(self.element).rows(a).columns(b).border(self.border.clone()))
-        };
+        let (longest, empty) = self.longest();
         // What the longest ones may be, shorter ones may, but for their symbols.
         let given = matches!(self.border, Border::Lines { .. }) || !self.lookups_are_inside();
-        if !empty && !given && with(longest).is_some_and(|most| most.check().is_ok()) {
-            return Ok(());
+        if !empty && !given {
+            let [a, b] = longest;
+            let most = Wavefront::of(self.element).rows(self.rows[a]).columns(self.columns[b]);
+            if most.border(self.border.clone()).check().is_ok() {
+                return Ok(());
+            }
         }
         (0..self.pairs.len()).try_for_each(|k| {
             self.problem(k).check().map_err(|error| match error {

@@ -4,10 +4,10 @@ use warpweft::cpu::Pool;
 use warpweft::cuda::{Device, compiler};
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::cuda::{CudaExecutor, compile_batch_check, compile_search_check};
-use warpweft::wavefront::traceback::End;
+use warpweft::wavefront::traceback::{End, Score};
 use warpweft::wavefront::{
-    Best, Border, CpuPolicy, Earlier, Keep, Kept, Pairs, Ranked, Wavefront, WavefrontElement,
-    WavefrontExecutor, reference, wavefront,
+    Best, Border, CpuPolicy, Database, Earlier, Keep, Kept, Pairs, Ranked, Wavefront,
+    WavefrontElement, WavefrontExecutor, reference, wavefront,
 };
 use warpweft_lab::conformance::wavefront::{AffineCell, Inputs, KEEPS, affine_local, local, warp};
 
@@ -167,6 +167,13 @@ fn check_pairs<E: WavefrontElement<Input = ()>>(
     }
 }
 
+fn score<E: WavefrontElement>(problem: &Wavefront<'_, E>) -> Option<Score<E>> {
+    match reference(&problem.clone().keep(Keep::Score)).unwrap() {
+        Kept::Score(score) => score,
+        other => panic!("{other:?}"),
+    }
+}
+
 /// Three sequences of rows, each with 70 of columns: enough for a search.
 fn check_scores<E: WavefrontElement<Input = ()>>(
     executor: &mut dyn WavefrontExecutor<E>,
@@ -181,13 +188,20 @@ fn check_scores<E: WavefrontElement<Input = ()>>(
     let columns: Vec<_> = columns.iter().map(Vec::as_slice).collect();
     let each: Vec<[u32; 2]> = (0..210).map(|k| [k / 70, k % 70]).collect();
     let pairs = Pairs::of(element, &rows, &columns, &each).border(border.clone());
-    let (scores, report) = executor.scores(&pairs).unwrap();
+    let (scores, report) = executor.scores(&pairs, End::Best).unwrap();
     assert_eq!(report.done, (0..210).map(|k| pairs.problem(k).cells()).sum::<u64>());
-    for (k, found) in scores.iter().enumerate() {
-        let Kept::Score(expected) = reference(&pairs.problem(k).keep(Keep::Score)).unwrap() else {
-            panic!("no score")
-        };
-        assert_eq!(found, &expected, "{} {k}", E::NAME);
+    let expected: Vec<_> = (0..210).map(|k| score(&pairs.problem(k))).collect();
+    assert_eq!(scores, expected, "{}", E::NAME);
+    let (corners, _) = executor.scores(&pairs, End::Corner).unwrap();
+    let (ends, _) = executor.ends(&pairs, End::Corner).unwrap();
+    assert!(corners == ends.iter().map(|end| end.map(|end| end.score)).collect::<Vec<_>>());
+    // The same columns as a database, for one query after another, of which the second is long.
+    let database = Database::of(columns.iter().copied()).unwrap();
+    for (k, query) in rows.iter().enumerate().chain([(1, &rows[1])]) {
+        let pairs = Pairs::search(element, query, &database).border(border.clone());
+        let (scores, report) = executor.scores(&pairs, End::Best).unwrap();
+        assert_eq!(report.done, (0..70).map(|k| pairs.problem(k).cells()).sum::<u64>());
+        assert_eq!(scores, expected[70 * k..][..70], "{} {k} in a database", E::NAME);
     }
 }
 

@@ -108,8 +108,8 @@ fn wrapped(h: Earlier<i32>, #[row] a: u8, #[column] b: u8, scores: &[i8]) -> i32
 /// Differences of numbers with a sign, which are kept inside.
 #[wavefront]
 fn clamped(h: Earlier<i32>, #[row] a: u8, #[column] b: u8, scores: &[i8]) -> i32 {
-    let at = (a as i32 - 65).max(0);
-    h.n.max(h.w) + scores[at.min(25) as usize] as i32 - (b & 1) as i32
+    let at = (a as i32 - 65).clamp(0, 25);
+    h.n.max(h.w) + scores[at as usize] as i32 - (b & 1) as i32
 }
 
 /// Letters in common, whose choice alone looks something up.
@@ -212,7 +212,7 @@ fn finds<'s>(
     let each: Vec<[u32; 2]> = (0..80).map(|k| [0, k]).collect();
     let rows = [&query[..]];
     let pairs = Pairs::of(sliced(flat, 32, -3), &rows, &columns, &each);
-    let (found, _) = executor.scores(&pairs).unwrap();
+    let (found, _) = executor.scores(&pairs, End::Best).unwrap();
     for (target, found) in targets.iter().zip(found) {
         assert_eq!(found, plain(&query, target, scores, -3).map(|best| best.score));
     }

@@ -4,6 +4,7 @@
 //! Smith and Waterman (1981), Needleman and Wunsch (1970), Gotoh (1982).
 
 mod best;
+mod database;
 mod matrix;
 mod pairs;
 mod path;
@@ -18,6 +19,7 @@ mod weights;
 mod xdrop;
 
 pub use best::best;
+pub use database::{Database, search};
 pub use matrix::{Matrix, SYMBOLS};
 pub use pairs::{align_all, score_all, trace_all};
 pub use path::{Aligned, Operation};

@@ -10,7 +10,7 @@ use warpweft::wavefront::{
 use super::problem::{aligned, end_of, found, wavefront};
 use super::recurrences::Unreached;
 use super::{
-    Aligned, Alignment, Dna, Executor, Scope, Scoring, Sequence, affine, global_affine,
+    Aligned, Alignment, Database, Dna, Executor, Scope, Scoring, Sequence, affine, global_affine,
     global_letters, letters, nothing, scored,
 };
 
@@ -26,7 +26,7 @@ pub fn align_all(
     executor: &mut dyn Executor,
 ) -> Result<(Vec<Alignment>, Report)> {
     let scoring = &scoring.into();
-    let many = Many { pairs, scoring, scope };
+    let many = Many { pairs, database: None, scoring, scope };
     many.by_form(executor, Want::Ends).map(|(found, report)| (found.alignments(), report))
 }
 
@@ -42,7 +42,7 @@ pub fn score_all(
     executor: &mut dyn Executor,
 ) -> Result<(Vec<i32>, Report)> {
     let scoring = &scoring.into();
-    let many = Many { pairs, scoring, scope };
+    let many = Many { pairs, database: None, scoring, scope };
     let (found, report) = many.by_form(executor, Want::Scores)?;
     Ok((found.scores(), report))
 }
@@ -60,7 +60,8 @@ pub fn trace_all(
 ) -> Result<(Vec<Aligned>, Report)> {
     let scoring = &scoring.into();
     let Scope::Free(_) = scope else {
-        let (found, report) = Many { pairs, scoring, scope }.by_form(executor, Want::Paths)?;
+        let (found, report) =
+            Many { pairs, database: None, scoring, scope }.by_form(executor, Want::Paths)?;
         return Ok((found.paths(), report));
     };
     // Up to where each ends, an alignment with free ends is one whose ends are not.
@@ -69,28 +70,28 @@ pub fn trace_all(
         .map(|((query, target), end)| (query.first(end.query_end), target.first(end.target_end)))
         .collect();
     let pairs: Vec<_> = cut.iter().map(|(query, target)| (query, target)).collect();
-    let many = Many { pairs: &pairs, scoring, scope };
+    let many = Many { pairs: &pairs, database: None, scoring, scope };
     let (found, further) = many.by_form(executor, Want::Paths)?;
     Ok((found.paths(), report.followed_by(&further)))
 }
 
 /// What is wanted of each pair.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Want {
+pub(super) enum Want {
     Scores,
     Ends,
     Paths,
 }
 
 /// What was wanted of each pair.
-enum Found {
+pub(super) enum Found {
     Scores(Vec<i32>),
     Ends(Vec<Alignment>),
     Paths(Vec<Aligned>),
 }
 
 impl Found {
-    fn scores(self) -> Vec<i32> {
+    pub(super) fn scores(self) -> Vec<i32> {
         match self {
             Self::Scores(scores) => scores,
             further => further.alignments().into_iter().map(|found| found.score).collect(),
@@ -116,18 +117,25 @@ impl Found {
 }
 
 /// Pairs to be aligned.
-struct Many<'a> {
-    pairs: &'a [(&'a Sequence, &'a Sequence)],
-    scoring: &'a Scoring,
-    scope: Scope,
+pub(super) struct Many<'a> {
+    pub pairs: &'a [(&'a Sequence, &'a Sequence)],
+    /// A query that is scored against a database, in place of pairs.
+    pub database: Option<(&'a Sequence, &'a Database<'a>)>,
+    pub scoring: &'a Scoring,
+    pub scope: Scope,
 }
 
 impl Many<'_> {
     /// By the recurrence for the scoring and the scope.
-    fn by_form(&self, executor: &mut dyn Executor, want: Want) -> Result<(Found, Report)> {
-        let Self { pairs, scoring, scope } = *self;
+    pub(super) fn by_form(
+        &self,
+        executor: &mut dyn Executor,
+        want: Want,
+    ) -> Result<(Found, Report)> {
+        let Self { pairs, database, scoring, scope } = *self;
         scoring.check()?;
         let weights = scoring.weights();
+        database.map_or(Ok(()), |(query, database)| database.check(query, scoring, scope))?;
         for (query, target) in pairs {
             [query, target].into_iter().try_for_each(|of| scoring.check_alphabet(of))?;
             scoring.check_lengths(scope, [query.len(), target.len()])?;
@@ -137,7 +145,8 @@ impl Many<'_> {
         if let Some(element) = scored::with(scoring, scope) {
             return self.solve(element, gapped, executor, want);
         }
-        let plain = pairs.iter().all(|(_, target)| target.is_plain());
+        let plain = database.is_none_or(|(_, database)| database.is_plain)
+            && pairs.iter().all(|(_, target)| target.is_plain());
         match (scope, weights.is_linear()) {
             (Scope::Local, true) if plain && Dna::can(&weights) => {
                 self.solve(Dna::new(weights), border, executor, want)
@@ -161,6 +170,10 @@ impl Many<'_> {
         E::Cell: Ranked<Score = i32> + Unreached,
         X: WavefrontExecutor<E> + ?Sized,
     {
+        if let Some((query, database)) = self.database {
+            let pairs = Pairs::search(element, query.as_rows(), &database.columns).border(border);
+            return best_scores(&pairs, executor);
+        }
         let end = match self.scope {
             Scope::Local => Some(End::Best),
             Scope::Global => Some(End::Corner),
@@ -217,9 +230,7 @@ impl Many<'_> {
         }
         let pairs = Pairs::of(element, &queries, &targets, &pairs).border(border);
         if (want, end) == (Want::Scores, End::Best) {
-            let (scores, report) = executor.scores(&pairs)?;
-            let scores = scores.into_iter().map(|score| score.unwrap_or(0).max(0));
-            return Ok((Found::Scores(scores.collect()), report));
+            return best_scores(&pairs, executor);
         }
         let (ends, report) = executor.ends(&pairs, end)?;
         let ends = ends.into_iter().map(|end| match end {
@@ -256,4 +267,16 @@ impl Many<'_> {
         });
         Ok((Found::Ends(ends.collect()), total.report()?))
     }
+}
+
+/// The scores of the best alignments of `pairs`, 0 where no letters match.
+fn best_scores<E, X>(pairs: &Pairs<'_, E>, executor: &mut X) -> Result<(Found, Report)>
+where
+    E: Traced,
+    E::Cell: Ranked<Score = i32>,
+    X: WavefrontExecutor<E> + ?Sized,
+{
+    let (scores, report) = executor.scores(pairs, End::Best)?;
+    let scores = scores.into_iter().map(|score| score.unwrap_or(0).max(0));
+    Ok((Found::Scores(scores.collect()), report))
 }

@@ -9,8 +9,10 @@ use warpweft::wavefront::{Pairs, TotalReport, Wavefront, WavefrontElement, Wavef
 use super::pair::{last, wavefront};
 use super::{Cost, Executor, Measure, Sample, border, check_all};
 
-/// Pairs that are computed at once: between two such batches progress is told.
-const TOGETHER: usize = 1 << 17;
+/// Pairs that are computed at once at least, and at most: between two such batches progress is told.
+const TOGETHER: [usize; 2] = [1 << 14, 1 << 19];
+/// Cells that are computed at once: 0.2 s of a GPU.
+const CELLS: usize = 1 << 40;
 /// Cells of last rows that are kept at once, of series with a band.
 const KEPT: usize = 1 << 25;
 /// The least number of pairs in a batch of these.
@@ -50,10 +52,12 @@ pub fn distances<T: Sample>(
             "compare fewer series",
         ));
     }
+    let longest = series.iter().map(|one| one.len()).max().unwrap_or(1).max(1);
+    let together = (CELLS / longest / longest).clamp(TOGETHER[0], TOGETHER[1]);
     let mut total = TotalReport::default();
     let mut next = (0..count as u32).flat_map(|i| (i + 1..count as u32).map(move |j| [i, j]));
     while all.len() < pairs {
-        let some: Vec<_> = next.by_ref().take(TOGETHER).collect();
+        let some: Vec<_> = next.by_ref().take(together).collect();
         let (found, report) = sums([series, series], &some, measure, executor)?;
         all.extend(found.into_iter().map(|sum| measure.cost.distance(sum)));
         total.add(report);
@@ -88,9 +92,9 @@ where
 {
     if measure.within.diagonals([1, 1])?.is_none() {
         let pairs = Pairs::of(element, rows, columns, pairs).border(border());
-        let (ends, report) = executor.ends(&pairs, End::Corner)?;
+        let (sums, report) = executor.scores(&pairs, End::Corner)?;
         let none = || Error::spec("no last cell came back", "report this as a bug");
-        let sums = ends.into_iter().map(|end| end.map(|end| end.score).ok_or_else(none));
+        let sums = sums.into_iter().map(|sum| sum.ok_or_else(none));
         return Ok((sums.collect::<Result<_>>()?, report));
     }
     let longest = columns.iter().map(|series| series.len()).max().unwrap_or(1);

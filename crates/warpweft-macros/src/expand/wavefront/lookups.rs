@@ -290,6 +290,11 @@ impl Walk {
             let table = self.tables.iter().find(|table| path.path.is_ident(*table))?;
             return Some(of_type(&quote!(self.#table.get().len()), &quote!(usize)));
         }
+        if call.method == "clamp" && call.args.len() == 2 {
+            let value = self.value(&call.receiver)?;
+            let [least, most] = [self.value(&call.args[0])?, self.value(&call.args[1])?];
+            return Some(quote!(#value.most_of(#least).least_of(#most)));
+        }
         let method = match call.method.to_string().as_str() {
             "min" => quote!(least_of),
             "max" => quote!(most_of),

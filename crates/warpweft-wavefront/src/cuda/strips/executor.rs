@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Instant;
 
 use super::assignment::assignments;
-use super::batch::database::Database;
+use super::batch::database::{Database, SearchKey};
 use super::choose::choose;
 use super::packed;
 use super::recording::{AlsoKept, Recording};
@@ -34,6 +34,8 @@ pub struct CudaExecutor {
     extras: Extras,
     /// Kernels of batches, by their texts.
     pub(super) batches: HashMap<String, [Kernel; 2]>,
+    /// Those of searches, which are looked for without their texts: these take longer than to copy a query.
+    pub(super) searches: HashMap<SearchKey, [Kernel; 2]>,
     /// What was searched last; one problem alone may need all memory.
     pub(super) database: Option<Database>,
 }
@@ -74,8 +76,15 @@ impl CudaExecutor {
             devices.iter().try_for_each(|other| device.enable_peer(other))?;
         }
         let gpus = devices.iter().map(Gpu::new).collect::<Result<_>>()?;
-        let (extras, batches) = (Extras::default(), HashMap::new());
-        Ok(Self { gpus, policy, packed_16x2: true, extras, batches, database: None })
+        Ok(Self {
+            gpus,
+            policy,
+            packed_16x2: true,
+            extras: Extras::default(),
+            batches: HashMap::new(),
+            searches: HashMap::new(),
+            database: None,
+        })
     }
 
     /// Without packed 16×2 cells, unless a policy says otherwise: a register holds one cell.
@@ -188,8 +197,8 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CudaExecutor {
         self.pair_ends(pairs, end)
     }
 
-    fn scores(&mut self, pairs: &Pairs<'_, E>) -> Result<Scores<E>> {
-        self.pair_scores(pairs)
+    fn scores(&mut self, pairs: &Pairs<'_, E>, end: End) -> Result<Scores<E>> {
+        self.pair_scores(pairs, end)
     }
 
     fn paths(

@@ -14,7 +14,7 @@ use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::cuda::CudaExecutor;
 use warpweft::wavefront::{CpuPolicy, Wavefront};
 use warpweft_apps::align::{
-    Executor, Matrix, Scope, Scoring, Sequence, Weights, score_all, scored, trace_all,
+    Database, Executor, Matrix, Scope, Scoring, Sequence, Weights, scored, search, trace_all,
 };
 use warpweft_apps::soup::SplitMix;
 use warpweft_apps::warping::{self, Measure};
@@ -125,6 +125,7 @@ fn all(executor: &mut dyn Both, shrink: usize, repeats: u32) -> Result<Vec<Row>>
     let count = (100_000 / shrink).max(2);
     // Lengths from 50 to 650, 350 on average.
     let database = (0..count).map(|k| protein(50 + k * 37 % 601)).collect::<Result<Vec<_>>>()?;
+    let database = Database::of(&database)?;
     let names = [
         "SW BLOSUM62, query of 300 in a database",
         "SW BLOSUM62, query of 1,000 in a database",
@@ -132,9 +133,8 @@ fn all(executor: &mut dyn Both, shrink: usize, repeats: u32) -> Result<Vec<Row>>
     ];
     for (query, what) in queries.into_iter().zip(names) {
         let query = query?;
-        let pairs: Vec<_> = database.iter().map(|target| (&query, target)).collect();
         rows.push(timed(what, count, repeats, || {
-            score_all(&pairs, &scoring, Scope::Local, executor).map(|found| found.1)
+            search(&query, &database, &scoring, Scope::Local, executor).map(|found| found.1)
         })?);
     }
     Ok(rows)

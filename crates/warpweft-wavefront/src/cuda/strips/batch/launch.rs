@@ -244,7 +244,7 @@ impl CudaExecutor {
         let mut setup_seconds = begin.elapsed().as_secs_f64();
         // SAFETY: the arguments are those of both kernels in order and layout; every buffer
         // holds what the kernels' comments say and lives past the wait.
-        let seconds = unsafe { timed(stream, &steps)? };
+        let seconds = unsafe { timed(stream, &steps, || Ok(()))? };
 
         let begin = Instant::now();
         if !cells.is_empty() {
@@ -274,11 +274,15 @@ pub(super) struct Step {
     pub args: Args,
 }
 
-/// Launches all `steps` one after another and waits for their end; the seconds that they took.
+/// Launches all `steps` one after another, queues what `after` does and waits for the end; the seconds that the steps took.
 ///
 /// # Safety
 /// The arguments are those of the kernels in order and layout, and what they point to lives until this returns.
-pub(super) unsafe fn timed(stream: &Stream, steps: &[Step]) -> Result<f64> {
+pub(super) unsafe fn timed(
+    stream: &Stream,
+    steps: &[Step],
+    after: impl FnOnce() -> Result<()>,
+) -> Result<f64> {
     let device = stream.device();
     let (start, end) = (Event::new(device)?, Event::new(device)?);
     stream.record(&start)?;
@@ -287,7 +291,10 @@ pub(super) unsafe fn timed(stream: &Stream, steps: &[Step]) -> Result<f64> {
         unsafe { stream.launch(kernel, *launch, args)? };
     }
     stream.record(&end)?;
+    // Whatever became of it, what was launched ends before its memory is given back.
+    let after = after();
     stream.synchronize()?;
+    after?;
     start.seconds_until(&end)
 }
 

@@ -5,6 +5,7 @@
 
 mod choices;
 pub(super) mod database;
+mod items;
 mod launch;
 mod pairs;
 mod paths;

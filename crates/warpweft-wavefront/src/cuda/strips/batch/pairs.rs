@@ -3,6 +3,7 @@
 use super::SMALL;
 use super::launch::Done;
 use super::place::{Around, Batch, Pooled, largest_first};
+use super::search::Searched;
 use super::text::{Problem, Wanted};
 use crate::cuda::filled::kept;
 use crate::cuda::strips::executor::CudaExecutor;
@@ -14,13 +15,12 @@ use crate::recurrence::{Best, Extreme, WavefrontElement, bytes_of, bytes_of_mut}
 use crate::report::{TotalReport, unchecked};
 use crate::spec::{Erased, Keep, Kept, Pairs};
 use crate::traceback::{End, Score};
-use warpweft_core::element::Scalar;
 use warpweft_core::error::Result;
 use warpweft_core::memory::room;
 use warpweft_core::report::Report;
 
 /// What is found of each problem, if anything is; a report of those that were computed.
-type Found<E> = (Vec<Option<Best<Score<E>>>>, Option<Report>);
+type Found<R> = (Vec<Option<R>>, Option<Report>);
 
 impl CudaExecutor {
     /// As [`WavefrontExecutor::ends`](crate::WavefrontExecutor::ends).
@@ -31,7 +31,7 @@ impl CudaExecutor {
     ) -> Result<Ends<E>> {
         pairs.check()?;
         let none = vec![false; pairs.len()];
-        match self.found(pairs, Wanted::of(end), &none)? {
+        match self.found(pairs, Wanted::of(end), &none, |best| best)? {
             Some((found, report)) => Ok((found, TotalReport(report).report()?)),
             None => ends_by_batches(self, pairs, end),
         }
@@ -41,43 +41,54 @@ impl CudaExecutor {
     pub(in crate::cuda::strips) fn pair_scores<E: WavefrontElement>(
         &mut self,
         pairs: &Pairs<'_, E>,
+        end: End,
     ) -> Result<Scores<E>> {
         pairs.check()?;
         let first = pairs.problem(0);
         let first = first.erased();
         possible(&first)?;
         let mut total = TotalReport::default();
-        let (mut done, mut scores) = (vec![false; pairs.len()], Vec::new());
-        if let Some(searched) = self.search(pairs, &first)? {
-            (done, scores) = (searched.done, searched.scores);
-            total.add(searched.report);
+        let (mut done, mut scores) = (vec![], vec![]);
+        let searched = if end == End::Best { self.search(pairs, &first)? } else { None };
+        match searched {
+            Some(Searched { done: None, scores, report }) => return Ok((scores, report)),
+            Some(Searched { done: Some(some), scores: found, report }) => {
+                (done, scores) = (some, found);
+                total.add(report);
+            }
+            None => done.resize(pairs.len(), false),
         }
-        if done.iter().all(|&done| done) {
-            let scores = scores.into_iter().map(|score| Some(Score::<E>::from_f64(score.into())));
-            return Ok((scores.collect(), total.report()?));
-        }
-        let Some((found, report)) = self.found(pairs, Wanted::Keep(Keep::Score), &done)? else {
-            let (ends, report) = ends_by_batches(self, pairs, End::Best)?;
+        let wanted = match end {
+            End::Best => Wanted::Keep(Keep::Score),
+            End::Corner => Wanted::Corner,
+        };
+        let Some((found, report)) = self.found(pairs, wanted, &done, |best| best.score)? else {
+            let (ends, report) = ends_by_batches(self, pairs, end)?;
             return Ok((ends.into_iter().map(|end| end.map(|end| end.score)).collect(), report));
         };
         if let Some(report) = report {
             total.add(report);
         }
-        let score = |(k, found): (usize, Option<Best<Score<E>>>)| match done[k] {
-            true => Some(Score::<E>::from_f64(scores[k].into())),
-            false => found.map(|best| best.score),
-        };
-        Ok((found.into_iter().enumerate().map(score).collect(), total.report()?))
+        if scores.is_empty() {
+            return Ok((found, total.report()?));
+        }
+        for ((score, found), done) in scores.iter_mut().zip(found).zip(done) {
+            if !done {
+                *score = found;
+            }
+        }
+        Ok((scores, total.report()?))
     }
 
-    /// What is `wanted` of all of `pairs` but those that are `done`, of which nothing is found; none if the kernel can't
-    /// run them.
-    fn found<E: WavefrontElement>(
+    /// What is `wanted` of all of `pairs` but those that are `done`, of which nothing is found, as `of` makes it of an end;
+    /// none if the kernel can't run them.
+    fn found<E: WavefrontElement, R: Clone>(
         &mut self,
         pairs: &Pairs<'_, E>,
         wanted: Wanted,
         done: &[bool],
-    ) -> Result<Option<Found<E>>> {
+        of: impl Fn(Best<Score<E>>) -> R,
+    ) -> Result<Option<Found<R>>> {
         let first = pairs.problem(0).keep(wanted.keep());
         let erased = first.erased();
         possible(&erased)?;
@@ -90,7 +101,7 @@ impl CudaExecutor {
         if erased.element.input > 0 {
             return Ok(None);
         }
-        let mut found: Vec<Option<Best<Score<E>>>> = room(pairs.len(), "give fewer pairs at once")?;
+        let mut found: Vec<Option<R>> = room(pairs.len(), "give fewer pairs at once")?;
         let mut total = TotalReport::default();
         if small.is_empty() {
             found.resize(pairs.len(), None);
@@ -103,10 +114,11 @@ impl CudaExecutor {
             match wanted {
                 Wanted::Corner => {
                     let each = corners.iter().enumerate();
-                    found.extend(each.map(|(k, cell)| Some(corner(cell, pairs.extents(k)))));
+                    found.extend(each.map(|(k, cell)| Some(of(corner(cell, pairs.extents(k))))));
                 }
                 Wanted::Keep(_) => {
-                    found.extend(winners.chunks(1).map(|one| winner(one, Extreme::Greatest)));
+                    let each = winners.chunks(1).map(|one| winner(one, Extreme::Greatest));
+                    found.extend(each.map(|best| best.map(&of)));
                 }
             }
         }
@@ -115,12 +127,13 @@ impl CudaExecutor {
             let erased = problem.erased();
             let mut cells: Vec<E::Cell> = allocate(erased.kept_cells())?;
             let (winners, report) = self.fill(&erased, bytes_of_mut(&mut cells))?;
-            found[k] = match kept(erased.keep, &winners, cells) {
+            let best = match kept(erased.keep, &winners, cells) {
                 Kept::Best(best) => best,
                 Kept::Score(score) => score.map(|score| Best { score, row: 0, column: 0 }),
                 Kept::LastRow(row) => row.last().map(|cell| corner(cell, erased.extents)),
                 _ => None,
             };
+            found[k] = best.map(&of);
             total.add(report);
         }
         Ok(Some((found, total.0)))

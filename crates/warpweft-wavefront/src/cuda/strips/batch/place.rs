@@ -218,6 +218,11 @@ impl<'w> Pooled<'w> {
             && self.pieces.iter().zip(&other.pieces).all(same)
     }
 
+    /// Writes all of them behind `bytes`.
+    pub fn append_to(&self, bytes: &mut Vec<u8>) {
+        self.pieces.iter().for_each(|piece| bytes.extend_from_slice(piece));
+    }
+
     pub fn upload(&self, stream: &Stream) -> Result<Buffer> {
         inputs(stream, &self.pieces.concat(), self.count)
     }

@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use std::time::Instant;
 
 use super::database::Database;
+use super::items::{Items, Target};
 use super::launch::{Step, timed};
-use super::place::{Pooled, largest_first};
+use super::place::Pooled;
 use super::text::{Item, SEARCH_WARPS, Search, search_options, search_source};
 use crate::cuda::strips::executor::CudaExecutor;
 use crate::cuda::strips::subdomain::Gpu;
@@ -14,10 +15,11 @@ use crate::cuda::tables::OnDevice;
 use crate::policy::{CudaPolicy, Policy};
 use crate::recurrence::{Ranked, WavefrontElement, bytes_of};
 use crate::report::{Totals, report_of};
-use crate::spec::{Erased, Pairs};
-use warpweft_core::cuda::{Args, Buffer, Kernel, Launch, Module, compile};
+use crate::spec::{ElementType, Erased, Pairs};
+use crate::traceback::Score;
+use warpweft_core::cuda::{Args, Buffer, Kernel, Launch, Module, Stream, compile};
 use warpweft_core::element::{Scalar, ScalarKind};
-use warpweft_core::error::Result;
+use warpweft_core::error::{Error, Result};
 use warpweft_core::report::Report;
 
 /// Rows of a launch at most.
@@ -33,21 +35,30 @@ const RANGE: [f64; 2] = [-8_000.0, 32_000.0];
 const LEAST: i32 = -(1 << 14);
 /// Blocks of the kernel that asks whether 16 bits are enough.
 const WIDTH_BLOCKS: u32 = 32;
-/// Bytes of cells between the launches for the rows of one query.
-const LINES: usize = 1 << 30;
+/// Bytes from the beginning of what is copied for a search to the borders: before them there is a word for whether 16 bits
+/// are too few.
+const BORDERS: usize = 256;
+/// Kernels that are kept loaded at most.
+const KERNELS: usize = 64;
 
 /// Scores of the problems that were searched.
-pub(super) struct Searched {
-    /// Of each problem: whether it was, and its score.
-    pub done: Vec<bool>,
-    pub scores: Vec<i32>,
+pub(super) struct Searched<E: WavefrontElement> {
+    /// Of each problem whether it was, unless all were.
+    pub done: Option<Vec<bool>>,
+    pub scores: Vec<Option<Score<E>>>,
     pub report: Report,
 }
 
 /// Problems of the same rows.
 struct Group {
     rows: usize,
-    problems: Vec<u32>,
+    problems: Which,
+}
+
+enum Which {
+    /// All of a database.
+    All,
+    Some(Vec<u32>),
 }
 
 /// Whether two cells of `E` fit a register.
@@ -68,58 +79,73 @@ fn can<E: WavefrontElement>(first: &Erased<'_>) -> bool {
 
 /// The groups of `pairs` that are worth a search, with those of their problems whose scores fit.
 fn groups<E: WavefrontElement>(pairs: &Pairs<'_, E>) -> Vec<Group> {
-    let mut all: Vec<Group> = Vec::new();
+    let fit = |rows: usize, columns: usize| {
+        let bounds = pairs.element.bounds(pairs.rows[rows].len() as u64, columns as u64);
+        bounds.is_some_and(|[least, most]| least >= RANGE[0] && most <= RANGE[1])
+    };
+    if let Some(database) = pairs.database
+        && database.len() >= FEWEST
+        && fit(0, database.longest())
+    {
+        return vec![Group { rows: 0, problems: Which::All }];
+    }
+    let mut all: Vec<(usize, Vec<u32>)> = Vec::new();
     let mut known = HashMap::new();
     for (k, &[rows, _]) in pairs.pairs.iter().enumerate() {
         let rows = rows as usize;
         let at = match all.last() {
-            Some(last) if last.rows == rows => all.len() - 1,
+            Some((last, _)) if *last == rows => all.len() - 1,
             _ => *known.entry(rows).or_insert_with(|| {
-                all.push(Group { rows, problems: Vec::new() });
+                all.push((rows, Vec::new()));
                 all.len() - 1
             }),
         };
-        all[at].problems.push(k as u32);
+        all[at].1.push(k as u32);
     }
-    for group in &mut all {
-        let most = columns_that_fit(pairs, group);
-        let columns = |k: u32| pairs.extents(k as usize)[1];
-        group.problems.retain(|&k| columns(k) <= most);
+    for (rows, problems) in &mut all {
+        let columns = |k: &u32| pairs.extents(*k as usize)[1];
+        let longest = problems.iter().map(columns).max().unwrap_or(0);
+        let most = most_that_fit(longest, |columns| fit(*rows, columns));
+        problems.retain(|k| columns(k) <= most);
     }
-    all.retain(|group| group.problems.len() >= FEWEST);
-    all
+    all.retain(|(_, problems)| problems.len() >= FEWEST);
+    let group = |(rows, problems)| Group { rows, problems: Which::Some(problems) };
+    all.into_iter().map(group).collect()
 }
 
-/// The most columns of a problem of `group` for which scores are known to fit: more columns, greater scores.
-fn columns_that_fit<E: WavefrontElement>(pairs: &Pairs<'_, E>, group: &Group) -> usize {
-    let rows = pairs.rows[group.rows].len();
-    let fits = |columns: usize| {
-        let bounds = pairs.element.bounds(rows as u64, columns as u64);
-        bounds.is_some_and(|[least, most]| least >= RANGE[0] && most <= RANGE[1])
-    };
-    let columns = |k: &u32| pairs.extents(*k as usize)[1];
-    let longest = group.problems.iter().map(columns).max().unwrap_or(0);
-    if fits(longest) {
+/// The most columns up to `longest` that fit: more columns, greater scores.
+fn most_that_fit(longest: usize, fit: impl Fn(usize) -> bool) -> usize {
+    if fit(longest) {
         return longest;
     }
     let (mut low, mut high) = (0, longest);
     while high - low > 1 {
         let middle = low + (high - low) / 2;
-        if fits(middle) { low = middle } else { high = middle }
+        if fit(middle) { low = middle } else { high = middle }
     }
     low
 }
 
+impl Group {
+    /// Cells of all its problems.
+    fn updates<E: WavefrontElement>(&self, pairs: &Pairs<'_, E>) -> u64 {
+        let columns = match &self.problems {
+            Which::All => pairs.database.map_or(0, |database| database.count),
+            Which::Some(some) => some.iter().map(|&k| pairs.extents(k as usize)[1] as u64).sum(),
+        };
+        pairs.rows[self.rows].len() as u64 * columns
+    }
+}
+
 /// What all launches of a search read and write.
 struct Shared {
-    rows: Buffer,
+    /// Whether 16 bits are too few, the borders, and all rows.
+    query: Buffer,
+    row_at: u64,
     row_firsts: Vec<u64>,
     row_bytes: usize,
+    row_count: usize,
     database: Database,
-    borders: Buffer,
-    symbols: Buffer,
-    alphabet: Buffer,
-    found: Buffer,
     element: OnDevice,
 }
 
@@ -136,7 +162,7 @@ impl CudaExecutor {
         &mut self,
         pairs: &Pairs<'_, E>,
         first: &Erased<'_>,
-    ) -> Result<Option<Searched>> {
+    ) -> Result<Option<Searched<E>>> {
         let begin = Instant::now();
         // Older devices have no instructions for pairs of numbers.
         let new = self.gpus[0].device.capability()? >= (9, 0);
@@ -147,29 +173,27 @@ impl CudaExecutor {
         if groups.is_empty() {
             return Ok(None);
         }
-        let Some(shared) = self.shared_by(pairs, first)? else { return Ok(None) };
+        let Some(mut shared) = self.shared_by(pairs, first)? else { return Ok(None) };
         let mut queue = Queue::default();
         let (mut updates, mut most_rows) = (0, 0);
         for group in &groups {
-            most_rows = most_rows.max(self.queue(pairs, first, group, &shared, &mut queue)?);
-            let rows = pairs.rows[group.rows].len() as u64;
-            let columns = group.problems.iter().map(|&k| pairs.extents(k as usize)[1] as u64);
-            updates += rows * columns.sum::<u64>();
+            most_rows = most_rows.max(self.queue(pairs, first, group, &mut shared, &mut queue)?);
+            updates += group.updates(pairs);
         }
         let Gpu { device, stream, .. } = &self.gpus[0];
-        stream.synchronize()?;
         let mut setup_seconds = begin.elapsed().as_secs_f64();
+        let Database { found, scores, .. } = &mut shared.database;
+        let all = 0..scores.len();
         // SAFETY: the arguments are those of `wavefront_search` in order and layout; every buffer holds what the
-        // kernel's comment says and lives past the wait.
-        let seconds = unsafe { timed(stream, &queue.steps)? };
+        // kernel's comment says and lives past the wait, and nothing looks at the scores before it.
+        let seconds = unsafe {
+            timed(stream, &queue.steps, || stream.download_async(found, 0, scores, all))?
+        };
         let begin = Instant::now();
-        let bytes = (shared.rows.bytes() + shared.database.columns.bytes()) as u64;
+        let of = |score: &i32| Some(Score::<E>::from_f64((*score).into()));
+        let scores = scores.iter().map(of).collect();
+        let bytes = (shared.query.bytes() + shared.database.columns.bytes()) as u64;
         self.database = shared.database.kept();
-        let mut scores = vec![0i32; pairs.len()];
-        stream.download(&shared.found, 0, &mut scores)?;
-        let mut done = vec![false; pairs.len()];
-        let all = groups.iter().flat_map(|group| &group.problems);
-        all.for_each(|&k| done[k as usize] = true);
         setup_seconds += begin.elapsed().as_secs_f64();
         let policy = CudaPolicy {
             rows: most_rows,
@@ -182,7 +206,7 @@ impl CudaExecutor {
         let totals = Totals { updates, bytes, seconds, setup_seconds };
         let devices = vec![device.label().to_string()];
         let report = report_of(totals, devices, Policy::Cuda(policy).to_json(), None);
-        Ok(Some(Searched { done, scores, report }))
+        Ok(Some(Searched { done: done(pairs.len(), &groups), scores, report }))
     }
 
     /// Copies of all sequences; none if there are too many symbols, or numbers that 16 bits do not hold.
@@ -191,72 +215,63 @@ impl CudaExecutor {
         pairs: &Pairs<'_, E>,
         first: &Erased<'_>,
     ) -> Result<Option<Shared>> {
-        let rows = pairs.rows.iter().map(|one| (bytes_of(one), one.len()));
-        let (rows, row_firsts) = Pooled::all(rows);
-        let columns: Vec<_> = pairs.columns.iter().map(|one| bytes_of(one)).collect();
-        let known = self.database.take().filter(|known| known.is_of(&columns));
-        let text = search_source(&first.element, E::Cell::NEAR_MEMBERS, None);
         let names = ["wavefront_symbols", "wavefront_width"];
-        let [finds, measures] = self.search_kernels(text, first.element.name, names)?;
-        let Gpu { device, stream, .. } = &self.gpus[0];
-        let database = known.map_or_else(|| Database::of(&columns, stream, &finds), Ok)?;
+        let [finds, measures] = self.search_kernels::<E>(&first.element, None, names)?;
+        let Gpu { stream, .. } = &self.gpus[0];
+        let known = match self.database.take() {
+            Some(known) => known.again(pairs, stream)?,
+            None => None,
+        };
+        let database = known.map_or_else(|| Database::of(pairs, stream, &finds), Ok)?;
         if database.alphabet.len() > SYMBOLS {
             self.database = database.kept();
             return Ok(None);
         }
-        let row_bytes = size_of::<E::Row>();
-        let row_count = rows.count;
-        let rows = rows.upload(stream)?;
-        let alphabet = Buffer::from_slice(stream, &database.alphabet)?;
-        let wide = Buffer::zeroed(stream, 4)?;
-        let element = OnDevice::new(stream, first.parameters, &first.tables)?;
-        let mut args = Args::new();
-        args.buffer(&rows);
-        args.value(row_count as u64);
-        args.buffer(&alphabet);
-        args.value(database.alphabet.len() as u32);
-        args.buffer(&wide);
-        args.blob(&element.parameters, first.element.align);
-        // SAFETY: the arguments are those of `wavefront_width`, and the buffers outlive the wait in `download`.
-        unsafe { stream.launch(&measures, Launch::line(WIDTH_BLOCKS, 256), &args)? };
-        let mut is_wide = [0u32];
-        stream.download(&wide, 0, &mut is_wide)?;
-        if is_wide != [0] {
-            self.database = database.kept();
+        let rows = pairs.rows.iter().map(|one| (bytes_of(one), one.len()));
+        let (rows, row_firsts) = Pooled::all(rows);
+        let mut query = vec![0; BORDERS];
+        query.extend(first.border.corner().unwrap_or_default().concat());
+        query.resize(query.len().next_multiple_of(BORDERS), 0);
+        let row_at = query.len();
+        rows.append_to(&mut query);
+        let query = Buffer::from_slice(stream, &query)?;
+        let shared = Shared {
+            row_at: query.address() + row_at as u64,
+            query,
+            row_firsts,
+            row_bytes: size_of::<E::Row>(),
+            row_count: rows.count,
+            element: OnDevice::new(stream, first.parameters, &first.tables)?,
+            database,
+        };
+        if shared.is_wide(&measures, first.element.align, stream)? {
+            self.database = shared.database.kept();
             return Ok(None);
         }
-        let mut symbols = [0u8; 256];
-        let numbered = database.alphabet.iter().zip(0..);
-        numbered.for_each(|(&symbol, number)| symbols[usize::from(symbol)] = number);
-        let corner = first.border.corner().unwrap_or_default().concat();
-        Ok(Some(Shared {
-            rows,
-            row_firsts,
-            row_bytes,
-            borders: Buffer::from_slice(stream, &corner)?,
-            symbols: Buffer::from_slice(stream, &symbols)?,
-            alphabet,
-            found: Buffer::new(device, 4 * pairs.len())?,
-            element,
-            database,
-        }))
+        Ok(Some(shared))
     }
 
-    /// Two kernels of `text`: compiled and loaded once.
-    fn search_kernels(
+    /// Two kernels for `E`, those of a lane of so many rows or those that prepare searches: compiled and loaded once.
+    fn search_kernels<E: WavefrontElement>(
         &mut self,
-        text: String,
-        name: &str,
+        element: &ElementType,
+        rows: Option<u32>,
         kernels: [&str; 2],
     ) -> Result<[Kernel; 2]> {
-        if let Some(known) = self.batches.get(&text) {
+        let key = ([element.names.element as usize, element.names.cell as usize], rows);
+        if let Some(known) = self.searches.get(&key) {
             return Ok(known.clone());
         }
         let device = &self.gpus[0].device;
-        let cubin = compile(&text, name, &device.arch()?, &search_options())?;
+        let text = search_source(element, E::Cell::NEAR_MEMBERS, rows);
+        let cubin = compile(&text, element.name, &device.arch()?, &search_options())?;
         let module = Module::load(device, &cubin)?;
         let kernels = [module.kernel(kernels[0])?, module.kernel(kernels[1])?];
-        Ok(self.keep_kernels(text, kernels))
+        if self.searches.len() >= KERNELS {
+            self.searches.clear();
+        }
+        self.searches.insert(key, kernels.clone());
+        Ok(kernels)
     }
 
     /// Queues the launches for `group`; rows of a lane.
@@ -265,107 +280,129 @@ impl CudaExecutor {
         pairs: &Pairs<'_, E>,
         first: &Erased<'_>,
         group: &Group,
-        shared: &Shared,
+        shared: &mut Shared,
         queue: &mut Queue,
     ) -> Result<u32> {
         let m = pairs.rows[group.rows].len();
         let passes = m.div_ceil(PASS);
         let rows = m.div_ceil(passes).div_ceil(32) as u32;
-        let text = search_source(&first.element, E::Cell::NEAR_MEMBERS, Some(rows));
-        let [kernel, _] = self.search_kernels(text, first.element.name, ["wavefront_search"; 2])?;
+        let names = ["wavefront_search"; 2];
+        let [kernel, _] = self.search_kernels::<E>(&first.element, Some(rows), names)?;
         let cell = if passes > 1 { first.element.cell } else { 0 };
-        let (items, chunks) = items(pairs, group, shared, cell);
-        let symbol_bytes = 512 * rows.div_ceil(16);
-        let dynamic = shared.database.alphabet.len() as u32 * symbol_bytes;
+        let dynamic = shared.database.alphabet.len() as u32 * 512 * rows.div_ceil(16);
         let Gpu { device, stream, .. } = &self.gpus[0];
         let resident = kernel.blocks_per_sm(32 * SEARCH_WARPS, dynamic)?.max(1) * device.sms()?;
-        let item_buffer = Buffer::from_slice(stream, bytes_of(&items))?;
-        let next = Buffer::zeroed(stream, 4 * passes * chunks.len())?;
-        let most = chunks.iter().map(|chunk| chunk.lines).max().unwrap_or(0);
-        let lines = Buffer::new(device, most * cell)?;
-        let mut counter = next.address();
-        for chunk in &chunks {
+        let row =
+            shared.row_at + (shared.row_firsts[group.rows] as usize * shared.row_bytes) as u64;
+        let mut arguments = shared.arguments();
+        let own = match &group.problems {
+            Which::All => {
+                arguments.lines = shared.database.prepare(pairs, cell, stream)?;
+                None
+            }
+            Which::Some(some) => {
+                let own = Items::of(&targets(pairs, some, &shared.database), cell, stream)?;
+                let lines = Buffer::new(device, own.lines() * cell)?;
+                arguments.lines = lines.address();
+                queue.buffers.push(lines);
+                Some(own)
+            }
+        };
+        let left = || Error::spec("a search without its items", "report this as a bug");
+        let items = own.as_ref().or_else(|| shared.database.whole(cell)).ok_or_else(left)?;
+        let next = Buffer::zeroed(stream, 4 * passes * items.chunks.len())?;
+        arguments.next = next.address();
+        for chunk in &items.chunks {
+            arguments.items = items.buffer.address() + (chunk.first * size_of::<Item>()) as u64;
+            arguments.count = chunk.count as u32;
             for pass in 0..passes {
                 let [from, to] = [pass, pass + 1].map(|pass| m * pass / passes);
-                let row = shared.row_firsts[group.rows] as usize + from;
-                let arguments = Search {
-                    rows: shared.rows.address() + (row * shared.row_bytes) as u64,
-                    columns: shared.database.columns.address(),
-                    items: item_buffer.address() + (chunk.first * size_of::<Item>()) as u64,
-                    borders: shared.borders.address(),
-                    symbols: shared.symbols.address(),
-                    alphabet: shared.alphabet.address(),
-                    next: counter,
-                    found: shared.found.address(),
-                    lines: lines.address(),
-                    count: chunk.count as u32,
-                    row_count: (to - from) as i32,
-                    symbol_count: shared.database.alphabet.len() as i32,
-                    first: (pass == 0).into(),
-                    last: (pass + 1 == passes).into(),
-                    reserved: 0,
-                };
-                counter += 4;
-                let mut args = Args::new();
-                args.blob(bytes_of(std::slice::from_ref(&arguments)), align_of::<Search>());
-                args.blob(&shared.element.parameters, first.element.align);
+                arguments.rows = row + (from * shared.row_bytes) as u64;
+                arguments.row_count = (to - from) as i32;
+                arguments.first = (pass == 0).into();
+                arguments.last = (pass + 1 == passes).into();
                 let blocks = resident.min((chunk.count as u32).div_ceil(SEARCH_WARPS)).max(1);
                 let launch = Launch::line(blocks, 32 * SEARCH_WARPS).shared(dynamic);
+                let args = shared.args(&arguments, first.element.align);
                 queue.steps.push(Step { kernel: kernel.clone(), launch, args });
+                arguments.next += 4;
             }
         }
-        queue.buffers.extend([item_buffer, next, lines]);
+        queue.buffers.push(next);
+        queue.buffers.extend(own.map(|own| own.buffer));
         Ok(rows)
     }
 }
 
-/// Items of one launch.
-struct Chunk {
-    first: usize,
-    count: usize,
-    /// Cells of their lines.
-    lines: usize,
+impl Shared {
+    /// The arguments of all launches, without items, rows and lines.
+    fn arguments(&self) -> Search {
+        Search {
+            rows: 0,
+            columns: self.database.columns.address(),
+            items: 0,
+            borders: self.query.address() + BORDERS as u64,
+            symbols: self.database.symbols.address(),
+            alphabet: self.database.symbols.address() + 256,
+            next: 0,
+            found: self.database.found.address(),
+            lines: 0,
+            count: 0,
+            row_count: 0,
+            symbol_count: self.database.alphabet.len() as i32,
+            first: 0,
+            last: 0,
+            reserved: 0,
+        }
+    }
+
+    /// Those of one, as its kernel takes them.
+    fn args(&self, arguments: &Search, align: usize) -> Args {
+        let mut args = Args::new();
+        args.blob(bytes_of(std::slice::from_ref(arguments)), align_of::<Search>());
+        args.blob(&self.element.parameters, align);
+        args
+    }
+
+    /// Whether numbers leave 16 bits, by the kernel `wavefront_width`.
+    fn is_wide(&self, measures: &Kernel, align: usize, stream: &Stream) -> Result<bool> {
+        let mut args = Args::new();
+        args.value(self.row_at);
+        args.value(self.row_count as u64);
+        args.pointer(&self.database.symbols, 256);
+        args.value(self.database.alphabet.len() as u32);
+        args.buffer(&self.query);
+        args.blob(&self.element.parameters, align);
+        // SAFETY: the arguments are those of `wavefront_width`, and the buffers outlive the wait in `download`.
+        unsafe { stream.launch(measures, Launch::line(WIDTH_BLOCKS, 256), &args)? };
+        let mut is_wide = [0u32];
+        stream.download(&self.query, 0, &mut is_wide)?;
+        Ok(is_wide != [0])
+    }
 }
 
-/// The problems of `group` by twos, those with the most columns first, in chunks whose lines of cells of `cell` bytes
-/// fit the memory for them.
-fn items<E: WavefrontElement>(
+/// The problems of `pairs` that are numbered `some`.
+fn targets<E: WavefrontElement>(
     pairs: &Pairs<'_, E>,
-    group: &Group,
-    shared: &Shared,
-    cell: usize,
-) -> (Vec<Item>, Vec<Chunk>) {
-    let columns: Vec<_> =
-        group.problems.iter().map(|&k| pairs.extents(k as usize)[1] as u64).collect();
-    let order = largest_first(&columns);
-    let mut items = Vec::with_capacity(order.len().div_ceil(2));
-    let mut chunks = vec![Chunk { first: 0, count: 0, lines: 0 }];
-    for two in order.chunks(2) {
-        let alone = two.len() < 2;
-        let [low, high] = [two[0] as usize, two[two.len() - 1] as usize];
-        let [low, high] = if columns[low] < columns[high] { [high, low] } else { [low, high] };
-        let begins = |at: usize| {
-            let [_, b] = pairs.pairs[group.problems[at] as usize];
-            shared.database.firsts[b as usize]
-        };
-        let count = columns[low] as usize;
-        let last = chunks.len() - 1;
-        if chunks[last].count > 0 && (chunks[last].lines + count) * cell > LINES {
-            chunks.push(Chunk { first: items.len(), count: 0, lines: 0 });
+    some: &[u32],
+    database: &Database,
+) -> Vec<Target> {
+    let target = |&number: &u32| {
+        let [_, b] = pairs.pairs[number as usize];
+        let columns = pairs.extents(number as usize)[1] as u64;
+        Target { number, first: database.firsts[b as usize], columns }
+    };
+    some.iter().map(target).collect()
+}
+
+/// Which of `count` problems are in `groups`; none if all are.
+fn done(count: usize, groups: &[Group]) -> Option<Vec<bool>> {
+    let mut done = vec![false; count];
+    for group in groups {
+        match &group.problems {
+            Which::All => return None,
+            Which::Some(some) => some.iter().for_each(|&k| done[k as usize] = true),
         }
-        let last = chunks.len() - 1;
-        let chunk = &mut chunks[last];
-        items.push(Item {
-            columns_low: begins(low),
-            columns_high: begins(high),
-            line: chunk.lines as u64,
-            count_low: count as i32,
-            count_high: if alone { 0 } else { columns[high] as i32 },
-            result_low: group.problems[low],
-            result_high: group.problems[high],
-        });
-        chunk.count += 1;
-        chunk.lines += count;
     }
-    (items, chunks)
+    done.contains(&false).then_some(done)
 }
