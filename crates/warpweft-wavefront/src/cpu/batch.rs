@@ -15,7 +15,7 @@ use crate::executor::{TakePaths, WavefrontExecutor, by_size, in_turn};
 use crate::policy::{CpuPolicy, Policy};
 use crate::recurrence::{Traced, WavefrontElement};
 use crate::report::report;
-use crate::spec::{Kept, Wavefront};
+use crate::spec::{Kept, Wavefront, of_problem};
 use crate::traceback::{End, trace_one};
 use warpweft_core::cpu::{Simd, Worker};
 use warpweft_core::error::{Error, Result};
@@ -120,7 +120,9 @@ impl CpuExecutor<'_> {
         if const { !lanes::can::<E::Plain>() } {
             return Ok(None);
         }
-        wavefronts.iter().try_for_each(Wavefront::check)?;
+        let each = wavefronts.iter().enumerate();
+        each.into_iter()
+            .try_for_each(|(k, one)| one.check().map_err(|error| of_problem(k, error)))?;
         let begin = Instant::now();
         let results = Results::new(wavefronts.len());
         let (groups, rest) = lanes::grouped(wavefronts, (0..wavefronts.len()).collect());

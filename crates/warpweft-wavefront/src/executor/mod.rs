@@ -116,7 +116,7 @@ pub trait WavefrontExecutor<E: WavefrontElement> {
     /// parts and in any order; none, and none given, where this executor has no way of its own to find many.
     ///
     /// # Errors
-    /// As [`WavefrontExecutor::record`] of any; that of `take`.
+    /// As [`WavefrontExecutor::record`] of any, with its number from 1; that of `take`.
     fn paths(
         &mut self,
         wavefronts: &[Wavefront<'_, E>],

@@ -136,6 +136,16 @@ impl Erased<'_> {
     }
 }
 
+/// The same of problem `k` of several.
+pub(crate) fn of_problem(k: usize, error: Error) -> Error {
+    match error {
+        Error::Spec { what, hint } => {
+            Error::Spec { what: format!("problem {}: {what}", k + 1), hint }
+        }
+        error => error,
+    }
+}
+
 /// Whether all of `lookups` in a function called `name` are inside their slices, for these symbols of rows and columns.
 pub(crate) fn check_lookups(name: &str, symbols: [Interval; 2], lookups: &[Lookup]) -> Result<()> {
     match lookups.iter().find_map(|lookup| lookup.outside(name, symbols)) {

@@ -12,7 +12,7 @@ mod pairs;
 mod wavefront;
 
 pub use border::{Band, Border, BorderFunction};
-pub(crate) use check::{check_lookups, holds_all};
+pub(crate) use check::{check_lookups, holds_all, of_problem};
 pub use database::Database;
 pub(crate) use erased::{ElementType, Erased, Named, Outside, faults};
 pub use pairs::Pairs;

@@ -2,13 +2,13 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::directions::{check, trace};
+use super::directions::{check_path, trace};
 use super::{Partition, Way};
 use crate::executor::{Paths, WavefrontExecutor};
 use crate::path::{End, Path, Score};
 use crate::recurrence::Traced;
 use crate::report::TotalReport;
-use crate::spec::Wavefront;
+use crate::spec::{Wavefront, of_problem};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::report::Report;
 
@@ -84,14 +84,9 @@ pub fn trace_batch_with<E: Traced, X: WavefrontExecutor<E> + ?Sized, T: Send>(
     make: &(dyn Fn(usize, Option<Path<Score<E>>>) -> Result<T> + Sync),
 ) -> Result<(Vec<T>, Report)> {
     let wavefronts: Vec<_> = wavefronts.iter().map(|one| one.clone().keep(end.keep())).collect();
-    for (k, wavefront) in wavefronts.iter().enumerate() {
-        check(wavefront, end).map_err(|error| match error {
-            Error::Spec { what, hint } => {
-                Error::Spec { what: format!("problem {}: {what}", k + 1), hint }
-            }
-            error => error,
-        })?;
-    }
+    let each = || wavefronts.iter().enumerate();
+    // Whether it is well posed, an executor asks that finds many paths.
+    each().try_for_each(|(k, one)| check_path(one, end).map_err(|error| of_problem(k, error)))?;
     let made = Mutex::new(wavefronts.iter().map(|_| None).collect::<Vec<_>>());
     let take = |part: Vec<(usize, Option<Path<Score<E>>>)>| {
         let part = part.into_iter().map(|(k, path)| Ok((k, make(k, path)?)));
@@ -103,8 +98,9 @@ pub fn trace_batch_with<E: Traced, X: WavefrontExecutor<E> + ?Sized, T: Send>(
     let report = match executor.paths(&wavefronts, end, &take)? {
         Some(report) => report,
         None => {
+            each().try_for_each(|(k, one)| one.check().map_err(|error| of_problem(k, error)))?;
             let mut total = TotalReport::default();
-            for (k, wavefront) in wavefronts.iter().enumerate() {
+            for (k, wavefront) in each() {
                 let (path, report) = trace_one(wavefront, end, executor)?;
                 take(vec![(k, path)])?;
                 total.add(report);

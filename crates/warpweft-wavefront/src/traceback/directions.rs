@@ -76,16 +76,23 @@ pub fn trace<E: Traced, X: WavefrontExecutor<E> + ?Sized>(
     Ok((path, report))
 }
 
-/// Checks that all vectors reach one row and one column at most, that cells are computed once, and
-/// that the end is inside the band.
+/// Checks that the problem is well posed, and what [`check_path`] does.
 pub(super) fn check<E: Traced>(wavefront: &Wavefront<'_, E>, end: End) -> Result<()> {
     wavefront.check()?;
+    check_path(wavefront, end)
+}
+
+/// Checks that all vectors reach one row and one column at most, that cells are computed once, and
+/// that the end is inside the band.
+pub(super) fn check_path<E: Traced>(wavefront: &Wavefront<'_, E>, end: End) -> Result<()> {
     let symbols = E::Choice::symbols(wavefront.rows, wavefront.columns);
     let choice = wavefront.element.choice();
     check_lookups(E::Choice::NAME, symbols, &choice.lookups(symbols))?;
     let [m, n] = wavefront.extents();
     if let Some(Band { lower, upper, .. }) = wavefront.band
         && end == End::Corner
+        && m > 0
+        && n > 0
         && !wavefront.computes(m - 1, n - 1)
     {
         return Err(Error::spec(

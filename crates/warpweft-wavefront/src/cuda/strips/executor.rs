@@ -22,7 +22,7 @@ use crate::recurrence::{Traced, WavefrontElement, bytes_of_mut};
 use crate::report::report;
 use crate::spec::{Erased, Keep, Kept, Pairs, Wavefront};
 use crate::traceback::End;
-use warpweft_core::cuda::{Device, Event, Kernel, SharedMemory, Together, compile};
+use warpweft_core::cuda::{Buffer, Device, Event, Kernel, SharedMemory, Together, compile};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::report::Report;
 
@@ -38,6 +38,8 @@ pub struct CudaExecutor {
     pub(super) searches: HashMap<SearchKey, [Kernel; 2]>,
     /// What was searched last; one problem alone may need all memory.
     pub(super) database: Option<Database>,
+    /// Memory for the choices of many problems, of the last launch for paths.
+    pub(super) directions: Option<Buffer>,
 }
 
 /// What is compiled in or limited for tests.
@@ -84,6 +86,7 @@ impl CudaExecutor {
             batches: HashMap::new(),
             searches: HashMap::new(),
             database: None,
+            directions: None,
         })
     }
 
@@ -91,6 +94,11 @@ impl CudaExecutor {
     pub fn unpacked(mut self) -> Self {
         self.packed_16x2 = false;
         self
+    }
+
+    /// Gives back what is kept on the device between calls.
+    fn release(&mut self) {
+        (self.database, self.directions) = (None, None);
     }
 
     /// With another policy, or one of its own.
@@ -214,13 +222,13 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CudaExecutor {
     }
 
     fn run(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Kept<E::Cell>, Report)> {
-        self.database = None;
+        self.release();
         let plan = |it: &Self, erased: &Erased<'_>| it.plan(erased, AlsoKept::Nothing).map(drop);
         filled(self, wavefront, plan, Self::fill)
     }
 
     fn edges(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Edges<E::Cell>, Report)> {
-        self.database = None;
+        self.release();
         let keep = wavefront.keep.with_edges().unwrap_or(Keep::LastColumn);
         let erased = Erased { keep, ..wavefront.erased() };
         erased.check()?;
@@ -250,7 +258,7 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CudaExecutor {
     where
         E: Traced,
     {
-        self.database = None;
+        self.release();
         let plain = wavefront.with(wavefront.element.plain());
         let erased = plain.erased();
         erased.check()?;

@@ -76,11 +76,12 @@ struct Choices {
 }
 
 impl Choices {
-    /// For the words of `batch`, whose lanes own `rows` rows.
+    /// For the words of `batch`, whose lanes own `rows` rows; those of another launch may be `kept`.
     fn new(
         batch: &mut Batch<'_>,
         rows: u32,
         recorded: Option<Recorded<'_>>,
+        kept: Option<Buffer>,
         stream: &Stream,
     ) -> Result<Self> {
         let device = stream.device();
@@ -98,7 +99,10 @@ impl Choices {
         }
         let paths = if recorded.is_some() { batch.results } else { 0 };
         Ok(Self {
-            directions: Buffer::new(device, words)?,
+            directions: match kept.filter(|kept| kept.bytes() >= words) {
+                Some(kept) => kept,
+                None => Buffer::new(device, words)?,
+            },
             functions: inputs(stream, &functions, count)?,
             _copies: copies,
             back: Buffer::from_slice(stream, meanings)?,
@@ -191,7 +195,7 @@ impl CudaExecutor {
         let line = batch.problems.iter().filter(passes).map(|p| p.column_count as usize).max();
         let line = line.unwrap_or(0);
         let blocks = self.blocks_of(&kernel, count, line * cell)?;
-        let choices = Choices::new(&mut batch, rows, recorded, stream)?;
+        let choices = Choices::new(&mut batch, rows, recorded, self.directions.take(), stream)?;
         let row_inputs = batch.rows.upload(stream)?;
         // All pairs of a set of series have the same for both.
         let same = batch.rows.is_of(&batch.columns);
@@ -255,6 +259,9 @@ impl CudaExecutor {
             stream.download(&candidates, 0, &mut found)?;
         }
         let (trails, runs) = choices.fetch(stream)?;
+        if recorded.is_some() {
+            self.directions = Some(choices.directions);
+        }
         setup_seconds += begin.elapsed().as_secs_f64();
         let devices = vec![device.label().to_string()];
         let blocks = blocks as u32;

@@ -16,7 +16,7 @@ use crate::executor::{TakePaths, corner};
 use crate::frame::allocate;
 use crate::recurrence::{Best, Extreme, NEAR, Traced, WavefrontElement, bytes_of_mut};
 use crate::report::{TotalReport, unchecked};
-use crate::spec::{Erased, Wavefront};
+use crate::spec::{Erased, Wavefront, of_problem};
 use crate::traceback::{End, Moves, Path, trace_one};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::over_parts;
@@ -56,7 +56,9 @@ impl CudaExecutor {
         let recording = Recording::of(&first.element);
         let plain: Vec<_> = wavefronts.iter().map(|one| one.with(one.element.plain())).collect();
         let erased: Vec<_> = plain.iter().map(Wavefront::erased).collect();
-        erased.iter().try_for_each(Erased::check)?;
+        let each = erased.iter().enumerate();
+        each.into_iter()
+            .try_for_each(|(k, one)| one.check().map_err(|error| of_problem(k, error)))?;
         let alike =
             |k: &usize| first.element.alike(&wavefronts[*k].element) && erased[*k].cells() <= SMALL;
         let (mut small, large): (Vec<_>, Vec<_>) = (0..wavefronts.len()).partition(alike);
