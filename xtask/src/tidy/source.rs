@@ -60,22 +60,10 @@ impl Source {
                         line.comment.push(c);
                     }
                 }
-                State::Literal { raw: None } => {
-                    if c == '\\' {
-                        // An escaped newline still ends the line.
-                        taken += rest[1..]
-                            .chars()
-                            .next()
-                            .filter(|&c| c != '\n')
-                            .map_or(0, char::len_utf8);
-                    } else if c == '"' {
-                        line.code.push('"');
-                        state = State::Code;
-                    }
-                }
-                State::Literal { raw: Some(end) } => {
-                    if rest.starts_with(end.as_str()) {
-                        taken = end.len();
+                State::Literal { raw } => {
+                    let (length, ends) = in_literal(rest, raw.as_deref());
+                    taken = length;
+                    if ends {
                         line.code.push('"');
                         state = State::Code;
                     }
@@ -125,6 +113,21 @@ enum State {
     Literal {
         raw: Option<String>,
     },
+}
+
+/// The length of what is next in a literal that a `raw` string's end ends, or a quote; whether it ends there.
+fn in_literal(rest: &str, raw: Option<&str>) -> (usize, bool) {
+    let first = rest.chars().next().map_or(1, char::len_utf8);
+    match raw {
+        Some(end) if rest.starts_with(end) => (end.len(), true),
+        None if rest.starts_with('\\') => {
+            // An escaped newline still ends the line.
+            let after = rest[1..].chars().next().filter(|&c| c != '\n');
+            (first + after.map_or(0, char::len_utf8), false)
+        }
+        None => (first, rest.starts_with('"')),
+        Some(_) => (first, false),
+    }
 }
 
 /// The state after the token that `rest` starts with, and its length in bytes.

@@ -234,15 +234,7 @@ impl Align {
         if let Some(place) = place::place() {
             self.over_ranks(place.ranks)?;
         }
-        // Only one process writes.
-        let files = match place::speaks() {
-            true => {
-                self.checkpoint.as_ref().map_or(Ok(()), |folder| check_folder(folder))?;
-                let read = [&self.query, &self.target];
-                Files::prepare(&self.output, self.plot.as_ref(), &read)?
-            }
-            false => Files::prepare(&[], None, &[])?,
-        };
+        let files = self.prepared()?;
         if self.stream {
             return self.streamed(&files, &scoring);
         }
@@ -259,13 +251,10 @@ impl Align {
         };
         let (how, settings) = self.described(&scoring);
         let title = match &pairs[..] {
-            [pair] => format!(
-                "{} ({} letters) and {} ({} letters) {how}",
-                pair.query.name,
-                pair.query.sequence.len(),
-                pair.target.name,
-                pair.target.sequence.len()
-            ),
+            [pair] => {
+                let of = |it: &Named| format!("{} ({} letters)", it.name, it.sequence.len());
+                format!("{} and {} {how}", of(pair.query), of(pair.target))
+            }
             pairs => format!("{} pairs of sequences {how}", pairs.len()),
         };
         let ambiguous: usize =
@@ -284,6 +273,15 @@ impl Align {
             json: self.json,
             interrupted: None,
         })
+    }
+
+    /// The files that this process writes: only one does.
+    fn prepared(&self) -> Result<Files> {
+        if !place::speaks() {
+            return Files::prepare(&[], None, &[]);
+        }
+        self.checkpoint.as_ref().map_or(Ok(()), |folder| check_folder(folder))?;
+        Files::prepare(&self.output, self.plot.as_ref(), &[&self.query, &self.target])
     }
 
     /// The machine, and how to run on it.

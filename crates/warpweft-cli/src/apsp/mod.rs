@@ -271,16 +271,10 @@ impl Apsp {
         let policy = self.tuned(policy, &graph, &at);
         let speaks = place::speaks();
         let trace = self.files.trace.as_ref().filter(|_| speaks).map(|_| Arc::new(Trace::new()));
-        let hint = "take fewer sources";
         // One process has the results of all.
         let mut found = Found::default();
         if speaks {
-            let at_once = at.at_once(policy.lanes) * world::net().map_or(1, |net| net.ranks());
-            found.reaches = filled(std::iter::repeat_n(None, sources.len()), hint)?;
-            found.distances = self.files.rows(&graph, &sources, at_once)?;
-            let statistics = self.files.wants_statistics();
-            let statistics = statistics.then(|| Statistics::new(&graph, sources.len()));
-            found.statistics = statistics.transpose()?;
+            found = self.room_for((&graph, &sources), at.at_once(policy.lanes))?;
         }
         let progress = Progress::over("apsp", sources.len() as u64, ["sources", "sources/s"]);
         // Sources from the journal took no time in this run.
@@ -294,17 +288,6 @@ impl Apsp {
         };
         interrupt::listen();
         let journal = self.journal(&graph, &sources);
-        let run = Run {
-            target: at.target,
-            policy: Some(policy),
-            checkpoint: journal.as_ref(),
-            threads: self.threads.map(NonZero::get),
-            progress: Some(&told),
-            interrupt: Some(interrupt::flag()),
-            trace: trace.clone(),
-            net: world::net(),
-            ..Run::default()
-        };
         let of = tune::of(&graph, at.form, wants_distances);
         // GPUs of several kinds each have their own.
         let by_gpu = |gpu: &Gpu| match self.lanes {
@@ -314,7 +297,12 @@ impl Apsp {
         let orphaned = || resume::note_for_rank_0(self.journal.is_some());
         let settings =
             Settings { by_gpu: Some(&by_gpu), orphaned: Some(&orphaned), ..Settings::default() };
-        let run = Run { settings, ..run };
+        let run = Run {
+            checkpoint: journal.as_ref(),
+            progress: Some(&told),
+            settings,
+            ..self.run_of(&at, policy, &trace)
+        };
         let farmed = self.search((&graph, &sources), &at, &run, &mut found);
         progress.clear();
         if speaks && farmed.as_ref().map_or(true, |farmed| farmed.report.interrupted) {
@@ -324,16 +312,7 @@ impl Apsp {
             // All processes get the error; the one with the results saves them before it leaves the others.
             Err(Error::Task { .. }) if !speaks => Ok(ExitCode::FAILURE),
             Err(error @ Error::Task { .. }) => {
-                let saved = self.files.save(&graph, &sources, &found, trace.as_deref());
-                saved.failures.iter().for_each(|failure| complain(&failure.to_string()));
-                if !saved.written.is_empty() {
-                    let done = found.reaches.iter().flatten().count() as u64;
-                    note(&format!(
-                        "wrote {}, of {} done",
-                        saved.written.join(", "),
-                        counted(done, "source")
-                    ));
-                }
+                self.save_rest((&graph, &sources), &found, trace.as_deref());
                 Ok(fail(&failures::stopped(error, &graph, &sources)))
             }
             Ok(farmed) if !speaks => Ok(match farmed.report.interrupted {
@@ -344,6 +323,40 @@ impl Apsp {
                 let trace = trace.as_deref();
                 Ok(self.outcome(&graph, &sources, &policy, &found, farmed?, trace).report())
             }
+        }
+    }
+
+    /// Room for the results of all `sources`, for a process that computes so many at once.
+    fn room_for(&self, (graph, sources): (&Graph, &[u32]), at_once: usize) -> Result<Found> {
+        let at_once = at_once * world::net().map_or(1, |net| net.ranks());
+        let statistics = || Statistics::new(graph, sources.len());
+        Ok(Found {
+            reaches: filled(std::iter::repeat_n(None, sources.len()), "take fewer sources")?,
+            distances: self.files.rows(graph, sources, at_once)?,
+            statistics: self.files.wants_statistics().then(statistics).transpose()?,
+        })
+    }
+
+    /// Saves what was found before a task failed, and says so.
+    fn save_rest(&self, (graph, sources): (&Graph, &[u32]), found: &Found, trace: Option<&Trace>) {
+        let saved = self.files.save(graph, sources, found, trace);
+        saved.failures.iter().for_each(|failure| complain(&failure.to_string()));
+        if !saved.written.is_empty() {
+            let done = counted(found.reaches.iter().flatten().count() as u64, "source");
+            note(&format!("wrote {}, of {done} done", saved.written.join(", ")));
+        }
+    }
+
+    /// How the farm runs, but for what is told of it.
+    fn run_of<'a>(&'a self, at: &At, policy: Policy, trace: &Option<Arc<Trace>>) -> Run<'a> {
+        Run {
+            target: at.target,
+            policy: Some(policy),
+            threads: self.threads.map(NonZero::get),
+            interrupt: Some(interrupt::flag()),
+            trace: trace.clone(),
+            net: world::net(),
+            ..Run::default()
         }
     }
 

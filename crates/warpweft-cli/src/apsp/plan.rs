@@ -56,6 +56,14 @@ fn cores(graph: &Graph, sources: &[u32], threads: usize) -> Result<Vec<Pace>> {
     Ok(Worker::cores(0, threads).map(|worker| Pace { worker, grain: Grain::ANY, each }).collect())
 }
 
+/// What a source takes on a core and on a lane, as far as they work.
+fn each_on(cores: &[Pace], lanes: &[Pace]) -> String {
+    let said =
+        |paces: &[Pace], of: &str| paces.first().map(|pace| format!("{} {of}", time(pace.each)));
+    let each = [said(cores, "on one core"), said(lanes, "on a lane of a GPU")];
+    each.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
 /// Simulates the farm as if every source took as long as the first ones, and prints the result; `kept`
 /// sources are in the journal already.
 ///
@@ -74,12 +82,7 @@ pub fn plan(
     }
     let cores = cores(graph, sources, at.threads)?;
     let lanes = lanes(graph, sources, policy, at)?;
-    let said =
-        |paces: &[Pace], of: &str| paces.first().map(|pace| format!("{} {of}", time(pace.each)));
-    let each: Vec<_> = [said(&cores, "on one core"), said(&lanes, "on a lane of a GPU")]
-        .into_iter()
-        .flatten()
-        .collect();
+    let each = each_on(&cores, &lanes);
     let seconds = |paces: &[Pace]| paces.first().map(|pace| pace.each);
     let (on_core, on_lane) = (seconds(&cores), seconds(&lanes));
     let all: Vec<_> = cores.into_iter().chain(lanes).collect();
@@ -115,7 +118,7 @@ pub fn plan(
             kept => format!(", the journal has {kept} more"),
         },
         at.label(),
-        each.join(", "),
+        each,
         played.chunks.len(),
         counted(most, "source"),
         time(played.seconds),

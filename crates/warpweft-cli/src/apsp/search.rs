@@ -47,21 +47,9 @@ impl Apsp {
                 .run_into(sources, machine, run, &mut sink);
         }
         let width = graph.vertices() as usize;
+        let journal = run.checkpoint.map(|journal| journal.directory.as_path());
         let mut take = |k: usize, bytes: &mut &[u8]| {
-            let wrong = |what: String| {
-                let journal = run.checkpoint.map(|journal| journal.directory.as_path());
-                let journal = journal.unwrap_or(Path::new("the journal"));
-                Error::file(journal, what, "start again in an empty folder")
-            };
-            let cut = || wrong(format!("holds no distances of source number {k}"));
-            let (reach, length): (Reach, u64) = Packed::unpack(bytes).ok_or_else(cut)?;
-            // Rows of the journal may come from any worker.
-            if length != width as u64 {
-                let what = format!("holds {length} distances of source number {k}, of {width}");
-                return Err(wrong(what));
-            }
-            let (row, rest) = bytes.split_at_checked(4 * width).ok_or_else(cut)?;
-            *bytes = rest;
+            let (reach, row) = unpacked(bytes, k, width, journal)?;
             reaches[k] = Some(reach);
             let Some(rows) = distances.as_mut() else { return Ok(()) };
             let to = &mut rows.as_mut_slice()[k * width..(k + 1) * width];
@@ -80,6 +68,31 @@ impl Apsp {
         let paths = ShortestPaths::distances(graph).by(at.form);
         Farm::of(paths).on_failure(on_failure).run_packed(sources, machine, run, &mut sink)
     }
+}
+
+/// The next of `bytes`: what source number `k` reaches, and its `width` distances.
+///
+/// # Errors
+/// Other bytes, which a journal may hold.
+fn unpacked<'b>(
+    bytes: &mut &'b [u8],
+    k: usize,
+    width: usize,
+    journal: Option<&Path>,
+) -> Result<(Reach, &'b [u8])> {
+    let wrong = |what: String| {
+        let journal = journal.unwrap_or(Path::new("the journal"));
+        Error::file(journal, what, "start again in an empty folder")
+    };
+    let cut = || wrong(format!("holds no distances of source number {k}"));
+    let (reach, length): (Reach, u64) = Packed::unpack(bytes).ok_or_else(cut)?;
+    // Rows of the journal may come from any worker.
+    if length != width as u64 {
+        return Err(wrong(format!("holds {length} distances of source number {k}, of {width}")));
+    }
+    let (row, rest) = bytes.split_at_checked(4 * width).ok_or_else(cut)?;
+    *bytes = rest;
+    Ok((reach, row))
 }
 
 impl FailureChoice {

@@ -95,25 +95,9 @@ impl Laplace {
             )?,
         };
         progress.clear();
-        let padded = extents.iter().map(|&extent| extent as u64 + 2).product::<u64>();
-        let check = if done < sweeps {
-            Check::none("interrupted")
-        } else if let Some(none) = self.options.checking.unchecked() {
-            none
-        } else if report.done > self.options.checking.most(CHECKED_UPDATES) {
-            Check::none(format!(
-                "the straightforward loop is run for up to {CHECKED_UPDATES} updates"
-            ))
-        } else if let Some(none) = no_room(3 * padded * size_of::<T>() as u64) {
-            none
-        } else {
-            let mut expect = Volume::<T, 2>::zeroed(extents)?;
-            plain(&mut expect, top, sweeps, omega);
-            let pairs = plate.as_slice().iter().zip(expect.as_slice());
-            let error = pairs
-                .map(|(&a, &b)| difference(Scalar::to_f64(a), Scalar::to_f64(b)))
-                .fold(0.0, worse);
-            Check::made("straightforward loop", error, 0.0)
+        let check = match done < sweeps {
+            true => Check::none("interrupted"),
+            false => self.checked(&plate, (top, omega), report.done)?,
         };
         let mean = plate.as_slice().iter().map(|&cell| Scalar::to_f64(cell)).sum::<f64>()
             / plate.len() as f64;
@@ -145,6 +129,36 @@ impl Laplace {
             json: self.options.json,
             interrupted: (done < sweeps).then_some(sweeps_done),
         })
+    }
+}
+
+impl Laplace {
+    /// What the straightforward loop says of `plate`, after so many updates.
+    fn checked<T: Real>(
+        &self,
+        plate: &Volume<T, 2>,
+        (top, omega): (T, Option<T>),
+        updates: u64,
+    ) -> Result<Check> {
+        let extents = plate.extents();
+        let padded = extents.iter().map(|&extent| extent as u64 + 2).product::<u64>();
+        if let Some(none) = self.options.checking.unchecked() {
+            return Ok(none);
+        }
+        if updates > self.options.checking.most(CHECKED_UPDATES) {
+            return Ok(Check::none(format!(
+                "the straightforward loop is run for up to {CHECKED_UPDATES} updates"
+            )));
+        }
+        if let Some(none) = no_room(3 * padded * size_of::<T>() as u64) {
+            return Ok(none);
+        }
+        let mut expect = Volume::<T, 2>::zeroed(extents)?;
+        plain(&mut expect, top, self.sweeps.get(), omega);
+        let pairs = plate.as_slice().iter().zip(expect.as_slice());
+        let error =
+            pairs.map(|(&a, &b)| difference(Scalar::to_f64(a), Scalar::to_f64(b))).fold(0.0, worse);
+        Ok(Check::made("straightforward loop", error, 0.0))
     }
 }
 

@@ -130,30 +130,31 @@ impl Outcome {
             line("result", result.join(", "));
         }
         self.lines.iter().for_each(|(name, text)| line(name, text.clone()));
-        let check = &self.check;
-        line(
-            "check",
-            match (check.passed, &check.reason) {
-                (Some(false), Some(reason)) => format!("FAILED: {reason}"),
-                (_, Some(reason)) => reason.clone(),
-                (passed, None) => format!(
-                    "{}: largest error {} of {} allowed, against the {}",
-                    match (passed == Some(true), &check.part) {
-                        (true, None) => "passed".to_string(),
-                        (true, Some(part)) => format!("passed, but only for {part}"),
-                        (false, None) => "FAILED".to_string(),
-                        (false, Some(part)) => format!("FAILED for {part}"),
-                    },
-                    shown(check.error),
-                    shown(check.tolerance),
-                    check.reference.as_deref().unwrap_or_default()
-                ),
-            },
-        );
+        line("check", checked(&self.check));
         if !self.saved.written.is_empty() {
             line("written", self.saved.written.join(", "));
         }
         text.trim_end().to_string()
+    }
+}
+
+/// What a check came to.
+fn checked(check: &Check) -> String {
+    match (check.passed, &check.reason) {
+        (Some(false), Some(reason)) => format!("FAILED: {reason}"),
+        (_, Some(reason)) => reason.clone(),
+        (passed, None) => format!(
+            "{}: largest error {} of {} allowed, against the {}",
+            match (passed == Some(true), &check.part) {
+                (true, None) => "passed".to_string(),
+                (true, Some(part)) => format!("passed, but only for {part}"),
+                (false, None) => "FAILED".to_string(),
+                (false, Some(part)) => format!("FAILED for {part}"),
+            },
+            shown(check.error),
+            shown(check.tolerance),
+            check.reference.as_deref().unwrap_or_default()
+        ),
     }
 }
 

@@ -189,27 +189,11 @@ fn parse(path: &Path, text: &str, data_at: u64) -> Result<Header> {
         Some(c @ ('<' | '>' | '|' | '=')) => (c, &descr[1..]),
         _ => ('=', descr),
     };
-    let kind = match name {
-        "b1" => ScalarKind::Bool,
-        "i1" => ScalarKind::I8,
-        "i2" => ScalarKind::I16,
-        "i4" => ScalarKind::I32,
-        "i8" => ScalarKind::I64,
-        "u1" => ScalarKind::U8,
-        "u2" => ScalarKind::U16,
-        "u4" => ScalarKind::U32,
-        "u8" => ScalarKind::U64,
-        "f4" => ScalarKind::F32,
-        "f8" => ScalarKind::F64,
-        "f2" => ScalarKind::F16,
-        // NumPy has no name for it; this is what the package ml_dtypes writes.
-        "V2" => ScalarKind::Bf16,
-        _ => {
-            return Err(bad(
-                format!("holds scalars of type '{descr}'"),
-                "convert it, for example with `array.astype('float32')`",
-            ));
-        }
+    let Some(kind) = kind_of(name) else {
+        return Err(bad(
+            format!("holds scalars of type '{descr}'"),
+            "convert it, for example with `array.astype('float32')`",
+        ));
     };
     let foreign = if cfg!(target_endian = "little") { '>' } else { '<' };
 
@@ -231,6 +215,27 @@ fn parse(path: &Path, text: &str, data_at: u64) -> Result<Header> {
         .map(|n| n.parse().map_err(|_| bad(format!("has extent '{n}'"), "write the file again")))
         .collect::<Result<_>>()?;
     Ok(Header { kind, shape, swapped: order == foreign, data_at })
+}
+
+/// What NumPy calls `name`.
+fn kind_of(name: &str) -> Option<ScalarKind> {
+    Some(match name {
+        "b1" => ScalarKind::Bool,
+        "i1" => ScalarKind::I8,
+        "i2" => ScalarKind::I16,
+        "i4" => ScalarKind::I32,
+        "i8" => ScalarKind::I64,
+        "u1" => ScalarKind::U8,
+        "u2" => ScalarKind::U16,
+        "u4" => ScalarKind::U32,
+        "u8" => ScalarKind::U64,
+        "f4" => ScalarKind::F32,
+        "f8" => ScalarKind::F64,
+        "f2" => ScalarKind::F16,
+        // NumPy has no name for it; this is what the package ml_dtypes writes.
+        "V2" => ScalarKind::Bf16,
+        _ => return None,
+    })
 }
 
 /// NPY has no pointer-sized integers.

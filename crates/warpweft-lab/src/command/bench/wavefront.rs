@@ -14,7 +14,7 @@ use clap::ValueEnum;
 use serde::Serialize;
 use warpweft::cpu::Pool;
 use warpweft::cuda::Device;
-use warpweft::machine::Machine;
+use warpweft::machine::{Machine, Probe};
 use warpweft::report::{Quantity, Report};
 use warpweft::tune::median;
 use warpweft::wavefront::cpu::CpuExecutor;
@@ -127,69 +127,19 @@ impl Wavefronts {
         let machine = Machine::detect()?;
         let probe = limits(&machine)?;
         if let Some(figure) = self.figure {
-            let none = || Error::spec("no GPU for a figure of PeerWave", "see `warpweft info`");
-            let gpu = machine.gpus.first().ok_or_else(none)?;
-            let size = PAPER_SIZE / self.shrink as usize;
-            let rows = paper::measure(figure, &gpu.device()?, size)?;
-            let name = figure.to_possible_value().map(|value| value.get_name().to_string());
-            let all = serde_json::json!({ "figure": figure, "rows": rows });
-            let name = name.unwrap_or_default();
-            let none: Vec<Peer> = Vec::new();
-            let record = Record::new(&name, &self.repeat(), &machine, probe, &all, &none);
-            return record.conclude(&self.options, paper::table(figure, &rows));
+            return self.of_paper(figure, &machine, probe);
         }
         let mut figures = Vec::new();
         let mut peers = Vec::new();
         let wanted = |part| self.only.is_empty() || self.only.contains(&part);
         let together = machine.together()?;
         for case in CASES.into_iter().filter(|case| wanted(case.on)) {
-            let needed = match case.on {
-                Part::Cpu => 0,
-                Part::Gpus => 2,
-                Part::Gpu | Part::Tables | Part::Methods | Part::Traceback | Part::Many => 1,
-            };
-            if together.len() < needed {
-                if self.only == [case.on] {
-                    let name = case.on.to_possible_value();
-                    let name = name.map_or(String::new(), |value| value.get_name().to_string());
-                    let there = together.len();
-                    return Err(Error::spec(
-                        format!("--only {name} needs {needed} GPUs, but only {there} can be used"),
-                        "see `warpweft info`",
-                    ));
-                }
-                note(&format!("fewer GPUs than {needed}: their cases are left out"));
+            if !self.has_gpus(case.on, together.len())? {
                 continue;
             }
             let case = Case { size: (case.size / self.shrink as usize).max(64), ..case };
-            note(&format!("{} {}", case.what, case.size));
             let memory = probe.gpu(0).and_then(|gpu| gpu.bandwidth());
-            let repeats = self.options.repeats;
-            let repeats = if case.keep == Keep::Matrix { repeats.min(MATRICES) } else { repeats };
-            // One GPU next to several in the same run.
-            let counts = match case.on {
-                Part::Cpu => vec![0],
-                Part::Gpu | Part::Tables | Part::Methods | Part::Traceback | Part::Many => vec![1],
-                Part::Gpus => {
-                    let doubled = std::iter::successors(Some(1), |count| Some(2 * count));
-                    let below = doubled.take_while(|&count| count < together.len());
-                    below.chain([together.len()]).collect()
-                }
-            };
-            let mut one = None;
-            for count in counts {
-                let figure = match figure(case, &machine, &together[..count], memory, repeats) {
-                    Err(error @ Error::Memory { .. }) => {
-                        note(&format!("{} {} is left out: {error}", case.what, case.size));
-                        continue;
-                    }
-                    figure => figure?,
-                };
-                let rate = figure.rate.value;
-                let speedup = one.filter(|_| count > 1).map(|one: f64| rate / one);
-                one = one.or(Some(rate));
-                figures.push(Figure { speedup, ..figure });
-            }
+            figures.extend(self.figures_of(case, (&machine, &together), memory)?);
             if (case.on, case.kind) == (Part::Cpu, Kind::LocalSixteen) {
                 peers.extend(peers::alignment(&self.options.peers, case.size)?);
             }
@@ -221,6 +171,83 @@ impl Wavefronts {
             + &traceback::table(&paths)
             + &many::table(&many);
         record.conclude(&self.options, text)
+    }
+
+    /// A figure of PeerWave's paper.
+    fn of_paper(&self, figure: paper::Figure, machine: &Machine, probe: Probe) -> Result<String> {
+        let none = || Error::spec("no GPU for a figure of PeerWave", "see `warpweft info`");
+        let gpu = machine.gpus.first().ok_or_else(none)?;
+        let size = PAPER_SIZE / self.shrink as usize;
+        let rows = paper::measure(figure, &gpu.device()?, size)?;
+        let name = figure.to_possible_value().map(|value| value.get_name().to_string());
+        let all = serde_json::json!({ "figure": figure, "rows": rows });
+        let name = name.unwrap_or_default();
+        let none: Vec<Peer> = Vec::new();
+        let record = Record::new(&name, &self.repeat(), machine, probe, &all, &none);
+        return record.conclude(&self.options, paper::table(figure, &rows));
+    }
+
+    /// Whether there are as many GPUs as cases of `part` need.
+    ///
+    /// # Errors
+    /// There are not, and nothing else was asked for.
+    fn has_gpus(&self, part: Part, there: usize) -> Result<bool> {
+        let needed = match part {
+            Part::Cpu => 0,
+            Part::Gpus => 2,
+            Part::Gpu | Part::Tables | Part::Methods | Part::Traceback | Part::Many => 1,
+        };
+        if there >= needed {
+            return Ok(true);
+        }
+        if self.only == [part] {
+            let name = part.to_possible_value();
+            let name = name.map_or(String::new(), |value| value.get_name().to_string());
+            return Err(Error::spec(
+                format!("--only {name} needs {needed} GPUs, but only {there} can be used"),
+                "see `warpweft info`",
+            ));
+        }
+        note(&format!("fewer GPUs than {needed}: their cases are left out"));
+        Ok(false)
+    }
+
+    /// The figures of a case: of one GPU and of several, or of the cores.
+    fn figures_of(
+        &self,
+        case: Case,
+        (machine, together): (&Machine, &[Device]),
+        memory: Option<f64>,
+    ) -> Result<Vec<Figure>> {
+        let mut figures = Vec::new();
+        note(&format!("{} {}", case.what, case.size));
+        let repeats = self.options.repeats;
+        let repeats = if case.keep == Keep::Matrix { repeats.min(MATRICES) } else { repeats };
+        // One GPU next to several in the same run.
+        let counts = match case.on {
+            Part::Cpu => vec![0],
+            Part::Gpu | Part::Tables | Part::Methods | Part::Traceback | Part::Many => vec![1],
+            Part::Gpus => {
+                let doubled = std::iter::successors(Some(1), |count| Some(2 * count));
+                let below = doubled.take_while(|&count| count < together.len());
+                below.chain([together.len()]).collect()
+            }
+        };
+        let mut one = None;
+        for count in counts {
+            let figure = match figure(case, machine, &together[..count], memory, repeats) {
+                Err(error @ Error::Memory { .. }) => {
+                    note(&format!("{} {} is left out: {error}", case.what, case.size));
+                    continue;
+                }
+                figure => figure?,
+            };
+            let rate = figure.rate.value;
+            let speedup = one.filter(|_| count > 1).map(|one: f64| rate / one);
+            one = one.or(Some(rate));
+            figures.push(Figure { speedup, ..figure });
+        }
+        Ok(figures)
     }
 }
 

@@ -155,6 +155,22 @@ impl Arguments {
         fit::text(work, runs, self.plot.as_deref(), self.json)
     }
 
+    /// A rank a GPU of each node, which have its cores and its port between them.
+    fn ranks(&self, nodes: usize, cores: Linear, host: &Host) -> Ranks {
+        let share = self.gpus() as f64;
+        Ranks {
+            cores: Linear { per_unit: cores.per_unit * share, ..cores },
+            network: match nodes {
+                1 => Linear::default(),
+                _ => Linear {
+                    per_unit: share / self.port().bandwidth,
+                    fixed: 2.0 * self.port().latency,
+                },
+            },
+            host_link: Linear { per_unit: 1.0 / host.link, fixed: self.network(1).begin },
+        }
+    }
+
     /// Of parts, or a volume, of these extents unless others were named.
     fn study<const D: usize>(&self, work: &Workload<D>, size: [usize; D]) -> Result<String> {
         let size =
@@ -191,21 +207,9 @@ impl Arguments {
             }
         };
         if self.device == Devices::Both {
-            let share = self.gpus() as f64;
-            let ranks = |nodes: usize| Ranks {
-                cores: Linear { per_unit: cores.per_unit * share, ..cores },
-                network: match nodes {
-                    1 => Linear::default(),
-                    _ => Linear {
-                        per_unit: share / self.port().bandwidth,
-                        fixed: 2.0 * self.port().latency,
-                    },
-                },
-                host_link: Linear { per_unit: 1.0 / host.link, fixed: self.network(1).begin },
-            };
             let rows = self.nodes().iter().map(|&nodes| {
                 let parts = nodes * self.gpus();
-                both::row(work, volume(parts), parts, &ranks(nodes), &how)
+                both::row(work, volume(parts), parts, &self.ranks(nodes, cores, &host), &how)
             });
             return self.report_both(work, &rows.collect::<Result<Vec<_>>>()?);
         }

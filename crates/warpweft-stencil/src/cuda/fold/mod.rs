@@ -132,6 +132,7 @@ mod tests {
     use warpweft_core::cuda::compiler;
 
     use super::*;
+    use crate::cuda::tests::host;
     use crate::prelude::{Fields, reduction};
     use crate::spec::reduction::fold::Folding;
 
@@ -186,20 +187,12 @@ int main(int, char** names) {{
 ",
             len = padded.len(),
         );
-        let [cpp, program, numbers] =
-            ["fold.cpp", "fold", "numbers"].map(|name| folder.path().join(name));
+        let numbers = folder.path().join("numbers");
         let source = source.replace("__shared__", "static");
         let source = [include_str!("../kernels/host.cuh"), &source, &main].concat();
-        std::fs::write(&cpp, source).unwrap();
         let bytes: Vec<u8> = padded.iter().flat_map(|v| v.to_ne_bytes()).collect();
         std::fs::write(&numbers, bytes).unwrap();
-        let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
-        let compiled = Command::new(compiler)
-            .args(["-std=c++17", "-O0", "-ffp-contract=off", "-w", "-o"])
-            .args([&program, &cpp])
-            .output();
-        let Ok(compiled) = compiled else { return None };
-        assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+        let program = host::compiled(folder.path(), "fold", &source)?;
         let out = Command::new(&program).arg(&numbers).output().unwrap();
         assert!(out.status.success());
         Some(f64::from_bits(String::from_utf8(out.stdout).unwrap().trim().parse().unwrap()))

@@ -230,6 +230,7 @@ mod tests {
     use warpweft_core::grid::Axes;
 
     use super::*;
+    use crate::cuda::tests::host;
     use crate::prelude::*;
     use crate::{Ghost, StencilElement};
 
@@ -273,13 +274,25 @@ mod tests {
 
     /// The same of a part that has neighbours beyond all faces, if `cut`.
     fn check_cut(stencil: &Spec, extents: Axes<usize>, cut: bool) {
-        let dims = stencil.rank();
-        let folder = tempfile::tempdir().unwrap();
         let mut layout = Layout::of(stencil, extents, stencil.radius(), [0; 2]).unwrap();
         layout.shared = [[cut; 2]; 4];
-        let slabs = slabs(stencil, &layout);
+        let Some(found) = by_the_host(stencil, &layout) else {
+            return println!("skipped: no C++ compiler");
+        };
+        let (expect, functions) = by_the_boundary(stencil, (&layout, extents), cut, found.len());
+        assert_eq!(functions > 0, !cut);
+        let size = stencil.cell.size(0);
+        let differ = (0..found.len() / size)
+            .find(|n| found[n * size..(n + 1) * size] != expect[n * size..(n + 1) * size]);
+        assert_eq!(differ, None, "{layout:?}");
+    }
+
+    /// What the kernel, run by the host's compiler, leaves in the array.
+    fn by_the_host(stencil: &Spec, layout: &Layout) -> Option<Vec<u8>> {
+        let folder = tempfile::tempdir().unwrap();
+        let slabs = slabs(stencil, layout);
         let when = When { steps: Some(5), fields: [0, 1], tick: false };
-        let mut bytes = argument(stencil, &layout, &slabs, (0, when), [0; MAX_FIELDS]);
+        let mut bytes = argument(stencil, layout, &slabs, (0, when), [0; MAX_FIELDS]);
         let mut given = String::new();
         let mut names = Vec::new();
         for (n, (_, _, function)) in stencil.function_faces().enumerate() {
@@ -321,21 +334,22 @@ mod tests {
         );
         let source = [include_str!("../kernels/host.cuh"), &unit.source(), &text, &main].concat();
         let source = source.replace("#pragma once\n", "");
-        let (cpp, program) = (folder.path().join("faces.cpp"), folder.path().join("faces"));
-        std::fs::write(&cpp, source).unwrap();
-        let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
-        let compiled = Command::new(compiler)
-            .args(["-std=c++17", "-O0", "-ffp-contract=off", "-w", "-o"])
-            .args([&program, &cpp])
-            .output();
-        let Ok(compiled) = compiled else { return println!("skipped: no C++ compiler") };
-        assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+        let program = host::compiled(folder.path(), "faces", &source)?;
         let (from, to) = (folder.path().join("in"), folder.path().join("out"));
         std::fs::write(&from, bytes).unwrap();
         assert!(Command::new(&program).args([&from, &to]).status().unwrap().success());
-        let found = std::fs::read(&to).unwrap();
+        Some(std::fs::read(&to).unwrap())
+    }
 
-        let mut expect = vec![0xff; found.len()];
+    /// An array of so many bytes, all ones but for the ghosts that functions decide; how many there are.
+    fn by_the_boundary(
+        stencil: &Spec,
+        (layout, extents): (&Layout, Axes<usize>),
+        cut: bool,
+        bytes: usize,
+    ) -> (Vec<u8>, usize) {
+        let (dims, size) = (stencil.rank(), stencil.cell.size(0));
+        let mut expect = vec![0xff; bytes];
         let ends = Axes::from_fn(dims, |d| {
             let [low, high] = stencil.radius()[d].map(|depth| depth as isize);
             [-low, extents[d] as isize + high]
@@ -359,10 +373,7 @@ mod tests {
             let index = (layout.origin as isize + index.sum::<isize>()) as usize * size;
             expect[index..index + size].copy_from_slice(cell.field_bytes(0));
         }
-        assert_eq!(functions > 0, !cut);
-        let differ = (0..found.len() / size)
-            .find(|n| found[n * size..(n + 1) * size] != expect[n * size..(n + 1) * size]);
-        assert_eq!(differ, None, "{layout:?}");
+        (expect, functions)
     }
 
     fn faces<E: StencilElement<3, State = i32>>(element: E) -> Stencil<i32, 3> {

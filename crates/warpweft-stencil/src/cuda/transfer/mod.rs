@@ -48,6 +48,7 @@ mod tests {
     use warpweft_core::cuda::compiler;
 
     use super::*;
+    use crate::cuda::tests::host;
     use crate::plan::transfer::{Grids, Transfer};
 
     /// Extents, and a row's stride.
@@ -80,16 +81,8 @@ mod tests {
             wanted[1].div_ceil(8),
             i32::from(by == Transfer::Prolong),
         );
-        let [cpp, program] = ["transfer.cpp", "transfer"].map(|name| folder.path().join(name));
         let source = [include_str!("../kernels/host.cuh"), &text(), &main].concat();
-        std::fs::write(&cpp, source).unwrap();
-        let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
-        let compiled = Command::new(compiler)
-            .args(["-std=c++17", "-O0", "-ffp-contract=off", "-w", "-o"])
-            .args([&program, &cpp])
-            .output();
-        let Ok(compiled) = compiled else { return None };
-        assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+        let program = host::compiled(folder.path(), "transfer", &source)?;
         let out = Command::new(&program).output().unwrap();
         assert!(out.status.success());
         let text = String::from_utf8(out.stdout).unwrap();

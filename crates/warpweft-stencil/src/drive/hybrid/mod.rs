@@ -37,6 +37,7 @@ use crate::policy::{CpuPolicy, CudaPolicy, Policy};
 use crate::run::Run;
 use crate::spec::{Spec, Steps};
 use crate::tune::tuning_cache::key;
+use warpweft_core::cuda::Device;
 use warpweft_core::error::Result;
 use warpweft_core::grid::{Axes, RawVolume};
 use warpweft_core::machine::{Gpu, Machine};
@@ -154,6 +155,16 @@ impl Both<'_> {
     }
 }
 
+/// What computes `volume` on the GPU.
+fn sweeps(
+    stencil: &Spec,
+    volume: &RawVolume,
+    policy: &CudaPolicy,
+    device: &Device,
+) -> Result<Box<dyn SweepExecutor>> {
+    Ok(Box::new(CudaSweeps::new(stencil, volume, policy, device)?))
+}
+
 impl Spec {
     /// Advances `volume` on the cores and GPU `number` together, or on the GPU alone where the cores
     /// would not add to its speed. Multiplications and additions are not contracted where both take
@@ -188,10 +199,8 @@ impl Spec {
         let cuda = CudaPolicy { contraction: false, ..of_gpu.choice.policy };
         let lists = [cores];
         let on_cores = on_cores(cpu_policy, &lists);
-        let on_gpu = |stencil: &Spec, volume: &RawVolume, _: usize| {
-            let sweeps = CudaSweeps::new(stencil, volume, &cuda, &device)?;
-            Ok(Box::new(sweeps) as Box<dyn SweepExecutor>)
-        };
+        let on_gpu =
+            |stencil: &Spec, volume: &RawVolume, _: usize| sweeps(stencil, volume, &cuda, &device);
         let mut saved = self.open_checkpoint(volume, steps, run)?;
         let probed = Mutex::new(self.recorded_before(saved.as_mut()));
         let both = Both {
@@ -209,13 +218,8 @@ impl Spec {
         let balance = Balance::new(extents[0], smallest, split.cpu as f64 / extents[0] as f64);
         let shared = both.run(&mut state, balance, run)?;
         *volume = state;
-        let first = both.first.step;
-        let mut report = self.report_of_both(
-            &shared,
-            first,
-            (machine, gpu),
-            [Policy::Cpu(cpu_policy), Policy::Cuda(cuda)],
-        );
+        let (first, policies) = (both.first.step, [Policy::Cpu(cpu_policy), Policy::Cuda(cuda)]);
+        let mut report = self.report_of_both(&shared, first, (machine, gpu), policies);
         report.devices = vec![machine.cpu.label(lists[0].len()), gpu.label()];
         report.setup_seconds = begin.elapsed().as_secs_f64() - report.seconds;
         report.predicted_seconds = Some(split.seconds * (report.done - first) as f64);

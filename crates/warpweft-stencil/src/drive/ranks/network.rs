@@ -133,8 +133,8 @@ impl Spec {
         let watch = Watch { progress: &report_progress, stop: run.stop() };
         let (own, mine) = task.rank(net, &watch)?;
         let residual = mine.residual;
-        let device_facts = (device.label, device.bandwidth, device.notes);
-        let (mut reports, told) = gathered(net, mine, device_facts)?;
+        let (mut reports, told) =
+            gathered(net, mine, (device.label, device.bandwidth, device.notes))?;
         reports[0].residual = residual;
         let bandwidth = told.iter().map(|&(_, bandwidth, _)| bandwidth).sum();
         let (policy, depth) = (device.policy, ranks.depth);
@@ -145,10 +145,7 @@ impl Spec {
             report.probes = probed.into_inner().unwrap_or_else(PoisonError::into_inner);
         }
         report.notes.extend(saved.map(|saved| saved.notes).unwrap_or_default());
-        let (labels, notes): (Vec<_>, Vec<_>) =
-            told.into_iter().map(|(label, _, notes)| (label, notes)).unzip();
-        report.devices = labels;
-        report.notes.extend(joined(&notes));
+        name_devices(&mut report, told);
         Ok(Found { own, report, distribution })
     }
 
@@ -227,6 +224,14 @@ fn check_route(halos: Option<Route>, gpu: Option<impl Sized>) -> Result<()> {
 
 /// A device's label, the bytes a second that its memory moves, and notes.
 type DeviceFacts = (String, Option<f64>, Vec<String>);
+
+/// Names the devices of all ranks in `report`, and their notes.
+fn name_devices(report: &mut Report, told: Vec<DeviceFacts>) {
+    let (labels, notes): (Vec<_>, Vec<_>) =
+        told.into_iter().map(|(label, _, notes)| (label, notes)).unzip();
+    report.devices = labels;
+    report.notes.extend(joined(&notes));
+}
 
 /// What all ranks did and say of their devices, on rank 0; on the others their own.
 fn gathered(

@@ -230,9 +230,18 @@ impl ScanExecutor {
         let begin = Instant::now();
         stream.download(&kept, 0, cells)?;
         setup_seconds += begin.elapsed().as_secs_f64();
+        Ok((Found::new(), self.reported(wavefront, policy, seconds, setup_seconds)))
+    }
+
+    fn reported(
+        &self,
+        wavefront: &Erased<'_>,
+        policy: ScanPolicy,
+        seconds: f64,
+        setup_seconds: f64,
+    ) -> Report {
         let devices = vec![self.device.label().to_string()];
         let policy = Policy::Scan(policy).to_json();
-        let wavefronts = std::slice::from_ref(wavefront);
-        Ok((Found::new(), report(wavefronts, devices, seconds, setup_seconds, policy)))
+        report(std::slice::from_ref(wavefront), devices, seconds, setup_seconds, policy)
     }
 }

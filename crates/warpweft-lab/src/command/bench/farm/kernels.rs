@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde::Serialize;
-use warpweft::farm::{Inputs, Policy, Run, Target, Task, Tuning};
+use warpweft::farm::{Inputs, Policy, Run, Target, Task, Tuned, Tuning};
 use warpweft::machine::Machine;
 use warpweft::prelude::*;
 use warpweft_apps::apsp::{Form, Random, ShortestPaths, random};
@@ -103,6 +103,24 @@ pub fn sweeps(place: &Place<'_>) -> Result<Vec<Sweep>> {
     Ok(sweeps)
 }
 
+/// What a search finds, of which nothing is known.
+fn searched<T: Task>(
+    task: &str,
+    farm: &Farm<T>,
+    inputs: Inputs<'_, T::Input>,
+    machine: &Machine,
+) -> Result<Tuned> {
+    note(&format!("{task}: a search"));
+    // Found anew: nothing is read from the cache of an earlier one.
+    let folder = std::env::temp_dir().join(format!("warpweft-bench-farm-{}", std::process::id()));
+    let tuning =
+        Tuning { of: task, start: Policy::default(), budget: BUDGET, folder: Some(folder.clone()) };
+    let tuned = farm.tune(inputs, machine, &tuning);
+    // A folder of the temporary ones: no harm if it stays.
+    let _ = std::fs::remove_dir_all(folder);
+    tuned
+}
+
 fn sweep<'i, T: Task>(
     task: &str,
     unit: &'static str,
@@ -130,15 +148,7 @@ fn sweep<'i, T: Task>(
             all.push((lanes, block, first.max(second)));
         }
     }
-    note(&format!("{task}: a search"));
-    // Found anew: nothing is read from the cache of an earlier one.
-    let folder = std::env::temp_dir().join(format!("warpweft-bench-farm-{}", std::process::id()));
-    let tuning =
-        Tuning { of: task, start: Policy::default(), budget: BUDGET, folder: Some(folder.clone()) };
-    let tuned = farm.tune(inputs(count), machine, &tuning);
-    // A folder of the temporary ones: no harm if it stays.
-    let _ = std::fs::remove_dir_all(folder);
-    let tuned = tuned?;
+    let tuned = searched(task, farm, inputs(count), machine)?;
     let one_lane =
         all.iter().filter(|(lanes, ..)| *lanes == 1).map(|(.., rate)| *rate).fold(0.0, f64::max);
     let found = (tuned.policy.lanes, tuned.policy.block);

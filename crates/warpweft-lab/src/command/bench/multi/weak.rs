@@ -28,21 +28,8 @@ pub fn weak(
     let numbers: Vec<_> = machine.gpus.iter().map(|gpu| gpu.ordinal).collect();
     let (count, all) = (numbers.len(), Target::Gpus(GpuList::new(&numbers)?));
     let mut volume = filled([size * count, size, size])?;
-    // A subdomain is one GPU's cube: what is best there is compared with itself.
-    let whole = |it: &&Figure| {
-        (it.scaling, it.dims, it.size) == ("strong", 3, size) && [1, count].contains(&it.gpus)
-    };
-    let mut candidates: Vec<CudaPolicy> = Vec::new();
-    for figure in strong.iter().filter(whole) {
-        let Policy::Cuda(policy) = figure.policy else { continue };
-        let alike = strong.iter().filter(whole).filter(|it| it.gpus == figure.gpus);
-        let best = alike.map(|it| it.cells_per_second).fold(0.0, f64::max);
-        if figure.cells_per_second > CLOSE * best && !candidates.contains(&policy) {
-            candidates.push(policy);
-        }
-    }
     let mut found: Vec<Figure> = Vec::new();
-    for policy in candidates {
+    for policy in candidates(size, count, strong) {
         let trial = match timed(&stencil, &mut volume, machine, (all, count), policy) {
             Err(Error::Spec { .. } | Error::Memory { .. }) => continue,
             trial => trial?,
@@ -81,6 +68,24 @@ pub fn weak(
         found.append(&mut alone);
     }
     Ok(found)
+}
+
+/// The policies that were among the fastest of a cube on one GPU, or on `count`.
+fn candidates(size: usize, count: usize, strong: &[Figure]) -> Vec<CudaPolicy> {
+    // A subdomain is one GPU's cube: what is best there is compared with itself.
+    let whole = |it: &&Figure| {
+        (it.scaling, it.dims, it.size) == ("strong", 3, size) && [1, count].contains(&it.gpus)
+    };
+    let mut candidates: Vec<CudaPolicy> = Vec::new();
+    for figure in strong.iter().filter(whole) {
+        let Policy::Cuda(policy) = figure.policy else { continue };
+        let alike = strong.iter().filter(whole).filter(|it| it.gpus == figure.gpus);
+        let best = alike.map(|it| it.cells_per_second).fold(0.0, f64::max);
+        if figure.cells_per_second > CLOSE * best && !candidates.contains(&policy) {
+            candidates.push(policy);
+        }
+    }
+    candidates
 }
 
 /// A cube of `size` on each GPU alone, by `cuda`: GPUs of one kind differ by how far they lower

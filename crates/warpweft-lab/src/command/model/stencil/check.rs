@@ -53,12 +53,34 @@ impl Arguments {
         }
     }
 
+    /// The same of options of devices that do not work, and of the `noise` of those that are not simulated.
+    fn of_other_devices(
+        &self,
+        noise: &[(&'static str, bool)],
+    ) -> Option<(&'static str, String, String)> {
+        let of_gpus = [
+            ("gpus", self.gpus.is_some()),
+            ("gpu", self.gpu.is_some()),
+            ("rate", self.rate.is_some()),
+            ("launch", self.launch.is_some()),
+        ];
+        let of_cores =
+            [("cpu-rate", self.cpu_rate.is_some()), ("cpu-launch", self.cpu_launch.is_some())];
+        let (name, why, hint) = match self.device {
+            Devices::Cpu => (first(&of_gpus), "for cores alone", "choose --device gpu or cpu+gpu"),
+            Devices::Gpu => (first(&of_cores), "for GPUs alone", "choose --device cpu or cpu+gpu"),
+            Devices::Both => (
+                first(noise).or(first(&[("no-overlap", self.no_overlap)])),
+                "for cores and GPUs together, which are predicted and not simulated",
+                "choose --device cpu or gpu",
+            ),
+        };
+        name.map(|name| (name, why.into(), format!("{hint}, or leave it out")))
+    }
+
     /// An option that was given and would change nothing: its name, why it would not, and the hint.
     fn idle(&self) -> Option<(&'static str, String, String)> {
         let out = || "leave it out".to_string();
-        let first = |names: &[(&'static str, bool)]| {
-            names.iter().find(|(_, given)| *given).map(|&(name, _)| name)
-        };
         let noise = [("jitter", self.jitter.is_some()), ("seed", self.seed.is_some())];
         let port = [
             ("port-latency", self.port_latency.is_some()),
@@ -82,25 +104,8 @@ impl Arguments {
                 return Some((name, why, "name --nodes as well, or leave it out".into()));
             }
         }
-        let of_gpus = [
-            ("gpus", self.gpus.is_some()),
-            ("gpu", self.gpu.is_some()),
-            ("rate", self.rate.is_some()),
-            ("launch", self.launch.is_some()),
-        ];
-        let of_cores =
-            [("cpu-rate", self.cpu_rate.is_some()), ("cpu-launch", self.cpu_launch.is_some())];
-        let (name, why, hint) = match self.device {
-            Devices::Cpu => (first(&of_gpus), "for cores alone", "choose --device gpu or cpu+gpu"),
-            Devices::Gpu => (first(&of_cores), "for GPUs alone", "choose --device cpu or cpu+gpu"),
-            Devices::Both => (
-                first(&noise).or(first(&[("no-overlap", self.no_overlap)])),
-                "for cores and GPUs together, which are predicted and not simulated",
-                "choose --device cpu or gpu",
-            ),
-        };
-        if let Some(name) = name {
-            return Some((name, why.into(), format!("{hint}, or leave it out")));
+        if let Some(of_others) = self.of_other_devices(&noise) {
+            return Some(of_others);
         }
         if self.jitter == Some(0.0) && self.seed.is_some() {
             return Some((
@@ -119,4 +124,9 @@ impl Arguments {
             None => None,
         }
     }
+}
+
+/// The first of these names that was given.
+fn first(names: &[(&'static str, bool)]) -> Option<&'static str> {
+    names.iter().find(|(_, given)| *given).map(|&(name, _)| name)
 }
