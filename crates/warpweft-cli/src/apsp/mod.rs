@@ -308,21 +308,34 @@ impl Apsp {
         if speaks && farmed.as_ref().map_or(true, |farmed| farmed.report.interrupted) {
             resume::note_how(self.journal.is_some());
         }
+        match speaks {
+            true => self.concluded((&graph, &sources), &policy, &found, farmed, trace.as_deref()),
+            // All processes get the error.
+            false => match farmed {
+                Err(Error::Task { .. }) => Ok(ExitCode::FAILURE),
+                farmed => Ok(match farmed?.report.interrupted {
+                    true => ExitCode::from(INTERRUPTED),
+                    false => ExitCode::SUCCESS,
+                }),
+            },
+        }
+    }
+
+    /// How the farm ended, on the process that has the results; it saves them before it leaves the others.
+    fn concluded(
+        &self,
+        (graph, sources): (&Graph, &[u32]),
+        policy: &Policy,
+        found: &Found,
+        farmed: Result<farm::Outcome>,
+        trace: Option<&Trace>,
+    ) -> Result<ExitCode> {
         match farmed {
-            // All processes get the error; the one with the results saves them before it leaves the others.
-            Err(Error::Task { .. }) if !speaks => Ok(ExitCode::FAILURE),
             Err(error @ Error::Task { .. }) => {
-                self.save_rest((&graph, &sources), &found, trace.as_deref());
-                Ok(fail(&failures::stopped(error, &graph, &sources)))
+                self.save_rest((graph, sources), found, trace);
+                Ok(fail(&failures::stopped(error, graph, sources)))
             }
-            Ok(farmed) if !speaks => Ok(match farmed.report.interrupted {
-                true => ExitCode::from(INTERRUPTED),
-                false => ExitCode::SUCCESS,
-            }),
-            farmed => {
-                let trace = trace.as_deref();
-                Ok(self.outcome(&graph, &sources, &policy, &found, farmed?, trace).report())
-            }
+            farmed => Ok(self.outcome(graph, sources, policy, found, farmed?, trace).report()),
         }
     }
 

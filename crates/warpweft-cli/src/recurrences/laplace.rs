@@ -102,11 +102,8 @@ impl Laplace {
         let mean = plate.as_slice().iter().map(|&cell| Scalar::to_f64(cell)).sum::<f64>()
             / plate.len() as f64;
         let sweeps_done = counted(done as u64, "sweep");
-        let how = match self.omega {
-            None => "Gauss-Seidel".to_string(),
-            Some(omega) => format!("over-relaxed by {omega}"),
-        };
-        let title = format!("{} of {}, {how}, {sweeps_done}", cells_of(&extents), T::KIND.name());
+        let (how, kind) = (self.how(), T::KIND.name());
+        let title = format!("{} of {kind}, {how}, {sweeps_done}", cells_of(&extents));
         let mut answer = vec![("mean", json!(mean)), ("sweeps", json!(done))];
         if done < sweeps {
             answer.push(("interrupted_before", json!(sweeps)));
@@ -133,6 +130,13 @@ impl Laplace {
 }
 
 impl Laplace {
+    fn how(&self) -> String {
+        match self.omega {
+            None => "Gauss-Seidel".into(),
+            Some(omega) => format!("over-relaxed by {omega}"),
+        }
+    }
+
     /// What the straightforward loop says of `plate`, after so many updates.
     fn checked<T: Real>(
         &self,

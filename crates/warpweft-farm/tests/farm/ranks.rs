@@ -271,14 +271,9 @@ fn a_rank_that_is_gone_leaves_a_journal_to_go_on_from() {
             Ok(k * k)
         }));
         let journal = kept(folder.path(), false);
-        let threads = Some(1);
-        let run = Run {
-            policy: Some(policy),
-            threads,
-            checkpoint: Some(&journal),
-            net: Some(net),
-            ..Run::default()
-        };
+        let run =
+            Run { threads: Some(1), checkpoint: Some(&journal), net: Some(net), ..Run::default() };
+        let run = Run { policy: Some(policy), ..run };
         let mut had = 0;
         let mut sink = |_, _| {
             had += 1;

@@ -70,6 +70,16 @@ fn differing<'v, T: Scalar, const D: usize>(
     all.iter().filter(differs).collect()
 }
 
+/// Mixed numbers of so many bits fewer than 64.
+fn noise<T: Scalar, const D: usize>(extents: [usize; D], shift: u32) -> Volume<T, D> {
+    Volume::from_fn(extents, |at| {
+        let mixed = at.iter().fold(17u64, |h, &i| {
+            (h ^ i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23)
+        });
+        T::from_f64((mixed >> shift) as f64 / if shift == 44 { 4096.0 } else { 1.0 })
+    })
+}
+
 /// One launch of every policy under every boundary over several boxes, bitwise.
 fn check<T: Scalar, const D: usize>(
     element: impl StencilElement<D, State = T>,
@@ -77,12 +87,7 @@ fn check<T: Scalar, const D: usize>(
     policies: &[CudaPolicy],
 ) {
     let (shift, held) = packed::range(&policies[0]);
-    let start = Volume::from_fn(extents, |at| {
-        let mixed = at.iter().fold(17u64, |h, &i| {
-            (h ^ i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23)
-        });
-        T::from_f64((mixed >> shift) as f64 / if shift == 44 { 4096.0 } else { 1.0 })
-    });
+    let start = noise::<T, D>(extents, shift);
     let folder = tempfile::tempdir().unwrap();
     for boundary in [Boundary::Dirichlet(held), Boundary::Periodic, Boundary::Mirror] {
         let stencil = Stencil::of(element.clone()).boundary(boundary);

@@ -38,8 +38,23 @@ fn a_fault_names_the_line_and_says_what_rust_would() {
 /// What Rust ends with a panic must not go on for ever elsewhere, wherever the fault was.
 #[test]
 fn loops_end_after_a_fault() {
+    use self::endless::*;
+    let inputs = [(0,), (1,), (2,), (5,), (10,)];
+    check("endless", |cases| {
+        case!(cases, fill, (n), &inputs);
+        case!(cases, fault_before_the_loop, (n), &inputs);
+        case!(cases, faults_around_the_loop, (n), &inputs);
+        case!(cases, long_range, (n), &inputs);
+        case!(cases, of_an_enum, (n), &inputs);
+        case!(cases, many_iterations, (n), &[(0,), (1,)]);
+    });
+}
+
+mod endless {
+    use super::*;
+
     #[device]
-    fn fill(n: i32) -> i32 {
+    pub fn fill(n: i32) -> i32 {
         let mut x = 0;
         while x < 10 {
             x += 10 / n;
@@ -47,7 +62,7 @@ fn loops_end_after_a_fault() {
         x
     }
     #[device]
-    fn fault_before_the_loop(n: i32) -> i32 {
+    pub fn fault_before_the_loop(n: i32) -> i32 {
         let by = 10 / n;
         let mut x = 0;
         let y = loop {
@@ -59,12 +74,12 @@ fn loops_end_after_a_fault() {
         y + 1
     }
     #[device]
-    fn quotient(n: i32) -> i32 {
+    pub fn quotient(n: i32) -> i32 {
         10 / n
     }
     /// Has no place that faults.
     #[device]
-    fn climb(by: i32) -> [i32; 2] {
+    pub fn climb(by: i32) -> [i32; 2] {
         let mut x = 0;
         loop {
             x += by;
@@ -74,7 +89,7 @@ fn loops_end_after_a_fault() {
         }
     }
     #[device]
-    fn faults_around_the_loop(n: i32) -> i32 {
+    pub fn faults_around_the_loop(n: i32) -> i32 {
         let mut x = 0;
         while x < 10 || quotient(n) == 0 {
             x += climb(quotient(n))[1];
@@ -82,7 +97,7 @@ fn loops_end_after_a_fault() {
         x
     }
     #[device]
-    fn long_range(n: i32) -> u64 {
+    pub fn long_range(n: i32) -> u64 {
         let mut x = 0;
         'outer: for i in 0..u64::MAX {
             for _ in 0..3 {
@@ -96,7 +111,7 @@ fn loops_end_after_a_fault() {
         7
     }
     #[device]
-    fn hue(n: i32) -> Hue {
+    pub fn hue(n: i32) -> Hue {
         let mut x = 0;
         while x < 10 {
             x += 10 / n;
@@ -104,7 +119,7 @@ fn loops_end_after_a_fault() {
         if x == 10 { Hue::Blue } else { Hue::Red }
     }
     #[device]
-    fn of_an_enum(n: i32) -> i32 {
+    pub fn of_an_enum(n: i32) -> i32 {
         match hue(n) {
             Hue::Blue if n > 1 => 1,
             Hue::Blue => 2,
@@ -114,22 +129,13 @@ fn loops_end_after_a_fault() {
     }
     // At 1 there is no fault, and far more iterations than lie between two reads of the fault word.
     #[device]
-    fn many_iterations(n: i32) -> i32 {
+    pub fn many_iterations(n: i32) -> i32 {
         let mut x = 0;
         while x < 10_000 {
             x += 10 / (10 * n);
         }
         x
     }
-    let inputs = [(0,), (1,), (2,), (5,), (10,)];
-    check("endless", |cases| {
-        case!(cases, fill, (n), &inputs);
-        case!(cases, fault_before_the_loop, (n), &inputs);
-        case!(cases, faults_around_the_loop, (n), &inputs);
-        case!(cases, long_range, (n), &inputs);
-        case!(cases, of_an_enum, (n), &inputs);
-        case!(cases, many_iterations, (n), &[(0,), (1,)]);
-    });
 }
 
 #[test]

@@ -16,8 +16,23 @@ mod nested {
 
 #[test]
 fn control_flow() {
+    use self::control::*;
+    check("control", |cases| {
+        case!(cases, branches, (a, b), &inputs());
+        case!(cases, loops, (n), &inputs());
+        case!(cases, steps, (a, b, c), &inputs());
+        case!(cases, matches, (a, b, c, d), &inputs());
+        case!(cases, lazily, (a, b), &inputs());
+        case!(cases, in_order, (a), &inputs());
+        case!(cases, unreachable_end, (n), &inputs());
+    });
+}
+
+mod control {
+    use super::*;
+
     #[device]
-    fn branches(a: i32, b: i32) -> i32 {
+    pub fn branches(a: i32, b: i32) -> i32 {
         let mut x = if a < b { a } else { b };
         if a == 0 {
             return -7;
@@ -40,7 +55,7 @@ fn control_flow() {
         x * 10 + y
     }
     #[device]
-    fn loops(n: u32) -> (u32, u32, u32, u32) {
+    pub fn loops(n: u32) -> (u32, u32, u32, u32) {
         let n = n % 50;
         let mut a = 0;
         while a * a < n {
@@ -83,7 +98,7 @@ fn control_flow() {
         (a, c, d, e)
     }
     #[device]
-    fn steps(low: u8, high: u8, by: usize) -> u32 {
+    pub fn steps(low: u8, high: u8, by: usize) -> u32 {
         let mut sum = 0u32;
         for i in (low..high).step_by(by) {
             sum = sum * 31 + i as u32;
@@ -97,7 +112,7 @@ fn control_flow() {
         sum
     }
     #[device]
-    fn matches(a: i32, b: u8, hue: Hue, flag: bool) -> i64 {
+    pub fn matches(a: i32, b: u8, hue: Hue, flag: bool) -> i64 {
         let first = match a {
             i32::MIN => 1,
             -5..=-1 => 2,
@@ -135,7 +150,7 @@ fn control_flow() {
         first + second + third + fourth
     }
     #[device]
-    fn lazily(a: i32, b: i32) -> (bool, bool, i32) {
+    pub fn lazily(a: i32, b: i32) -> (bool, bool, i32) {
         let mut calls = 0;
         let x = a > 0 && {
             calls += 1;
@@ -148,7 +163,7 @@ fn control_flow() {
         (x, y, calls)
     }
     #[device]
-    fn in_order(a: i32) -> i32 {
+    pub fn in_order(a: i32) -> i32 {
         let mut x = a;
         let y = x + {
             x += 5;
@@ -168,7 +183,7 @@ fn control_flow() {
         y + z[0] * 3 + z[1] * 5 + z[2] + x
     }
     #[device]
-    fn unreachable_end(n: i32) -> i32 {
+    pub fn unreachable_end(n: i32) -> i32 {
         let mut i = 0;
         loop {
             i += 1;
@@ -177,21 +192,28 @@ fn control_flow() {
             }
         }
     }
-    check("control", |cases| {
-        case!(cases, branches, (a, b), &inputs());
-        case!(cases, loops, (n), &inputs());
-        case!(cases, steps, (a, b, c), &inputs());
-        case!(cases, matches, (a, b, c, d), &inputs());
-        case!(cases, lazily, (a, b), &inputs());
-        case!(cases, in_order, (a), &inputs());
-        case!(cases, unreachable_end, (n), &inputs());
-    });
 }
 
 #[test]
 fn values_places_and_constants() {
+    use self::values::*;
+    check("values", |cases| {
+        case!(cases, arrays, (a, b), &inputs());
+        case!(cases, indices_with_effects, (a, b), &inputs());
+        case!(cases, outside, (a, b), &inputs());
+        case!(cases, tuples, (a, b), &inputs());
+        case!(cases, structs, (a, b), &inputs());
+        case!(cases, nested_structs, (a, b), &inputs());
+        case!(cases, shadowed, (a, b), &inputs());
+        case!(cases, inferred, (a, b), &inputs());
+    });
+}
+
+mod values {
+    use super::*;
+
     #[device]
-    fn arrays(i: usize, a: i32) -> ([i32; 4], i32, usize) {
+    pub fn arrays(i: usize, a: i32) -> ([i32; 4], i32, usize) {
         let mut items = [a, 2, 3, 4];
         items[i % 4] += 10;
         items[1] = items[i % 3] * 2;
@@ -201,7 +223,7 @@ fn values_places_and_constants() {
         (items, grid[i % 2][i % 3] + TABLE[i % 2][i % 3], grid.len() + items.len())
     }
     #[device]
-    fn indices_with_effects(mut grid: [[i32; 3]; 2], k: usize) -> ([[i32; 3]; 2], usize) {
+    pub fn indices_with_effects(mut grid: [[i32; 3]; 2], k: usize) -> ([[i32; 3]; 2], usize) {
         let mut n = k;
         grid[n % 2][{
             n += 1;
@@ -222,11 +244,11 @@ fn values_places_and_constants() {
         (grid, n)
     }
     #[device]
-    fn outside(i: usize, a: [u8; 5]) -> u8 {
+    pub fn outside(i: usize, a: [u8; 5]) -> u8 {
         a[i]
     }
     #[device]
-    fn tuples(a: (i8, f32), b: u64) -> ((f32, i8), (u64,)) {
+    pub fn tuples(a: (i8, f32), b: u64) -> ((f32, i8), (u64,)) {
         let (x, mut y) = a;
         y *= 2.0;
         let mut t = (y, x);
@@ -235,7 +257,7 @@ fn values_places_and_constants() {
         ((p, t.1), (q + 1,))
     }
     #[device]
-    fn structs(p: Point, n: i16) -> Point {
+    pub fn structs(p: Point, n: i16) -> Point {
         let Point { tag, x, .. } = p;
         let mut q = Point { double: n, tag: tag + 1, ..p };
         q.x = x * 2.0;
@@ -243,7 +265,7 @@ fn values_places_and_constants() {
         q
     }
     #[device]
-    fn nested_structs(c: Cell, hue: Hue) -> Cell {
+    pub fn nested_structs(c: Cell, hue: Hue) -> Cell {
         let Cell(a, mut p, _) = c;
         p.weights = [p.weights[2]; 3];
         p.double += nested::ORIGIN.double;
@@ -253,7 +275,7 @@ fn values_places_and_constants() {
         Cell(a * 2, p, hue > Hue::Green)
     }
     #[device]
-    fn shadowed(int: i32, register: f32) -> f32 {
+    pub fn shadowed(int: i32, register: f32) -> f32 {
         let int = int as f32;
         let int = int + register;
         const HALF: f32 = 0.5;
@@ -266,23 +288,13 @@ fn values_places_and_constants() {
         int * HALF
     }
     #[device]
-    fn inferred(a: u8, b: i64) -> (u8, i64, f32) {
+    pub fn inferred(a: u8, b: i64) -> (u8, i64, f32) {
         let big = 5_000_000_000;
         let small = 0xff;
         let byte = b'a';
         let third = 1.0 / 3.0;
         (a ^ small ^ byte, b + big, third)
     }
-    check("values", |cases| {
-        case!(cases, arrays, (a, b), &inputs());
-        case!(cases, indices_with_effects, (a, b), &inputs());
-        case!(cases, outside, (a, b), &inputs());
-        case!(cases, tuples, (a, b), &inputs());
-        case!(cases, structs, (a, b), &inputs());
-        case!(cases, nested_structs, (a, b), &inputs());
-        case!(cases, shadowed, (a, b), &inputs());
-        case!(cases, inferred, (a, b), &inputs());
-    });
 }
 
 mod library {

@@ -132,10 +132,7 @@ impl Spec {
         }
         let watch = Watch { progress: &report_progress, stop: run.stop() };
         let (own, mine) = task.rank(net, &watch)?;
-        let residual = mine.residual;
-        let (mut reports, told) =
-            gathered(net, mine, (device.label, device.bandwidth, device.notes))?;
-        reports[0].residual = residual;
+        let (reports, told) = gathered(net, mine, (device.label, device.bandwidth, device.notes))?;
         let bandwidth = told.iter().map(|&(_, bandwidth, _)| bandwidth).sum();
         let (policy, depth) = (device.policy, ranks.depth);
         let mut report =
@@ -246,7 +243,10 @@ fn gathered(
     }
     let read = |one: &Vec<u8>| serde_json::from_slice::<(RankReport, DeviceFacts)>(one);
     let all: Vec<_> = all.iter().map(read).collect::<Result<_, _>>().map_err(wrong)?;
-    Ok(all.into_iter().unzip())
+    let (mut reports, told): (Vec<_>, _) = all.into_iter().unzip();
+    // Text has no infinite numbers.
+    reports[0].residual = mine.residual;
+    Ok((reports, told))
 }
 
 /// Waits until no rank can fail any more, so that an error is one on all.

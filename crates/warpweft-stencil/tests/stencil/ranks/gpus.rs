@@ -242,6 +242,21 @@ fn spread(u: Near<f64, 2>, rate: f64) -> f64 {
     u[[0, 0]] + rate * (around - 3.9 * u[[0, 0]])
 }
 
+/// Pipelines of so many steps over chunks of so many planes.
+fn pipeline(cells: [u32; 3], chunk: u32, temporal_depth: u32) -> Policy {
+    Policy::Cuda(CudaPolicy {
+        kernel: CudaKernel::Pipeline,
+        cells,
+        warps: 4,
+        min_blocks: 1,
+        chunk,
+        prefetch: 2,
+        temporal_depth,
+        phases: 0,
+        contraction: false,
+    })
+}
+
 /// Runs pipelines of `fused_steps` steps on ranks, swapped after whole time blocks, parts of them and both, or as a
 /// search says.
 fn check_pipelines<S: Fields, const D: usize>(
@@ -252,17 +267,7 @@ fn check_pipelines<S: Fields, const D: usize>(
     grids: &[[usize; D]],
 ) {
     const STEPS: u64 = 29;
-    let policy = Policy::Cuda(CudaPolicy {
-        kernel: CudaKernel::Pipeline,
-        cells,
-        warps: 4,
-        min_blocks: 1,
-        chunk: 7,
-        prefetch: 2,
-        temporal_depth: fused_steps,
-        phases: 0,
-        contraction: false,
-    });
+    let policy = pipeline(cells, 7, fused_steps);
     let (held, round) = (Boundary::Dirichlet(2.0), Boundary::Periodic);
     let slow = |slow, others| {
         let stencil = stencil.clone().boundary(others).face(0, Face::Low, slow);
@@ -330,17 +335,7 @@ fn check_ahead<S: Fields, const D: usize>(
     cuts: &[([usize; D], &[usize])],
 ) {
     const STEPS: u64 = 26;
-    let policy = Policy::Cuda(CudaPolicy {
-        kernel: CudaKernel::Pipeline,
-        cells,
-        warps: 4,
-        min_blocks: 1,
-        chunk: 5,
-        prefetch: 2,
-        temporal_depth: fused_steps,
-        phases: 0,
-        contraction: false,
-    });
+    let policy = pipeline(cells, 5, fused_steps);
     for boundary in [Boundary::Periodic, Boundary::Dirichlet(2.0)] {
         let stencil = stencil.clone().boundary(boundary);
         let mut expect = start.clone();
@@ -421,17 +416,7 @@ fn a_run_that_is_asked_to_end_ends_whole_where_only_some_ranks_split() {
     if machine.gpus.is_empty() {
         return println!("skipped: no GPU");
     }
-    let policy = Policy::Cuda(CudaPolicy {
-        kernel: CudaKernel::Pipeline,
-        cells: [4, 3, 1],
-        warps: 4,
-        min_blocks: 1,
-        chunk: 64,
-        prefetch: 2,
-        temporal_depth: 3,
-        phases: 0,
-        contraction: false,
-    });
+    let policy = pipeline([4, 3, 1], 64, 3);
     let stencil = Stencil::of(churn(3)).boundary(Boundary::Periodic);
     // Two slabs of R planes, with 12 that fill tiles each, are less than 19 and 12, or 25 and 12, but not one less.
     for (planes, depth) in [(19 + 19 + 18, 3), (25 + 25 + 24, 6)] {

@@ -41,6 +41,29 @@ impl Writer<'_> {
         }
     }
 
+    /// A literal of a float that ends like this.
+    fn decimal(&mut self, end: &str) -> String {
+        const SOME: [&str; 12] = [
+            "0.0",
+            "1.0",
+            "0.1",
+            "2.5",
+            "1.0e-40",
+            "3.0e38",
+            "1.0e10",
+            "0.3333333333333333",
+            "16777217.0",
+            "255.5",
+            "1e-7",
+            "0.7",
+        ];
+        let digits = self.random.pick(&SOME);
+        match self.random.chance(30) {
+            true => format!("(-{digits}{end})"),
+            false => format!("{digits}{end}"),
+        }
+    }
+
     /// A variable, a part of one, a constant or a literal.
     fn leaf(&mut self, ty: &Ty, bare: bool) -> String {
         if self.random.chance(70)
@@ -79,28 +102,7 @@ impl Writer<'_> {
                     false => format!("{value}{end}"),
                 }
             }
-            Ty::Float(name) => {
-                let end = suffix(name, bare);
-                const SOME: [&str; 12] = [
-                    "0.0",
-                    "1.0",
-                    "0.1",
-                    "2.5",
-                    "1.0e-40",
-                    "3.0e38",
-                    "1.0e10",
-                    "0.3333333333333333",
-                    "16777217.0",
-                    "255.5",
-                    "1e-7",
-                    "0.7",
-                ];
-                let digits = self.random.pick(&SOME);
-                match self.random.chance(30) {
-                    true => format!("(-{digits}{end})"),
-                    false => format!("{digits}{end}"),
-                }
-            }
+            Ty::Float(name) => self.decimal(&suffix(name, bare)),
             Ty::Half(name) => {
                 let value = self.leaf(&Ty::Float("f32"), false);
                 let rounded = self.random.pick(&["narrow", "from_f32"]);
@@ -226,6 +228,32 @@ impl Writer<'_> {
         }
     }
 
+    /// A method of `a`, a number of type `ty`.
+    fn int_method(&mut self, ty: &Ty, name: &str, a: &str, depth: usize) -> String {
+        let b = self.expr(ty, depth, true);
+        let c = self.expr(ty, depth, true);
+        match self.random.below(17) {
+            0 if ty.signed() => format!("{a}.abs()"),
+            1 if ty.signed() => format!("{a}.signum()"),
+            0 | 1 => format!("{a}.count_zeros() as {name}"),
+            2 => format!("{a}.min({b})"),
+            3 => format!("{a}.max({b})"),
+            4 => format!("{a}.clamp({b}, {c})"),
+            5 => format!("{a}.pow(({}) % 7)", self.expr(&Ty::Int("u32"), depth, false)),
+            6 => format!("{a}.wrapping_mul({b})"),
+            7 => format!("{a}.wrapping_sub({b})"),
+            8 => format!("{a}.saturating_add({b})"),
+            9 => format!("{a}.saturating_sub({b})"),
+            10 => format!("({a}.leading_zeros() as {name})"),
+            11 => format!("({a}.trailing_zeros() as {name})"),
+            12 => format!("{a}.rotate_left({})", self.expr(&Ty::Int("u32"), depth, true)),
+            13 => format!("{a}.rem_euclid({})", 1 + self.random.below(9)),
+            14 => format!("{a}.div_euclid({b})"),
+            15 => format!("({a}.abs_diff({b}) as {name})"),
+            _ => format!("({a}.count_ones() as {name})"),
+        }
+    }
+
     fn int(&mut self, ty: &Ty, name: &str, depth: usize) -> String {
         let a = self.expr(ty, depth, false);
         let random = self.random.below(100);
@@ -261,30 +289,7 @@ impl Writer<'_> {
                 };
                 format!("({} as {name})", self.expr(&from, depth, false))
             }
-            _ => {
-                let b = self.expr(ty, depth, true);
-                let c = self.expr(ty, depth, true);
-                match self.random.below(17) {
-                    0 if ty.signed() => format!("{a}.abs()"),
-                    1 if ty.signed() => format!("{a}.signum()"),
-                    0 | 1 => format!("{a}.count_zeros() as {name}"),
-                    2 => format!("{a}.min({b})"),
-                    3 => format!("{a}.max({b})"),
-                    4 => format!("{a}.clamp({b}, {c})"),
-                    5 => format!("{a}.pow(({}) % 7)", self.expr(&Ty::Int("u32"), depth, false)),
-                    6 => format!("{a}.wrapping_mul({b})"),
-                    7 => format!("{a}.wrapping_sub({b})"),
-                    8 => format!("{a}.saturating_add({b})"),
-                    9 => format!("{a}.saturating_sub({b})"),
-                    10 => format!("({a}.leading_zeros() as {name})"),
-                    11 => format!("({a}.trailing_zeros() as {name})"),
-                    12 => format!("{a}.rotate_left({})", self.expr(&Ty::Int("u32"), depth, true)),
-                    13 => format!("{a}.rem_euclid({})", 1 + self.random.below(9)),
-                    14 => format!("{a}.div_euclid({b})"),
-                    15 => format!("({a}.abs_diff({b}) as {name})"),
-                    _ => format!("({a}.count_ones() as {name})"),
-                }
-            }
+            _ => self.int_method(ty, name, &a, depth),
         }
         .into_parenthesised()
     }
