@@ -3,6 +3,7 @@
 //! What the compiler and clippy check is not repeated here. The data are in [`rules`], reading
 //! Rust well enough to ignore comments and strings in [`source`].
 
+mod circles;
 mod layers;
 mod limits;
 mod rules;
@@ -27,19 +28,23 @@ pub fn run(root: &Path) -> Result<bool, String> {
     let tests: Vec<_> =
         texts.iter().flat_map(|(path, text)| source::test_modules(path, text)).collect();
     let mut found = Vec::new();
-    let mut counts = Counts::default();
+    let (mut counts, mut product) = (Counts::default(), Vec::new());
     let words = words::words();
     for (path, text) in &texts {
         let test = tests.contains(path) || path.contains("/tests/");
         found.extend(check(path, text, test));
         counts.long_files.extend(sizes::file(path, text));
         counts.words.extend(words::uses(&words, path, text));
-        if path.ends_with(".rs") && !test {
+        if path.ends_with(".rs") {
             let source = Source::read(text);
             counts.long_functions.extend(sizes::functions(path, &source));
-            counts.upward.extend(layers::upward(path, &source));
+            if !test {
+                counts.upward.extend(layers::upward(path, &source));
+                product.push((path.as_str(), source));
+            }
         }
     }
+    counts.circles = circles::circles(&product);
     let present: Vec<_> = texts.iter().map(|(path, _)| path.to_string()).collect();
     let cases = |path: &String| !rules::is_test_case(path);
     counts.full_folders =

@@ -16,17 +16,20 @@ pub struct Counts {
     pub full_folders: Vec<String>,
     /// Imports of a higher layer.
     pub upward: Vec<String>,
+    /// Files that import one another.
+    pub circles: Vec<String>,
     /// Words that the field has others for.
     pub words: Vec<String>,
 }
 
 impl Counts {
-    fn named(&self) -> [(&'static str, &Vec<String>); 5] {
+    fn named(&self) -> [(&'static str, &Vec<String>); 6] {
         [
             ("long-files", &self.long_files),
             ("long-functions", &self.long_functions),
             ("full-folders", &self.full_folders),
             ("upward-imports", &self.upward),
+            ("circles", &self.circles),
             ("words", &self.words),
         ]
     }
