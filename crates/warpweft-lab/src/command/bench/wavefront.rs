@@ -184,7 +184,7 @@ impl Wavefronts {
         let name = name.unwrap_or_default();
         let none: Vec<Peer> = Vec::new();
         let record = Record::new(&name, &self.repeat(), machine, probe, &all, &none);
-        return record.conclude(&self.options, paper::table(figure, &rows));
+        record.conclude(&self.options, paper::table(figure, &rows))
     }
 
     /// Whether there are as many GPUs as cases of `part` need.
