@@ -13,8 +13,11 @@ use warpweft_apps::strassen::{difference, signs_of_rows};
 use warpweft_apps::strassen_teams::{multiplied, rows};
 use warpweft_terminal::output::{note, time};
 
-/// Keys, and rows of matrices with the largest leaves.
+/// How many keys.
 const KEYS: [usize; 3] = [1_000_000, 10_000_000, 100_000_000];
+/// Keys from which on fewer cases are measured.
+const LARGE: usize = 1 << 25;
+/// Rows of matrices, and of the largest leaves.
 const MATRICES: [(usize, usize); 3] = [(4096, 4096), (8192, 8192), (8192, 4096)];
 /// Warps of an SM; 0 is what the program takes by itself.
 const WARPS: [u32; 4] = [0, 8, 16, 32];
@@ -75,7 +78,9 @@ pub fn measure(
     let bench = Bench { machine, target: Target::Gpu(gpu.ordinal), repeats };
     let mut found = Vec::new();
     for count in KEYS {
-        for order in ORDERS {
+        // Copies of the largest take longer than sorting them.
+        let orders = if count < LARGE { &ORDERS[..] } else { &ORDERS[..2] };
+        for &order in orders {
             found.extend(bench.words(count, order)?);
         }
         found.extend(bench.pairs(count)?);
@@ -99,7 +104,8 @@ impl Bench<'_> {
         let keys: Vec<u32> = filled((0..count).map(|k| key(k as u32, count)), "sort fewer")?;
         let merged = |check| merged(&keys, self.machine, &self.run(0), check);
         let mut found = vec![self.row(format!("mergesort, u32, {order}"), (count, 0), merged)?];
-        let warps = if order == "random" { &WARPS[..] } else { &WARPS[..1] };
+        let all = order == "random" && count < LARGE;
+        let warps = if all { &WARPS[..] } else { &WARPS[..1] };
         for &warps in warps {
             let what = format!("radix sort, u32, {order}");
             let run = |check| by_digits(&keys, self.machine, &self.run(warps), check);
