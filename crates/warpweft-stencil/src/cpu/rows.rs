@@ -66,7 +66,7 @@ impl<E: StencilElement<D>, const D: usize> Of<E, D> {
 /// Constants of an element by an instruction set.
 struct By<E, R, const D: usize>(std::marker::PhantomData<(E, R)>);
 
-impl<E: StencilElement<D>, R: RowFunctions, const D: usize> By<E, R, D> {
+impl<E: StencilElement<D>, R: RowFunctions<E, D>, const D: usize> By<E, R, D> {
     /// Whether planes are computed together: elsewhere these rows are not compiled at all.
     const UNROLLS: bool = R::UNROLLS && D > 1 && Of::<E, D>::SINGLE;
 }
@@ -91,10 +91,10 @@ pub(crate) unsafe fn slab<E: StencilElement<D>, const D: usize>(element: &E, sla
 }
 
 /// The row functions of one instruction set.
-trait RowFunctions {
+trait RowFunctions<E: StencilElement<D>, const D: usize> {
     /// Whether planes are worth computing together: with few registers they are not.
     const UNROLLS: bool;
-    unsafe fn one<E: StencilElement<D>, const D: usize>(
+    unsafe fn one(
         element: &E,
         source: &[*const u8; MAX_FIELDS],
         strides: &[isize; D],
@@ -102,7 +102,7 @@ trait RowFunctions {
         target: &mut [u8],
         cells: usize,
     );
-    unsafe fn two<E: StencilElement<D>, const D: usize>(
+    unsafe fn two(
         element: &E,
         source: &[*const u8; MAX_FIELDS],
         strides: &[isize; D],
@@ -110,7 +110,7 @@ trait RowFunctions {
         targets: [&mut [u8]; 2],
         cells: usize,
     );
-    unsafe fn four<E: StencilElement<D>, const D: usize>(
+    unsafe fn four(
         element: &E,
         source: &[*const u8; MAX_FIELDS],
         strides: &[isize; D],
@@ -118,7 +118,7 @@ trait RowFunctions {
         targets: [&mut [u8]; 4],
         cells: usize,
     );
-    unsafe fn many<E: StencilElement<D>, const D: usize>(
+    unsafe fn many(
         element: &E,
         source: &[*const u8; MAX_FIELDS],
         strides: &[isize; D],
@@ -129,7 +129,10 @@ trait RowFunctions {
 }
 
 /// The loops over rows. All share a source row's plane neighbours, so planes are innermost.
-unsafe fn walk<E: StencilElement<D>, const D: usize, R: RowFunctions>(element: &E, slab: &Slab) {
+unsafe fn walk<E: StencilElement<D>, const D: usize, R: RowFunctions<E, D>>(
+    element: &E,
+    slab: &Slab,
+) {
     let strides = slab.strides.array::<D>();
     let [planes, rows, inner, cells] = slab.counts;
     let unroll = if cells >= Of::<E, D>::VECTOR { slab.unroll_and_jam } else { 1 };
@@ -378,30 +381,30 @@ macro_rules! instruction_set {
             many_fields!(many_wide, [$($features)?]; t0 t1 t2 t3 t4 t5 t6 t7 t8 t9 t10 t11 t12 t13 t14 t15
                 t16 t17 t18 t19 t20 t21 t22 t23 t24 t25 t26 t27 t28 t29 t30 t31;);
 
-            impl RowFunctions for Rows {
+            impl<E: StencilElement<D>, const D: usize> RowFunctions<E, D> for Rows {
                 const UNROLLS: bool = $unrolls;
-                unsafe fn one<E: StencilElement<D>, const D: usize>(
+                unsafe fn one(
                     element: &E, source: &[*const u8; MAX_FIELDS], strides: &[isize; D], place: &RowPlace<D>,
                     target: &mut [u8], cells: usize,
                 ) {
                     // SAFETY: the caller's contract, and the machine has the instruction set.
                     unsafe { one::<E, D>(element, source, strides, place, target, cells) }
                 }
-                unsafe fn two<E: StencilElement<D>, const D: usize>(
+                unsafe fn two(
                     element: &E, source: &[*const u8; MAX_FIELDS], strides: &[isize; D], place: &RowPlace<D>,
                     [a, b]: [&mut [u8]; 2], cells: usize,
                 ) {
                     // SAFETY: as above.
                     unsafe { two::<E, D>(element, source, strides, place, a, b, cells) }
                 }
-                unsafe fn four<E: StencilElement<D>, const D: usize>(
+                unsafe fn four(
                     element: &E, source: &[*const u8; MAX_FIELDS], strides: &[isize; D], place: &RowPlace<D>,
                     [a, b, c, d]: [&mut [u8]; 4], cells: usize,
                 ) {
                     // SAFETY: as above.
                     unsafe { four::<E, D>(element, source, strides, place, a, b, c, d, cells) }
                 }
-                unsafe fn many<E: StencilElement<D>, const D: usize>(
+                unsafe fn many(
                     element: &E, source: &[*const u8; MAX_FIELDS], strides: &[isize; D], place: &RowPlace<D>,
                     target: &[*mut u8; MAX_FIELDS], cells: usize,
                 ) {
