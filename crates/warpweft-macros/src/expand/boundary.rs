@@ -7,10 +7,8 @@ use syn::{ItemFn, Signature, Type};
 
 use super::translation::{Translation, declared, parameters_text};
 use crate::check::attributes;
-use crate::check::{Binding, Lower, NoInputs};
 use crate::diag::reject;
-use crate::emit::{Cuda, Returns, mark};
-use crate::parse::parameters::{Members, Named, element, members};
+use crate::parse::parameters::{Named, element};
 use crate::parse::signature::{no_lifetimes, parameters, returned};
 
 /// The signature taken apart.
@@ -64,36 +62,11 @@ pub fn expand(function: ItemFn) -> syn::Result<TokenStream> {
         found.visit_signature(signature);
         found.visit_block(&function.block);
     })?;
-    let translation = translated(&function, &shape)?;
+    let pair = [&shape.at, &shape.step];
+    let translation = Translation::of_pair(&function, pair, &shape.rest, &shape.state)?;
     let element = element(&function, signature, &shape.rest, "cell", quote!());
     let implementation = implementation(signature, &shape, &translation);
     Ok(quote!(#element #implementation))
-}
-
-/// The function as C++, and the shadow that types it.
-fn translated(function: &ItemFn, shape: &Shape) -> syn::Result<Translation> {
-    let signature = &function.sig;
-    let Shape { at, step, rest, state, .. } = shape;
-    let mut inputs = NoInputs;
-    let mut lower = Lower::new(&signature.ident, &signature.generics, &mut inputs);
-    let name = mark(lower.hole(quote!(__name.to_string())));
-    let Members { data, checks, copies } = members(&mut lower, &name, rest);
-    let mut head = vec![];
-    for Named { ident, mutable, ty, .. } in [at, step] {
-        let hole = lower.hole(quote!(<#ty as ::warpweft::element::DeviceType>::cuda(__unit)));
-        let name = lower.declare(ident, Binding::variable);
-        head.push(format!("{}{} {name}", if *mutable { "" } else { "const " }, mark(hole)));
-    }
-    let output = lower.hole(quote!(<#state as ::warpweft::element::DeviceType>::cuda(__unit)));
-    let (shadow, mut block) = lower.body(&function.block, true)?;
-    block.statements.splice(0..0, copies);
-    let text = format!(
-        "struct {name} {{\n{data}  WW_FN {} operator()({}) const {{\n{}  }}\n}};\n{checks}",
-        mark(output),
-        head.join(", "),
-        Cuda::body(&block, Returns::Value, 2),
-    );
-    Ok(Translation::new(lower, shadow, &text))
 }
 
 /// The boundary's trait.

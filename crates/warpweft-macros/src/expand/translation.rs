@@ -2,11 +2,11 @@
 
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
-use syn::Signature;
+use syn::{ItemFn, Signature, Type};
 
-use crate::check::Lower;
-use crate::emit::{clean, weave};
-use crate::parse::parameters::Named;
+use crate::check::{Binding, Lower, NoInputs};
+use crate::emit::{Cuda, Returns, clean, mark, weave};
+use crate::parse::parameters::{Members, Named, members};
 
 /// A translated function.
 pub struct Translation {
@@ -19,6 +19,38 @@ impl Translation {
     /// Of the `shadow` and the `text` that `lower` has made.
     pub fn new(lower: Lower<'_>, shadow: TokenStream, text: &str) -> Self {
         Self { text: weave(text, &lower.holes), slots: lower.slots, shadow }
+    }
+
+    /// Of a function of two values, which the struct of its C++ text takes as such; the `rest` are members.
+    ///
+    /// # Errors
+    /// A body that has no translation.
+    pub fn of_pair(
+        function: &ItemFn,
+        pair: [&Named; 2],
+        rest: &[Named],
+        output: &Type,
+    ) -> syn::Result<Self> {
+        let signature = &function.sig;
+        let mut inputs = NoInputs;
+        let mut lower = Lower::new(&signature.ident, &signature.generics, &mut inputs);
+        let name = mark(lower.hole(quote!(__name.to_string())));
+        let Members { data, checks, copies } = members(&mut lower, &name, rest);
+        let head = pair.map(|Named { ident, mutable, ty, .. }| {
+            let hole = lower.hole(quote!(<#ty as ::warpweft::element::DeviceType>::cuda(__unit)));
+            let name = lower.declare(ident, Binding::variable);
+            format!("{}{} {name}", if *mutable { "" } else { "const " }, mark(hole))
+        });
+        let output = lower.hole(quote!(<#output as ::warpweft::element::DeviceType>::cuda(__unit)));
+        let (shadow, mut block) = lower.body(&function.block, true)?;
+        block.statements.splice(0..0, copies);
+        let text = format!(
+            "struct {name} {{\n{data}  WW_FN {} operator()({}) const {{\n{}  }}\n}};\n{checks}",
+            mark(output),
+            head.join(", "),
+            Cuda::body(&block, Returns::Value, 2),
+        );
+        Ok(Self::new(lower, shadow, &text))
     }
 
     /// The function `cuda` of a pattern's trait, which adds the text to a unit; `parameters` and `output`, with its
