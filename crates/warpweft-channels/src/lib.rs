@@ -21,14 +21,14 @@ mod spec;
 mod team;
 mod tune;
 
-pub use borrowing::{Borrowing, DeviceCall, name_of};
+pub use borrowing::Borrowing;
 pub use combine::{Add, Combine, Or, Store, Wrapping, Xor};
 pub use executor::ChannelsExecutor;
 pub use policy::{CpuPolicy, Policy, StacksPolicy};
 pub use reference::reference;
 pub use report::Counts;
 pub use run::{ChannelsPattern, Run};
-pub use spawning::{Call, Spawning};
+pub use spawning::{Call, DeviceCall, Spawning, name_of};
 pub use spec::Channels;
 pub use team::{Team, define_teams};
 pub use tune::{Trial, Tuned};

@@ -2,10 +2,11 @@
 
 use std::convert::Infallible;
 
+use super::borrowing::Borrowing;
 use super::cpu::CpuExecutor;
 use super::cuda::CudaExecutor;
 use super::kept::{tuned_on_cores, tuned_on_gpu};
-use super::policy::{CpuPolicy, Policy};
+use super::policy::{CpuPolicy, Policy, StacksPolicy};
 use super::spawning::{Call, Spawning};
 use super::spec::Channels;
 use warpweft_core::error::{Error, Result};
@@ -210,6 +211,79 @@ impl<C: Call> Channels<C> {
         watch.check()?;
         let mut executor = CpuExecutor::new(machine, policy)?;
         let (outputs, mut report) = executor.run_once(self, &watch, run.trace.as_deref())?;
+        watch.ended()?;
+        report.notes.extend(devices.notes);
+        Ok((outputs, report))
+    }
+}
+
+impl<C: Borrowing> Channels<C> {
+    /// Runs the calls and returns the value of each, in order: on the first GPU, or on all cores
+    /// if there is none, or on the target that `run` names.
+    ///
+    /// A GPU gets copies of all slices. The slices that calls may have written are copied back
+    /// when all calls have ended. After an error of a GPU the slices are unchanged.
+    ///
+    /// ```
+    /// use warpweft::channels::{Run, Team};
+    /// use warpweft::prelude::*;
+    ///
+    /// /// Doubles words, by all lanes of a team.
+    /// #[spawning(team)]
+    /// fn double(team: &Team, words: &mut [u32]) {
+    ///     let mut i = team.lane();
+    ///     while i < words.len() {
+    ///         words[i] *= 2;
+    ///         i += team.lanes();
+    ///     }
+    /// }
+    ///
+    /// /// Doubles any number of words, half by half.
+    /// #[spawning]
+    /// fn all(words: &mut [u32]) {
+    ///     if words.len() <= 1000 {
+    ///         spawn!(double(words));
+    ///     } else {
+    ///         let (low, high) = words.split_at_mut(words.len() / 2);
+    ///         spawn!(all(low));
+    ///         spawn!(all(high));
+    ///     }
+    ///     sync!();
+    /// }
+    ///
+    /// # fn main() -> Result<()> {
+    /// let mut words: Vec<u32> = (0..10_000).collect();
+    /// Channels::of(all::call(&mut words)).run_borrowing(&Machine::detect()?, &Run::default())?;
+    /// assert!(words.iter().enumerate().all(|(k, &word)| word == 2 * k as u32));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Channels::run_all_with`].
+    pub fn run_borrowing(
+        mut self,
+        machine: &Machine,
+        run: &Run<'_>,
+    ) -> Result<(Vec<C::Output>, Report)> {
+        let devices = run.devices(machine)?;
+        in_one_process(run)?;
+        let watch = run.watch(self.roots.len() as u64, "calls");
+        watch.check()?;
+        let (outputs, mut report) = match (devices.threads, &devices.gpus[..], run.policy) {
+            (Some(threads), [], _) => {
+                let policy = on_cores(run, || CpuPolicy::of(threads));
+                CpuExecutor::new(machine, policy)?.run_once(self, &watch, run.trace.as_deref())?
+            }
+            (None, [gpu], policy) => {
+                let policy = match policy {
+                    Some(Policy::Stacks(policy)) => policy,
+                    _ => StacksPolicy::default(),
+                };
+                CudaExecutor::new(&gpu.device()?, policy)?.run_borrowing(&mut self, &watch)?
+            }
+            _ => return Err(several_devices(run)),
+        };
         watch.ended()?;
         report.notes.extend(devices.notes);
         Ok((outputs, report))

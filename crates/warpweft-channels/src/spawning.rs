@@ -1,7 +1,7 @@
 //! What `#[spawning]` promises: one function in three forms, and the two words in its body.
 
 use super::cpu::Worker;
-use warpweft_core::element::{DeviceType, Unit};
+use warpweft_core::element::{DeviceType, Slot, Unit};
 
 /// A call, as workers on cores run it: the arguments of a function.
 pub trait Call: Send {
@@ -51,4 +51,35 @@ macro_rules! sync {
     () => {
         ()
     };
+}
+
+/// A call in its form for GPUs: values, and slices as address and length.
+///
+/// # Safety
+/// The struct that [`DeviceCall::cuda`] names has this type's members with this type's layout.
+pub unsafe trait DeviceCall: Copy + 'static {
+    /// What the function returns.
+    type Value: DeviceType + Default;
+    /// The function's name.
+    const NAME: &'static str;
+
+    /// The name of the C++ struct that has the function's routines. On first use the struct, and
+    /// those of all functions that it spawns, are added to `unit`.
+    fn cuda(unit: &mut Unit) -> String;
+}
+
+// SAFETY: so `Spawning` promises.
+unsafe impl<C: Spawning> DeviceCall for C {
+    type Value = C::Output;
+    const NAME: &'static str = <C as Call>::NAME;
+
+    fn cuda(unit: &mut Unit) -> String {
+        <C as Spawning>::cuda(unit)
+    }
+}
+
+/// The C++ name of a slot's function.
+#[doc(hidden)]
+pub fn name_of<C: DeviceCall>(_: &Slot<C>, unit: &mut Unit) -> String {
+    C::cuda(unit)
 }

@@ -12,7 +12,7 @@ use super::policy::{CudaPolicy, Policy};
 use crate::plan::halo::Margin;
 use crate::plan::transfer::Transfer;
 use crate::spec::Spec;
-use crate::spec::points::{add_to, value_of};
+use crate::spec::points::{AtCells, add_to};
 use crate::spec::reduction::fold::Folded;
 use crate::spec::reduction::scalar::{Bank, SessionScalar};
 use crate::spec::reduction::{Reduce, Reduction};
@@ -288,7 +288,7 @@ pub trait SweepExecutor {
         let value = |at: &Axes<usize>| {
             bytes.clear();
             self.read(&[(field, single(at))], &mut bytes)?;
-            Ok(value_of(kind, &bytes))
+            Ok(kind.to_f64(&bytes))
         };
         at.iter().map(value).collect()
     }
@@ -388,5 +388,14 @@ pub trait SweepExecutor {
     #[doc(hidden)]
     fn routes(&self) -> Routes {
         Route::Host.into()
+    }
+}
+
+impl AtCells for dyn SweepExecutor + '_ {
+    fn add(&mut self, field: usize, at: &[Axes<usize>], amount: f64) -> Result<()> {
+        SweepExecutor::add(self, field, at, amount)
+    }
+    fn sample(&mut self, field: usize, at: &[Axes<usize>]) -> Result<Vec<f64>> {
+        SweepExecutor::sample(self, field, at)
     }
 }

@@ -4,11 +4,11 @@ use std::time::{Duration, Instant};
 
 use super::lent::Lent;
 use super::tasks::{Counted, Tasks};
-use crate::borrowing::{Borrowing, DeviceCall};
+use crate::borrowing::Borrowing;
 use crate::executor::ChannelsExecutor;
 use crate::policy::{Policy, StacksPolicy, too_many_wait};
 use crate::report::{Counts, report};
-use crate::spawning::Spawning;
+use crate::spawning::{DeviceCall, Spawning};
 use crate::spec::Channels;
 use warpweft_core::cuda::{Device, Event, Stream, Watchdog};
 use warpweft_core::error::{Error, Result};

@@ -9,8 +9,8 @@ use super::text::{
     Arguments, block_warps, bytes_of, bytes_of_mut, has_teams, holding_warps, is_uniform, options,
     source, unroll,
 };
-use crate::borrowing::DeviceCall;
 use crate::policy::StacksPolicy;
+use crate::spawning::DeviceCall;
 use crate::spec::Channels;
 use warpweft_core::cuda::{
     Args, Buffer, Device, Kernel, Launch, Module, Stream, Watchdog, compile,

@@ -1,7 +1,7 @@
 //! The translation unit of one function and of all that it spawns.
 
 use super::proof::Proof;
-use crate::borrowing::DeviceCall;
+use crate::spawning::DeviceCall;
 use warpweft_core::cuda::{Cubin, Options, compile};
 use warpweft_core::element::Unit;
 use warpweft_core::error::{Error, Result};

@@ -1,9 +1,8 @@
 //! What a cell holds: one scalar, or a struct of scalars. Each field is stored in an array of its own.
 
-use super::{Bounds, CellPtr, DeviceType, Scalar, ScalarKind, ScalarNear, Unit};
-
-/// The largest number of fields of one cell.
-pub const MAX_FIELDS: usize = 32;
+use super::{
+    Bounds, CellPtr, Checked, DeviceType, MAX_FIELDS, Scalar, ScalarKind, ScalarNear, Unit,
+};
 
 /// One field of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +31,12 @@ impl FieldName for &str {
         fields.iter().position(|field| field.name == *self)
     }
 }
+
+/// The neighbourhood of one cell of a volume of `S`, in `D` dimensions, slowest axis first.
+///
+/// For a scalar `S` it is indexed by an offset, `u[[-1, 0, 0]]`; for a struct of fields it has one
+/// member a field, `now.vx[[-1, 0, 0]]`.
+pub type Near<'a, S, const D: usize> = <S as Fields>::Near<'a, Checked<D>, D>;
 
 /// What one cell of a volume holds. Scalars implement it; `#[derive(Fields)]` does for structs.
 ///

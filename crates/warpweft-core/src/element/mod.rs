@@ -23,15 +23,16 @@ pub use cell_type::CellType;
 pub use device::{DeviceFn, DeviceType, Slot};
 #[doc(hidden)]
 pub use device::{Length, function_of, length, length_of, type_of, value_of};
-pub use fields::{FieldInfo, FieldName, Fields, MAX_FIELDS};
+pub use fields::{FieldInfo, FieldName, Fields, Near};
 #[doc(hidden)]
 pub use fields::{all_fields, ascending, element_of};
 pub use half::{bf16, f16};
-pub use near::{Bounds, CellPtr, Checked, Near, ScalarNear, Unchecked};
+pub use method::Real;
+pub use near::{Bounds, CellPtr, Checked, MAX_FIELDS, ScalarNear, Unchecked};
 pub use packed::Packed;
 #[doc(hidden)]
 pub use packed::struct_form;
-pub use scalar::{Real, Scalar, ScalarKind};
+pub use scalar::{Scalar, ScalarKind};
 pub use shadow::{Comparable, Convertible, comparable, convertible, like, scalar};
 pub use stored::Stored;
 #[doc(hidden)]

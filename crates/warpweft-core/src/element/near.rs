@@ -7,13 +7,10 @@
 use std::marker::PhantomData;
 use std::ops::Index;
 
-use super::{Fields, Scalar, fields::MAX_FIELDS};
+use super::Scalar;
 
-/// The neighbourhood of one cell of a volume of `S`, in `D` dimensions, slowest axis first.
-///
-/// For a scalar `S` it is indexed by an offset, `u[[-1, 0, 0]]`; for a struct of fields it has one
-/// member a field, `now.vx[[-1, 0, 0]]`.
-pub type Near<'a, S, const D: usize> = <S as Fields>::Near<'a, Checked<D>, D>;
+/// The largest number of fields of one cell.
+pub const MAX_FIELDS: usize = 32;
 
 /// What an accessor knows about the volume around it.
 pub trait Bounds<const D: usize>: Copy {

@@ -3,7 +3,6 @@
 use half::{bf16, f16};
 
 use super::DeviceType;
-use super::method::RealMethods;
 
 /// The kind of a scalar. Layouts, files and kernels use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
@@ -132,34 +131,6 @@ pub unsafe trait Scalar:
     fn to_i128(self) -> i128;
 }
 
-/// A floating-point scalar, `f32` or `f64`. Generic element functions use it as a bound.
-pub trait Real:
-    Scalar
-    + RealMethods
-    + std::ops::Add<Output = Self>
-    + std::ops::Sub<Output = Self>
-    + std::ops::Mul<Output = Self>
-    + std::ops::Div<Output = Self>
-    + std::ops::Neg<Output = Self>
-    + std::ops::AddAssign
-    + std::ops::SubAssign
-    + std::ops::MulAssign
-    + std::ops::DivAssign
-{
-    /// A literal of this type: `T::lit(0.25)`. The `f64` is rounded once.
-    fn lit(value: f64) -> Self;
-    /// Absolute value.
-    fn abs(self) -> Self;
-    /// Correctly rounded square root.
-    fn sqrt(self) -> Self;
-    /// Fused multiply-add, `self * a + b` rounded once.
-    fn mul_add(self, a: Self, b: Self) -> Self;
-    /// The smaller value; a NaN argument is ignored.
-    fn min(self, other: Self) -> Self;
-    /// The larger value; a NaN argument is ignored.
-    fn max(self, other: Self) -> Self;
-}
-
 macro_rules! scalars {
     ($($t:ty => $kind:ident),*) => {$(
         // SAFETY: KIND names the same primitive; kernels write only values of that C++ type.
@@ -189,23 +160,3 @@ unsafe impl Scalar for bool {
         i128::from(self)
     }
 }
-
-macro_rules! reals {
-    ($($t:ty),*) => {$(
-        impl Real for $t {
-            #[inline(always)]
-            fn lit(value: f64) -> Self { value as $t }
-            #[inline(always)]
-            fn abs(self) -> Self { self.abs() }
-            #[inline(always)]
-            fn sqrt(self) -> Self { self.sqrt() }
-            #[inline(always)]
-            fn mul_add(self, a: Self, b: Self) -> Self { self.mul_add(a, b) }
-            #[inline(always)]
-            fn min(self, other: Self) -> Self { self.min(other) }
-            #[inline(always)]
-            fn max(self, other: Self) -> Self { self.max(other) }
-        }
-    )*};
-}
-reals!(f32, f64);

@@ -1,9 +1,33 @@
 //! Measures how long something takes, although other programs run on the machine too.
 
+use std::time::{Duration, Instant};
+
 use serde::{Deserialize, Serialize};
 
-use super::Budget;
 use crate::error::Result;
+
+/// When to stop searching.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget {
+    end: Instant,
+}
+
+impl Budget {
+    /// A budget of wall-clock time, from now on.
+    pub fn of(time: Duration) -> Self {
+        Self { end: Instant::now() + time }
+    }
+
+    /// This one, or so much time from now on if that ends later.
+    pub fn at_least(self, time: Duration) -> Self {
+        Self { end: self.end.max(Instant::now() + time) }
+    }
+
+    /// Whether it is spent.
+    pub fn spent(&self) -> bool {
+        Instant::now() >= self.end
+    }
+}
 
 /// How often to repeat a measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -8,7 +8,7 @@ mod search;
 mod space;
 mod tuning_cache;
 
-pub use measure::{Measured, Repeats, measure, median};
-pub use search::{Budget, Found, climb, exhaustive};
+pub use measure::{Budget, Measured, Repeats, measure, median};
+pub use search::{Found, climb, exhaustive};
 pub use space::{Axis, Space};
 pub use tuning_cache::{Entry, TuningCache};

@@ -1,33 +1,9 @@
 //! Search strategies: how to spend a budget of measurements on a space.
 
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
 
-use super::{Measured, Space};
+use super::{Budget, Measured, Space};
 use crate::error::Result;
-
-/// When to stop searching.
-#[derive(Clone, Copy, Debug)]
-pub struct Budget {
-    end: Instant,
-}
-
-impl Budget {
-    /// A budget of wall-clock time, from now on.
-    pub fn of(time: Duration) -> Self {
-        Self { end: Instant::now() + time }
-    }
-
-    /// This one, or so much time from now on if that ends later.
-    pub fn at_least(self, time: Duration) -> Self {
-        Self { end: self.end.max(Instant::now() + time) }
-    }
-
-    /// Whether it is spent.
-    pub fn spent(&self) -> bool {
-        Instant::now() >= self.end
-    }
-}
 
 /// The result of a search.
 #[derive(Clone, Debug, PartialEq)]
@@ -147,6 +123,8 @@ pub fn climb(
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::tune::Axis;
 

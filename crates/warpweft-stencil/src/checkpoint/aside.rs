@@ -1,7 +1,6 @@
 //! Large states that are written while the next steps run. Not: how they are written (`save`).
 
-use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
 use super::{Saver, State};
@@ -14,22 +13,6 @@ use warpweft_core::report::Series;
 
 /// Bytes from which on a state is written aside: a smaller one takes less than a few steps.
 pub(crate) const LARGE: usize = 64 << 20;
-
-/// The room of a state that was written, and what came of it.
-type Written = (RawVolume, Result<()>);
-
-/// The state that is being written, and room for the next.
-#[derive(Default)]
-pub(super) struct Aside {
-    writing: Mutex<Option<JoinHandle<Written>>>,
-    spare: Mutex<Option<RawVolume>>,
-}
-
-impl fmt::Debug for Aside {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Aside")
-    }
-}
 
 impl Saver {
     /// Whether nothing is being written.

@@ -6,8 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::thread::JoinHandle;
 
-use super::aside::Aside;
 use super::format::{FORMAT, KEPT};
 use super::hashed::Writer;
 use super::manifest::{Manifest, NAME, PartFile};
@@ -18,8 +18,8 @@ use crate::spec::points::Points;
 use warpweft_core::cluster::{Transport, agree_on, gather_fine};
 use warpweft_core::element::{CellType, ScalarKind};
 use warpweft_core::error::{Error, Result};
-use warpweft_core::grid::Axes;
 use warpweft_core::grid::io::{sync_folder, write_synced};
+use warpweft_core::grid::{Axes, RawVolume};
 use warpweft_core::report::Series;
 
 /// Stands for "no step yet".
@@ -38,6 +38,22 @@ pub(crate) struct Saver {
     /// The step of the last checkpoint that is whole.
     last: AtomicU64,
     pub(super) aside: Aside,
+}
+
+/// The room of a state that was written, and what came of it.
+type Written = (RawVolume, Result<()>);
+
+/// The state that is being written, and room for the next.
+#[derive(Default)]
+pub(super) struct Aside {
+    pub writing: Mutex<Option<JoinHandle<Written>>>,
+    pub spare: Mutex<Option<RawVolume>>,
+}
+
+impl std::fmt::Debug for Aside {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Aside")
+    }
 }
 
 impl Saver {

@@ -8,7 +8,6 @@ use std::fmt;
 use std::ops::Range;
 
 use super::Spec;
-use crate::executor::SweepExecutor;
 use crate::model::FusedSteps;
 use crate::plan::Sweep;
 use warpweft_core::element::{CellType, Scalar, ScalarKind, bf16, f16};
@@ -263,15 +262,6 @@ pub(crate) trait AtCells {
     fn sample(&mut self, field: usize, at: &[Axes<usize>]) -> Result<Vec<f64>>;
 }
 
-impl AtCells for dyn SweepExecutor + '_ {
-    fn add(&mut self, field: usize, at: &[Axes<usize>], amount: f64) -> Result<()> {
-        SweepExecutor::add(self, field, at, amount)
-    }
-    fn sample(&mut self, field: usize, at: &[Axes<usize>]) -> Result<Vec<f64>> {
-        SweepExecutor::sample(self, field, at)
-    }
-}
-
 impl AtCells for RawVolume {
     fn add(&mut self, field: usize, at: &[Axes<usize>], amount: f64) -> Result<()> {
         let dims = self.rank();
@@ -288,35 +278,9 @@ impl AtCells for RawVolume {
     }
 }
 
-/// The value of a scalar of `kind` in `bytes`, as many as it has.
-pub(crate) fn value_of(kind: ScalarKind, bytes: &[u8]) -> f64 {
-    macro_rules! value {
-        ($t:ty) => {
-            bytes.try_into().map_or(f64::NAN, |raw| Scalar::to_f64(<$t>::from_ne_bytes(raw)))
-        };
-    }
-    match kind {
-        ScalarKind::Bool => f64::from(u8::from(bytes != [0])),
-        ScalarKind::I8 => value!(i8),
-        ScalarKind::I16 => value!(i16),
-        ScalarKind::I32 => value!(i32),
-        ScalarKind::I64 => value!(i64),
-        ScalarKind::U8 => value!(u8),
-        ScalarKind::U16 => value!(u16),
-        ScalarKind::U32 => value!(u32),
-        ScalarKind::U64 => value!(u64),
-        ScalarKind::Isize => value!(isize),
-        ScalarKind::Usize => value!(usize),
-        ScalarKind::F32 => value!(f32),
-        ScalarKind::F64 => value!(f64),
-        ScalarKind::F16 => value!(f16),
-        ScalarKind::Bf16 => value!(bf16),
-    }
-}
-
 /// Adds `amount` to the scalar of `kind` in `bytes`, as many as it has.
 pub(crate) fn add_to(kind: ScalarKind, bytes: &mut [u8], amount: f64) {
-    let sum = value_of(kind, bytes) + amount;
+    let sum = kind.to_f64(bytes) + amount;
     macro_rules! put {
         ($t:ty) => {
             bytes.copy_from_slice(&<$t as Scalar>::from_f64(sum).to_ne_bytes())

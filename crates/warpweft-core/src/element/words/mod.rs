@@ -9,8 +9,8 @@ use std::fmt;
 use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU32, AtomicU64, Ordering};
 
 pub use self::lent::LentSlice;
-pub use self::slice::DeviceSlice;
-pub use self::table::{Table, TableBytes};
+pub use self::slice::{DeviceSlice, TableBytes};
+pub use self::table::Table;
 use crate::element::{DeviceType, Unit};
 
 /// Adds the C++ of [`Shared`] to a unit: `ww::shared<T>` and its operations.

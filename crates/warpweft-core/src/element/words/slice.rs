@@ -5,8 +5,18 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-use super::TableBytes;
 use crate::element::{DeviceType, Unit};
+
+/// The items of a table among the parameters of an element function.
+#[derive(Clone, Copy, Debug)]
+pub struct TableBytes<'a> {
+    /// Where the parameters hold the address of the items, in bytes from their beginning.
+    pub offset: usize,
+    /// The items; bytes of padding are not initialised.
+    pub bytes: &'a [MaybeUninit<u8>],
+    /// Bytes of an item: of a table of none, device code may read one.
+    pub item: usize,
+}
 
 /// A slice as a member of an element. In device code it is `ww::slice<T>`, with the address of a
 /// copy on the device.

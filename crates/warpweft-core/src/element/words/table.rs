@@ -1,11 +1,10 @@
 //! Tables as parameters of stencil functions, `&[T]`: of any length, shared by all cells.
 
 use std::fmt;
-use std::mem::MaybeUninit;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::DeviceSlice;
+use super::{DeviceSlice, TableBytes};
 use crate::element::Scalar;
 use crate::error::{Error, Result};
 
@@ -18,17 +17,6 @@ pub struct Table<T> {
     address: usize,
     length: usize,
     items: Arc<[T]>,
-}
-
-/// The items of a table among the parameters of an element function.
-#[derive(Clone, Copy, Debug)]
-pub struct TableBytes<'a> {
-    /// Where the parameters hold the address of the items, in bytes from their beginning.
-    pub offset: usize,
-    /// The items; bytes of padding are not initialised.
-    pub bytes: &'a [MaybeUninit<u8>],
-    /// Bytes of an item: of a table of none, device code may read one.
-    pub item: usize,
 }
 
 impl<T: Scalar> Table<T> {

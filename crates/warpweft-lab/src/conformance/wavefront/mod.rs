@@ -1,9 +1,11 @@
 //! One suite for every executor: the same cells as the reference, bit for bit.
 
 mod elements;
+mod inputs;
 mod suite;
 
 pub use elements::{AffineCell, affine_local, area, far, local, mix, relax, remix, sliced, warp};
+pub use inputs::Inputs;
 pub use suite::{Runs, suite, suite_of, suite_picked};
 
 use super::Pick;
@@ -33,26 +35,6 @@ pub const EXTENTS: [[usize; 2]; 12] = [
 
 /// What to keep, each in turn.
 pub const KEEPS: [Keep; 7] = Keep::ALL;
-
-/// Splitmix64: inputs that everyone can repeat.
-#[derive(Clone, Copy, Debug)]
-pub struct Inputs(pub u64);
-
-impl Inputs {
-    /// The next 64 bits.
-    pub fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// One of `choices`.
-    pub fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
-        choices[(self.bits() % choices.len() as u64) as usize]
-    }
-}
 
 /// Where inputs and cells of an element come from.
 pub struct Samples<'a, E: WavefrontElement> {

@@ -14,7 +14,7 @@ use crate::exchange::{BoundarySplit, Cells, Endpoint, Route, Routes, check_bytes
 use crate::executor::History;
 use crate::plan::halo::Margin;
 use crate::plan::transfer::Transfer;
-use crate::spec::points::{add_to, value_of};
+use crate::spec::points::add_to;
 use crate::spec::reduction::Reduce;
 use crate::spec::reduction::fold::Folded;
 use crate::spec::reduction::scalar::{Bank, SessionScalar};
@@ -196,7 +196,7 @@ impl SweepExecutor for CudaSweeps {
                 }
                 Place::Host(cell) => cell.into_iter().for_each(|cell| bytes.copy_from_slice(cell)),
             }
-            values.push(value_of(kind, bytes));
+            values.push(kind.to_f64(bytes));
         }
         Ok(values)
     }

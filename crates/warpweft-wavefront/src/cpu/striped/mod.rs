@@ -8,6 +8,7 @@
 mod fronts;
 mod ramps;
 mod strip;
+mod stripes;
 
 use super::form::{Cells16, Form};
 use super::parts::{GROUP, HINT};
@@ -16,7 +17,7 @@ use crate::spec::{Keep, Wavefront};
 use warpweft_core::memory::filled;
 
 pub(super) use fronts::{Lines, Striped, quads};
-pub(super) use strip::Stripes;
+pub(super) use stripes::Stripes;
 
 /// Fronts that pass through the lanes at once.
 pub(super) const FRONTS: usize = 4;

@@ -1,8 +1,7 @@
 //! A tile-row whose lanes are in striped order while all of them have a cell in every front.
 
-use super::{in_lanes, striped};
+use super::{Stripes, in_lanes, striped};
 use crate::cpu::form::Form;
-use crate::cpu::parts::GROUP;
 use crate::cpu::simd::Loops;
 use crate::cpu::strip::{State, Strip};
 use crate::cpu::striped::{Lines, Striped};
@@ -10,24 +9,6 @@ use crate::recurrence::WavefrontElement;
 
 /// Puts an array into another order.
 type Order<T> = fn(&[T]) -> Vec<T>;
-
-/// What a tile-row needs for that.
-pub(in crate::cpu) struct Stripes<'a, E: WavefrontElement, H> {
-    /// The inputs of rows and columns.
-    pub rows: Vec<[E::Row; GROUP]>,
-    pub columns: &'a [[E::Column; GROUP]],
-    /// The cells above lane 0 and those of the last lane, of the fronts that are computed at once.
-    above: Vec<H>,
-    bottom: Vec<H>,
-}
-
-impl<'a, E: WavefrontElement, H> Stripes<'a, E, H> {
-    /// For lanes of these rows.
-    pub fn new(rows: &[E::Row], columns: &'a [[E::Column; GROUP]]) -> Self {
-        let rows = striped(rows).as_chunks().0.to_vec();
-        Self { rows, columns, above: Vec::new(), bottom: Vec::new() }
-    }
-}
 
 impl<E: WavefrontElement, F: Form<E>> Strip<'_, E, F> {
     /// A front for every cell of `top`, a multiple of four, where every lane has a cell in all of them.
