@@ -40,6 +40,7 @@ pub fn run(root: &Path) -> Result<bool, String> {
             counts.long_functions.extend(sizes::functions(path, &source));
             if !test {
                 counts.upward.extend(layers::upward(path, &source));
+                counts.const_generics.extend(sizes::const_generics(path, &source));
                 product.push((path.as_str(), source));
             }
         }

@@ -16,6 +16,8 @@ pub struct Counts {
     pub full_folders: Vec<String>,
     /// Imports of a higher layer.
     pub upward: Vec<String>,
+    /// Const parameters of the stencil's crate.
+    pub const_generics: Vec<String>,
     /// Files that import one another.
     pub circles: Vec<String>,
     /// Words that the field has others for.
@@ -23,13 +25,14 @@ pub struct Counts {
 }
 
 impl Counts {
-    fn named(&self) -> [(&'static str, &Vec<String>); 6] {
+    fn named(&self) -> [(&'static str, &Vec<String>); 7] {
         [
             ("long-files", &self.long_files),
             ("long-functions", &self.long_functions),
             ("full-folders", &self.full_folders),
             ("upward-imports", &self.upward),
             ("circles", &self.circles),
+            ("const-generics", &self.const_generics),
             ("words", &self.words),
         ]
     }

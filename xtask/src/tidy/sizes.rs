@@ -80,6 +80,24 @@ pub fn functions(path: &str, source: &Source) -> Vec<String> {
     found
 }
 
+/// Const parameters of the stencil's crate, each of which multiplies what is compiled.
+pub fn const_generics(path: &str, source: &Source) -> Vec<String> {
+    let mut found = Vec::new();
+    for (number, code) in source.code().filter(|_| path.starts_with("crates/warpweft-stencil/src/"))
+    {
+        for (at, word) in code.match_indices("const ") {
+            let rest = &code[at + word.len()..];
+            let Some(end) = rest.find([',', '>', '=', ';', '<', '(']) else { continue };
+            let Some((name, _)) = rest[..end].split_once(": ") else { continue };
+            let is_name = name.chars().all(|c| c.is_alphanumeric() || c == '_');
+            if is_name && rest[end..].starts_with([',', '>']) {
+                found.push(format!("{path}:{number}: const parameter {name}"));
+            }
+        }
+    }
+    found
+}
+
 /// The name after the word `fn` at `at`, if it stands there.
 fn name_of_function(code: &str, at: usize) -> Option<&str> {
     let after = code[at..].strip_prefix("fn ")?;
@@ -107,6 +125,14 @@ mod tests {
         assert_eq!(functions("a.rs", &Source::read(&inner)).len(), 2);
         let tests = format!("#[cfg(test)]\nmod tests {{\nfn long() {{\n{body}}}\n}}\n");
         assert_eq!(functions("a.rs", &Source::read(&tests)).len(), 1);
+    }
+
+    #[test]
+    fn const_parameters_are_no_constants() {
+        let text = "const N: usize = 1;\nconst fn f<const D: usize>(a: [*const u8; D]) {}\nimpl<T, const D: usize,\n> X {}\n";
+        let counted = |path| const_generics(path, &Source::read(text)).len();
+        assert_eq!(counted("crates/warpweft-stencil/src/a.rs"), 2);
+        assert_eq!(counted("crates/warpweft-core/src/a.rs"), 0);
     }
 
     #[test]
