@@ -9,8 +9,9 @@ use warpweft::wavefront::CpuPolicy;
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::cuda::CudaExecutor;
 use warpweft_apps::align::{
-    Aligned, Alignment, Ends, Executor, Matrix, Operation, Scope, Scoring, Sequence, Tracing,
-    Weights, align, align_all, best, extend, plain, plain_path, score_all, trace, trace_all,
+    Aligned, Alignment, Database, Ends, Executor, Matrix, Operation, Scope, Scoring, Sequence,
+    Tracing, Weights, align, align_all, best, extend, plain, plain_path, score_all, search, trace,
+    trace_all,
 };
 use warpweft_lab::conformance::wavefront::Inputs;
 
@@ -341,11 +342,14 @@ fn proteins_conform(executor: &mut dyn Executor, together: &str) {
     }
     let query = pairs[0].0;
     let pairs: Vec<_> = pairs.iter().map(|(_, target)| (query, *target)).collect();
+    let database = Database::of(pairs.iter().map(|(_, target)| *target)).unwrap();
     for scope in [Scope::Local, Scope::Global, Scope::OVERLAP] {
         let (scores, _) = score_all(&pairs, &scoring, scope, executor).unwrap();
-        for ((query, target), score) in pairs.iter().zip(scores) {
-            assert_eq!(score, plain(query, target, &scoring, scope).score, "{scope:?}");
+        for ((query, target), score) in pairs.iter().zip(&scores) {
+            assert_eq!(*score, plain(query, target, &scoring, scope).score, "{scope:?}");
         }
+        let (again, _) = search(query, &database, &scoring, scope, executor).unwrap();
+        assert_eq!(again, scores, "{scope:?} in a database");
     }
 }
 
@@ -370,6 +374,10 @@ fn other_alphabets_and_strands_without_complement_are_refused() {
     let protein = Sequence::of(&matrix, "p", b"mkwuJ*").unwrap();
     assert_eq!((&*protein.text(), protein.ambiguous()), (&b"MKWXX*"[..], 2));
     assert_eq!(protein.reverse_complement(), None);
+    let dna = Sequence::new("d", b"ACGT").unwrap();
+    let mixed = Database::of([&protein, &dna]).unwrap_err().to_string();
+    assert!(mixed.contains("sequence 2 of a database"), "{mixed}");
+    assert!(Database::of([]).unwrap_err().to_string().contains("no sequences"));
     let error = Sequence::of(&matrix, "p", b"MK-W").unwrap_err().to_string();
     assert!(
         error.contains("'-' at position 3 of sequence p; help: use the letters of BLOSUM62"),

@@ -308,3 +308,21 @@ fn best_targets(pairs: Vec<Pair<'_>>, top: usize) -> Vec<Pair<'_>> {
     }
     all
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_targets_that_all_queries_have_are_a_database() {
+        let one = |_| Sequence::new("s", b"ACGT").unwrap();
+        let [queries, targets] = [2, DATABASE].map(|count| (0..count).map(one).collect::<Vec<_>>());
+        let with = |query| targets.iter().map(move |target| (query, target));
+        let mut pairs: Vec<_> = queries.iter().flat_map(with).collect();
+        assert_eq!(of_each_query(&pairs).map(<[_]>::len), Some(DATABASE));
+        assert!(of_each_query(&pairs[1..]).is_none(), "too few");
+        assert!(of_each_query(&pairs[..2 * DATABASE - 1]).is_none(), "of the second one less");
+        pairs.swap(DATABASE, DATABASE + 1);
+        assert!(of_each_query(&pairs).is_none(), "in another order");
+    }
+}

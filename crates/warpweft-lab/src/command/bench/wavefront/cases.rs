@@ -62,9 +62,12 @@ const fn kept(on: Part, kind: Kind, what: &'static str, size: usize, bytes: usiz
     Case { on, kind, what, size, keep: Keep::Matrix, bytes }
 }
 
-pub const CASES: [Case; 29] = [
+pub const CASES: [Case; 32] = [
     case(Part::Cpu, Kind::Local, "SW i32, one core", 20_000, Keep::Best),
     case(Part::Cpu, Kind::LocalSixteen, "SW 16 bits, one core", 20_000, Keep::Best),
+    case(Part::Cpu, Kind::Affine, "SW affine i32, one core", 20_000, Keep::Best),
+    case(Part::Cpu, Kind::Protein, "SW BLOSUM62, one core", 20_000, Keep::Best),
+    case(Part::Cpu, Kind::Transposing, "OSA, last row, one core", 20_000, Keep::LastRow),
     case(Part::Cpu, Kind::Warp, "DTW f32, one core", 20_000, Keep::LastRow),
     case(Part::Gpu, Kind::Local, "SW i32, score", 20_000, Keep::Score),
     case(Part::Gpu, Kind::Local, "SW i32, score", 100_000, Keep::Score),

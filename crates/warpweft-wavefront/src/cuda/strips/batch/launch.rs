@@ -24,6 +24,8 @@ use warpweft_core::report::Report;
 const READERS: u32 = 128;
 /// Kernels that are kept loaded at most.
 const KERNELS: usize = 16;
+/// Bytes of choices whose memory is kept for the next launch at most.
+const KEPT: usize = 256 << 20;
 /// Problems by which the rows of a lane are chosen: of more, some.
 const SOME: usize = 512;
 
@@ -260,7 +262,7 @@ impl CudaExecutor {
         }
         let (trails, runs) = choices.fetch(stream)?;
         if recorded.is_some() {
-            self.directions = Some(choices.directions);
+            self.directions = Some(choices.directions).filter(|kept| kept.bytes() <= KEPT);
         }
         setup_seconds += begin.elapsed().as_secs_f64();
         let devices = vec![device.label().to_string()];

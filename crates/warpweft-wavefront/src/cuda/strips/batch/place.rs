@@ -240,9 +240,12 @@ impl<'w> Pooled<'w> {
             && self.pieces.iter().zip(&other.pieces).all(same)
     }
 
-    /// Writes all of them behind `bytes`.
+    /// Writes all of them behind `bytes`; one byte each for those that have no size, as in C++.
     pub fn append_to(&self, bytes: &mut Vec<u8>) {
-        self.pieces.iter().for_each(|piece| bytes.extend_from_slice(piece));
+        match self.bytes {
+            0 => bytes.resize(bytes.len() + self.count, 0),
+            _ => self.pieces.iter().for_each(|piece| bytes.extend_from_slice(piece)),
+        }
     }
 
     pub fn upload(&self, stream: &Stream) -> Result<Buffer> {
