@@ -134,6 +134,7 @@ pub trait SweepExecutor {
     }
 
     /// As [`SweepExecutor::reduce`], a number where the executor computes: it need not be there when the call returns.
+    /// A number that there is no room for is one that has no value, and no error.
     ///
     /// # Errors
     /// As [`SweepExecutor::read`].
@@ -241,6 +242,24 @@ pub trait SweepExecutor {
     #[doc(hidden)]
     fn queues(&self) -> bool {
         false
+    }
+
+    /// Begins to time what is queued by the device's clock, or ends that.
+    ///
+    /// # Errors
+    /// The device's.
+    #[doc(hidden)]
+    fn time(&mut self, _begins: bool) -> Result<()> {
+        Ok(())
+    }
+
+    /// Seconds that the device took for what was timed since it was last asked. Waits for that.
+    ///
+    /// # Errors
+    /// The device's.
+    #[doc(hidden)]
+    fn seconds(&mut self) -> Result<f64> {
+        Ok(0.0)
     }
 
     /// Sets whether a sweep may begin while the last halo exchange is under way, with the cells

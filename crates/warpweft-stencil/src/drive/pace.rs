@@ -16,8 +16,8 @@ pub(crate) struct Pace {
     wanted: Cell<f64>,
     /// Sweeps are whole multiples of so many steps.
     depth: u64,
-    /// Whether the last sweep of a call need not be waited for, and whether it was not.
-    queues: Cell<[bool; 2]>,
+    /// Whether the last sweep of a call need not be waited for.
+    queues: Cell<bool>,
 }
 
 impl Pace {
@@ -29,19 +29,12 @@ impl Pace {
 
     /// Says whether the last sweep of the next call may be left to the device when the call returns.
     pub fn may_queue(&self, may: bool) {
-        self.queues.set([may, false]);
+        self.queues.set(may);
     }
 
-    /// Whether the last sweep of this call need not be waited for: it is not.
-    pub fn queue(&self) -> bool {
-        let [may, _] = self.queues.get();
-        self.queues.set([may; 2]);
-        may
-    }
-
-    /// Whether the last call left its last sweep to the device.
-    pub fn queued(&self) -> bool {
-        self.queues.get()[1]
+    /// Whether the last sweep of this call need not be waited for.
+    pub fn queues(&self) -> bool {
+        self.queues.get()
     }
 
     /// Steps of the next sweep, a multiple of `depth`, if that is not what it was at first.

@@ -3,6 +3,8 @@
 //! (`crate::run::session`).
 
 mod numbers;
+#[cfg(test)]
+mod tests;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -55,8 +57,8 @@ pub(crate) struct RawSession<'v> {
     elsewhere: bool,
     /// Calls that are still to wait for the device, and when it was last waited for.
     waits: (u32, Instant),
-    /// When the first call began whose steps were left to the device since it was waited for.
-    left: Option<Instant>,
+    /// Whether the device has timed steps whose seconds are not in the total yet.
+    timed: bool,
 }
 
 /// The longest time between two waits for the device: a fault of it is reported this late at most.
@@ -102,7 +104,7 @@ impl<'v> RawSession<'v> {
             trace: run.trace.clone(),
             elsewhere: false,
             waits: (2 * WAITS, begun),
-            left: None,
+            timed: false,
             saves_at_end: true,
             volume,
             distribution,
@@ -126,22 +128,27 @@ impl<'v> RawSession<'v> {
         if self.waits.1.elapsed() > LATEST {
             self.waits = (WAITS, begun);
         }
-        self.pace.may_queue(!self.saves_at_end && self.waits.0 == 0);
         let Some(mut local) = self.local.take() else { return Err(over()) };
+        let queues = !self.saves_at_end && self.waits.0 == 0 && local.queues();
+        self.pace.may_queue(queues);
+        if queues {
+            local.executor().time(true)?;
+        } else {
+            self.take_times(&mut local)?;
+        }
         let first = State { step: self.total.steps, residual: self.first.residual.take() };
         let task = self.task(first, steps);
         let progress = self.progress;
         let report_progress = |done| progress.iter().for_each(|progress| progress(done, steps));
         let watch = Watch { progress: &report_progress, stop: self.stop };
         let mine = task.run(&mut local, &Alone, &watch, Some(&self.pace))?;
-        self.local = Some(local);
         let mut seconds = mine.seconds;
-        if self.pace.queued() {
-            self.left.get_or_insert(begun);
-            seconds = 0.0;
-        } else if let Some(left) = self.left.take() {
-            seconds = left.elapsed().as_secs_f64();
+        if queues {
+            // The host does other things between calls, and so may the device.
+            local.executor().time(false)?;
+            (seconds, self.timed) = (0.0, true);
         }
+        self.local = Some(local);
         self.waits.0 = self.waits.0.saturating_sub(1);
         self.total = RankReport {
             passes: self.total.passes + mine.passes,
@@ -150,6 +157,14 @@ impl<'v> RawSession<'v> {
             residual: mine.residual.or(self.total.residual),
             ..mine
         };
+        Ok(())
+    }
+
+    /// Adds what the device timed. Waits for that.
+    fn take_times(&mut self, local: &mut LocalSubdomain) -> Result<()> {
+        if std::mem::take(&mut self.timed) {
+            self.total.seconds += local.executor().seconds()?;
+        }
         Ok(())
     }
 
@@ -348,9 +363,7 @@ impl<'v> RawSession<'v> {
     fn store(&mut self) -> Result<()> {
         let Some(mut local) = self.local.take() else { return Err(over()) };
         local.executor().finish()?;
-        if let Some(left) = self.left.take() {
-            self.total.seconds += left.elapsed().as_secs_f64();
-        }
+        self.take_times(&mut local)?;
         local.executor().store(self.volume.writable())?;
         self.local = Some(local);
         Ok(())

@@ -299,7 +299,7 @@ impl<'r> RankLoop<'r> {
         let saved_here = self.run.saving.is_some_and(|saving| done.is_multiple_of(saving.every));
         let read = measure.is_some() || saved_here || asked;
         self.left = !read && done == self.run.steps && self.local.queues();
-        self.left = self.left && self.run.pace.is_some_and(SweepPace::queue);
+        self.left = self.left && self.run.pace.is_some_and(SweepPace::queues);
         // A rebalancer is told what the steps take, and so is the pace of the only subdomain.
         let queued = !self.alone && self.run.rebalance.is_none() && !self.waits.each();
         let queued = queued || self.left;

@@ -354,7 +354,8 @@ impl<S: Fields, const D: usize> Session<'_, S, D> {
     /// # Errors
     /// As [`Session::queue_sum`].
     pub fn queue_norm(&mut self, field: impl FieldName) -> Result<SessionScalar> {
-        Ok(self.queue(Reduce::Dot, field)?.sqrt())
+        let norm = self.queue(Reduce::Dot, field)?.sqrt();
+        norm.known().map(|_| norm)
     }
 
     /// [`Session::min`] as a number that stays on the device.

@@ -110,3 +110,25 @@ fn a_gpu_tells_cells_where_they_are() {
     stencil.run_with(&mut gas, Steps(21), &machine, &run).unwrap();
     streamed(&gas, 21);
 }
+
+#[test]
+fn a_gpu_holds_many_numbers_and_a_full_bank_ends_no_session() {
+    let (machine, stencil) = (machine(), Stencil::of(spread(0.2)).boundary(Boundary::Periodic));
+    let Some(run) = on_a_gpu(&stencil, [11, 23].into(), &machine) else { return };
+    let mut volume = start();
+    let mut on = stencil.on_with(&mut volume, &machine, &run).unwrap();
+    let mut falling = on.queue_sum("v").unwrap();
+    let expect = on.value(&falling).unwrap() / 2f64.powi(20);
+    for n in 0..5000 {
+        falling = &falling * [0.5, 1.0][usize::from(n >= 20)];
+    }
+    assert_eq!(on.value(&falling).unwrap().to_bits(), expect.to_bits());
+    let held: Vec<_> = (1..4096).map(|_| -&falling).collect();
+    for error in [on.norm("u").unwrap_err(), on.queue_norm("u").unwrap_err()] {
+        assert!(error.to_string().contains("more than 4096 numbers"), "{error}");
+    }
+    drop(held);
+    on.run(Steps(1)).unwrap();
+    on.norm("u").unwrap();
+    on.finish().unwrap();
+}

@@ -72,8 +72,7 @@ impl Reducing {
         let (words, accumulator) = self.numbers.accumulator(stream)?;
         let sum = self.numbers.bank.queue(code, [accumulator, 0], [0.0; 2]);
         // Of a number that there is no room for, nobody would take the sum out.
-        sum.known()?;
-        if pieces > 0 {
+        if pieces > 0 && sum.known().is_ok() {
             let mut args = Args::new();
             fields.into_iter().for_each(|field| _ = args.value(field));
             kinds.into_iter().for_each(|kind| _ = args.value(kind as i32));

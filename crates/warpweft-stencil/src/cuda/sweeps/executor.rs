@@ -138,6 +138,14 @@ impl SweepExecutor for CudaSweeps {
         true
     }
 
+    fn time(&mut self, begins: bool) -> Result<()> {
+        self.clock.mark(&self.stream, begins)
+    }
+
+    fn seconds(&mut self) -> Result<f64> {
+        self.clock.seconds()
+    }
+
     fn overlap(&mut self, overlaps: bool) {
         self.overlaps = overlaps;
     }

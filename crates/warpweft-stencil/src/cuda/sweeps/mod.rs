@@ -2,6 +2,7 @@
 //! made of (`launch`, `text`).
 
 mod adopt;
+mod clock;
 mod exchange;
 mod executor;
 mod fold;
@@ -14,6 +15,7 @@ mod transfer;
 
 use std::time::Instant;
 
+use self::clock::Clock;
 use crate::cuda::adopted::Adopted;
 use crate::cuda::fold::Fold;
 use crate::cuda::fused::Fused;
@@ -80,6 +82,8 @@ pub struct CudaSweeps {
     pub(in crate::cuda) busy: bool,
     /// The whole volume's last sweep, if it is still to be timed: its kernel, its steps, and when it began.
     pub(in crate::cuda) timing: Option<(usize, u64, Instant)>,
+    /// What times queued sweeps for a session.
+    clock: Clock,
     pub(in crate::cuda) history: History,
     pub(in crate::cuda) cones: Cones,
     /// The launches of sweeps of parts.

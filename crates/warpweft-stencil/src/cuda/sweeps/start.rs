@@ -1,6 +1,7 @@
 //! How an executor begins: its kernels are compiled, and the volume is copied to the device.
 
 use super::CudaSweeps;
+use super::clock::Clock;
 use crate::cuda::fused::contest::Contest;
 use crate::cuda::halo;
 use crate::cuda::launch::faces::Faces;
@@ -104,6 +105,7 @@ impl CudaSweeps {
             eventually: None,
             busy: false,
             timing: None,
+            clock: Clock::default(),
             history: History::default(),
             cones: Cones::new(stencil, volume.extents()),
             parts: Parts::default(),

@@ -12,10 +12,11 @@ impl RawSession<'_> {
     /// What the cells of a field come to, queued where the device can.
     ///
     /// # Errors
-    /// The device's.
+    /// The device's; too many numbers at a time, after which the session goes on.
     pub fn reduce(&mut self, what: Reduce, fields: [usize; 2]) -> Result<SessionScalar> {
         let region = Region::whole(self.volume.extents());
-        self.with(|local| local.executor().queue_reduce(what, fields, &region))
+        let number = self.with(|local| local.executor().queue_reduce(what, fields, &region))?;
+        number.known().map(|_| number)
     }
 
     /// Takes all cells into `by`, as [`SweepExecutor::fold`](crate::SweepExecutor::fold).

@@ -18,7 +18,7 @@ pub(crate) const CAPACITY: usize = 4096;
 /// [`Session::value`](crate::Session::value). On cores all of this is computed at once. The bits are those of the same
 /// `f64` arithmetic on the host.
 ///
-/// A session holds at most 4,096 numbers at a time; one that is dropped makes room.
+/// A session holds at most 4,096 numbers at a time on a GPU; one that is dropped makes room at once.
 ///
 /// ```
 /// use warpweft::prelude::*;
@@ -56,7 +56,8 @@ struct Slot {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        self.bank.state().freed.push(self.number);
+        // What is queued so far uses the place before what is queued later.
+        self.bank.state().free.push(self.number);
     }
 }
 
@@ -73,8 +74,6 @@ struct State {
     pending: Vec<Operation>,
     /// Places that may be taken.
     free: Vec<u32>,
-    /// Places that pending operations may yet use.
-    freed: Vec<u32>,
     /// Places that were ever taken.
     taken: u32,
     /// The numbers, once their device has none any more.
@@ -149,10 +148,7 @@ impl Bank {
 
     /// What is pending, for the device to compute now.
     pub fn take_pending(&self) -> Vec<Operation> {
-        let mut state = self.state();
-        let freed = std::mem::take(&mut state.freed);
-        state.free.extend(freed);
-        std::mem::take(&mut state.pending)
+        std::mem::take(&mut self.state().pending)
     }
 
     /// Ends it: its numbers were these.
@@ -176,7 +172,7 @@ impl Bank {
         let Some(to) = place else {
             return SessionScalar(Held::Refused([
                 "more than 4096 numbers of a session at once",
-                "drop those that are no longer used, or read them with `Session::value`",
+                "drop those that are no longer used: keep the `f64` that `Session::value` gives instead",
             ]));
         };
         state.pending.push(Operation { code, to, from, values });
@@ -360,14 +356,19 @@ mod tests {
             (sum.address(), half.address(), half.place(Some(&bank)).unwrap()),
             (4096, 4112, 2)
         );
-        // The place of the sum of both is free now, and taken again.
+        // The place of the sum of both is free, and taken again.
         let root = half.sqrt();
         assert_eq!(root.address(), 4096 + 8);
+        let mut falling = -&sum;
+        for _ in 0..2 * CAPACITY {
+            falling = &falling * 0.5;
+        }
+        falling.known().unwrap();
+        drop(falling);
         let held: Vec<_> = (3..CAPACITY).map(|_| -&sum).collect();
         let error = (&sum + 1.0).known().unwrap_err().to_string();
         assert!(error.contains("more than 4096 numbers"), "{error}");
         drop(held);
-        bank.take_pending();
         (&sum + 1.0).known().unwrap();
         // What its device knew outlives it.
         bank.end(vec![2.0, 0.5, 0.25]);

@@ -1,0 +1,53 @@
+//! Seconds that the device takes for what is queued, by its own clock: whatever the host does meanwhile does not count.
+
+use warpweft_core::cuda::{Event, Stream};
+use warpweft_core::error::Result;
+
+/// Intervals that may be under way. Then the earlier half of them is waited for, while the device has the others to do.
+const MOST: usize = 64;
+
+/// Intervals of a stream that are timed.
+#[derive(Default)]
+pub(super) struct Clock {
+    /// Their beginnings and ends, of which the first `used` have been recorded.
+    intervals: Vec<[Event; 2]>,
+    used: usize,
+    /// Of those whose events were used again.
+    seconds: f64,
+}
+
+impl Clock {
+    /// Begins an interval, or ends the one that was begun.
+    pub fn mark(&mut self, stream: &Stream, begins: bool) -> Result<()> {
+        if !begins {
+            let Some([_, end]) = self.intervals.get(self.used) else { return Ok(()) };
+            stream.record(end)?;
+            self.used += 1;
+            return Ok(());
+        }
+        if self.used == MOST {
+            self.take(MOST / 2)?;
+        }
+        if self.used == self.intervals.len() {
+            let device = stream.device();
+            self.intervals.push([Event::new(device)?, Event::new(device)?]);
+        }
+        stream.record(&self.intervals[self.used][0])
+    }
+
+    /// Seconds of all intervals since this was last asked. Waits until they have ended.
+    pub fn seconds(&mut self) -> Result<f64> {
+        self.take(self.used)?;
+        Ok(std::mem::take(&mut self.seconds))
+    }
+
+    fn take(&mut self, count: usize) -> Result<()> {
+        for [begin, end] in &self.intervals[..count] {
+            end.synchronize()?;
+            self.seconds += begin.seconds_until(end)?;
+        }
+        self.intervals.rotate_left(count);
+        self.used -= count;
+        Ok(())
+    }
+}
