@@ -3,6 +3,8 @@
 //! (`crate::run::session`).
 
 mod numbers;
+mod ranks;
+mod stages;
 #[cfg(test)]
 mod tests;
 
@@ -18,13 +20,13 @@ use crate::drive::start::Start;
 use crate::drive::subdomain::LocalSubdomain;
 use crate::drive::task::{Task, Watch};
 use crate::exchange::{Cells, Route};
+use crate::plan::Region;
+use crate::plan::halo::Margin;
 use crate::plan::partition::Partition;
 use crate::plan::transfer::{self, Transfer};
-use crate::plan::{Region, Sweep};
 use crate::run::Run;
 use crate::spec::Spec;
-use crate::spec::stage::Stage;
-use warpweft_core::cluster::Alone;
+use warpweft_core::cluster::{Alone, Transport};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::{Axes, RawVolume};
 use warpweft_core::machine::Machine;
@@ -39,6 +41,10 @@ pub(crate) struct RawSession<'v> {
     /// The volume on its device; none once the session has failed or is closed.
     local: Option<LocalSubdomain>,
     distribution: Distribution,
+    /// What ghost zones have room for.
+    margin: Margin,
+    /// The other ranks, if there are any.
+    net: Option<&'v dyn Transport>,
     prepared: Prepared<'v>,
     progress: Option<&'v dyn Fn(u64, u64)>,
     stop: Stop<'v>,
@@ -83,12 +89,20 @@ impl<'v> RawSession<'v> {
         let mut saved = spec.open_checkpoint(volume, steps, run)?;
         let probed = Mutex::new(spec.recorded_before(saved.as_mut()));
         let first = saved.as_ref().map(Opened::first).unwrap_or_default();
-        let whole = Axes::filled(volume.rank(), 1);
-        let partition = Partition::grid(volume.extents(), whole, &spec.boundaries)?;
-        let distribution = Distribution::fixed(partition, 1);
+        let net = run.net.filter(|net| net.ranks() > 1);
         let start = Start::of(volume, saved.as_ref().and_then(|saved| saved.from.as_ref()));
-        let (local, prepared) =
-            made(spec, start, &distribution, (first.step, steps), (machine, devices), run)?;
+        let whole = Axes::filled(volume.rank(), 1);
+        let margin = ranks::margin(spec, &spec.stages);
+        let (distribution, (local, prepared)) = match net {
+            Some(net) => ranks::made(spec, volume, machine, run, net)?,
+            None => {
+                let partition = Partition::grid(volume.extents(), whole, &spec.boundaries)?;
+                let cut = Distribution::fixed(partition, 1);
+                let all = (machine, devices);
+                let made = made(spec, start, &cut, (first.step, steps), all, run)?;
+                (cut, made)
+            }
+        };
         if let Some(trace) = &run.trace {
             trace.add("run", "set up", begun);
         }
@@ -103,6 +117,8 @@ impl<'v> RawSession<'v> {
             stop: run.stop(),
             trace: run.trace.clone(),
             elsewhere: false,
+            margin,
+            net,
             waits: (2 * WAITS, begun),
             timed: false,
             saves_at_end: true,
@@ -128,6 +144,7 @@ impl<'v> RawSession<'v> {
         if self.waits.1.elapsed() > LATEST {
             self.waits = (WAITS, begun);
         }
+        self.refresh(&self.spec.stages.clone())?;
         let Some(mut local) = self.local.take() else { return Err(over()) };
         let queues = !self.saves_at_end && self.waits.0 == 0 && local.queues();
         self.pace.may_queue(queues);
@@ -141,7 +158,11 @@ impl<'v> RawSession<'v> {
         let progress = self.progress;
         let report_progress = |done| progress.iter().for_each(|progress| progress(done, steps));
         let watch = Watch { progress: &report_progress, stop: self.stop };
-        let mine = task.run(&mut local, &Alone, &watch, Some(&self.pace))?;
+        let mine = match self.net {
+            Some(net) => task.run(&mut local, net, &watch, None),
+            None => task.run(&mut local, &Alone, &watch, Some(&self.pace)),
+        };
+        let mine = self.announced(mine)?;
         let mut seconds = mine.seconds;
         if queues {
             // The host does other things between calls, and so may the device.
@@ -204,74 +225,10 @@ impl<'v> RawSession<'v> {
         Ok(())
     }
 
-    /// One step by the stages of `other`, which is no step of the session's own.
-    ///
-    /// # Errors
-    /// As [`RawSession::advance`].
-    pub fn apply(&mut self, other: Spec) -> Result<()> {
-        let other = self.with_values(other)?;
-        self.go_by(&other)?;
-        self.elsewhere = true;
-        let region = Region::whole(self.volume.extents());
-        let first_step = self.total.steps;
-        let sweep = Sweep { first_step, steps: 1, region, following: 0, keep_change: false };
-        // Not waited for: what fails is told by the next call that needs the cells.
-        self.with(|local| local.executor().sweep(&sweep))
-    }
-
-    /// Computes by the stages of `spec` from now on.
-    fn go_by(&mut self, spec: &Spec) -> Result<()> {
-        if self.with(|local| local.adopt(spec))? {
-            return Ok(());
-        }
-        // Made anew, with room for all that was asked for so far.
-        self.store()?;
-        self.with(|local| local.executor().end_numbers())?;
-        let spec = &self.with_values(spec.clone())?;
-        if !spec.has_functions() {
-            for stage in &spec.stages {
-                let known = |other: &Arc<dyn Stage>| other.function() == stage.function();
-                if !self.spec.others.iter().any(known) {
-                    self.spec.others.push(Arc::clone(stage));
-                }
-            }
-            self.make(&self.spec.clone())?;
-            if self.with(|local| local.adopt(spec))? {
-                return Ok(());
-            }
-        }
-        // An executor that never goes by other stages.
-        let mut wide = spec.clone();
-        wide.others = [&self.spec.others[..], &self.spec.stages].concat();
-        self.make(&wide)
-    }
-
-    /// Makes the executor anew from the volume.
-    fn make(&mut self, spec: &Spec) -> Result<()> {
-        let (partition, zone) =
-            (&self.distribution.partition, self.distribution.partition.region(0));
-        let start = Start::Volume(self.volume);
-        let build = &*self.prepared.build;
-        let steps = self.total.steps;
-        self.local = None;
-        let local = LocalSubdomain::new(spec, (partition, 0), zone.into(), start, build, steps)?;
-        self.local = Some(local);
-        Ok(())
-    }
-
-    /// Goes back to the session's own stages.
-    fn settle(&mut self) -> Result<()> {
-        if self.elsewhere {
-            self.go_by(&self.spec.clone())?;
-            self.elsewhere = false;
-        }
-        Ok(())
-    }
-
     /// What a call of the executor gives; after an error the session is over.
     fn with<T>(&mut self, call: impl FnOnce(&mut LocalSubdomain) -> Result<T>) -> Result<T> {
         let Some(mut local) = self.local.take() else { return Err(over()) };
-        let value = call(&mut local)?;
+        let value = self.announced(call(&mut local))?;
         self.local = Some(local);
         Ok(value)
     }
@@ -282,6 +239,9 @@ impl<'v> RawSession<'v> {
     /// A box outside; the device's.
     pub fn read(&mut self, boxes: &[Cells]) -> Result<Vec<u8>> {
         self.check(boxes)?;
+        if let Some(net) = self.net {
+            return self.gathered(boxes, net);
+        }
         let mut bytes = Vec::new();
         self.with(|local| local.executor().read(boxes, &mut bytes))?;
         Ok(bytes)
@@ -293,6 +253,9 @@ impl<'v> RawSession<'v> {
     /// As [`RawSession::read`].
     pub fn write(&mut self, boxes: &[Cells], bytes: &[u8]) -> Result<()> {
         self.check(boxes)?;
+        if self.net.is_some() {
+            return self.write_own(boxes, bytes);
+        }
         self.with(|local| local.executor().write(boxes, bytes))
     }
 
@@ -310,7 +273,11 @@ impl<'v> RawSession<'v> {
         let kinds = [from.spec.cell.kind(fields[0]), self.spec.cell.kind(fields[1])];
         kinds.into_iter().try_for_each(|kind| transfer::numbers(kind, &[]).map(drop))?;
         let Some(mut source) = from.local.take() else { return Err(over()) };
-        let brought = self.with(|local| local.executor().transfer(by, source.executor(), fields));
+        let ranks = self.net.is_some() || from.net.is_some();
+        let brought = self.with(|local| match ranks {
+            true => Ok(false),
+            false => local.executor().transfer(by, source.executor(), fields),
+        });
         from.local = Some(source);
         if brought? {
             return Ok(());
@@ -361,6 +328,9 @@ impl<'v> RawSession<'v> {
     }
 
     fn store(&mut self) -> Result<()> {
+        if let Some(net) = self.net {
+            return self.store_all(net);
+        }
         let Some(mut local) = self.local.take() else { return Err(over()) };
         local.executor().finish()?;
         self.take_times(&mut local)?;
@@ -402,9 +372,10 @@ impl<'v> RawSession<'v> {
 }
 
 impl Drop for RawSession<'_> {
-    /// A session that nobody closed leaves its cells in the volume, unless it failed.
+    /// A session that nobody closed leaves its cells in the volume, unless it failed. Over ranks it does not: nobody
+    /// knows whether the others end theirs.
     fn drop(&mut self) {
-        if self.local.is_some() {
+        if self.local.is_some() && self.net.is_none() {
             // Who wants to know of an error closes it.
             let _ = self.store();
         }

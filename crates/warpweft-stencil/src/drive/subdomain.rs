@@ -16,7 +16,7 @@ use crate::plan::halo::Span;
 use crate::plan::partition::Partition;
 use crate::plan::{Region, Sweep};
 use crate::spec::Spec;
-use crate::spec::boundary::{Boundaries, Boundary, Face};
+use crate::spec::boundary::{Boundary, Face};
 use crate::spec::functions::Frame;
 use crate::spec::points::Points;
 use crate::spec::residual::Residual;
@@ -82,27 +82,9 @@ impl LocalSubdomain {
         build: &Build<'_>,
         steps: u64,
     ) -> Result<Self> {
-        let dims = stencil.rank();
         let volume = start.cells(zone)?;
-        // Cheapest is what is never renewed. But boundary functions are told of the corners, which must
-        // then be cells.
-        let beyond = match stencil.has_functions() {
-            true => Boundary::Neumann,
-            false => Boundary::Dirichlet(0.0),
-        };
-        let mut faces = stencil.boundaries.0;
-        for d in 0..dims {
-            for (side, face) in [Face::Low, Face::High].into_iter().enumerate() {
-                if partition.neighbour(part, d, face).is_some() {
-                    faces[d][side] = beyond;
-                }
-            }
-        }
-        let mut own = stencil.clone();
-        own.boundaries = Boundaries(faces);
-        let points = of_subdomain(&own.points, partition, part, zone);
-        own.points = Points::default();
-        own.functions.frame = frame(partition, zone.low);
+        let points = of_subdomain(&stencil.points, partition, part, zone);
+        let own = of_part(stencil, (partition, part), zone);
         let executor = build(&own, &volume, part)?;
         let own = place(zone, partition.region(part).into());
         let constant = |field| (field, volume.box_bytes(field, own.low, own.high));
@@ -170,11 +152,12 @@ impl LocalSubdomain {
     }
 
     /// The subdomain's own cells.
-    fn own(&self) -> Region {
+    pub(crate) fn own(&self) -> Region {
         self.local(Span::from(self.partition.region(self.part)))
     }
 
-    fn local(&self, span: Span) -> Region {
+    /// A box of the subdomain's frame, in the indices of the cells held.
+    pub(crate) fn local(&self, span: Span) -> Region {
         place(self.zone, span)
     }
 
@@ -307,8 +290,7 @@ impl LocalSubdomain {
 
     /// Goes on with the stages of `stencil` instead of its own; whether the executor can.
     pub(crate) fn adopt(&mut self, stencil: &Spec) -> Result<bool> {
-        let mut own = stencil.clone();
-        own.points = Points::default();
+        let own = of_part(stencil, (&self.partition, self.part), self.zone);
         self.executor.adopt(&own)
     }
 
@@ -361,6 +343,27 @@ impl LocalSubdomain {
     pub(crate) fn routes(&self) -> Routes {
         self.executor.routes()
     }
+}
+
+/// What the executor of a subdomain that holds `zone` computes: cuts are boundaries.
+fn of_part(stencil: &Spec, (partition, part): (&Partition, usize), zone: Span) -> Spec {
+    // Cheapest is what is never renewed. But boundary functions are told of the corners, which must
+    // then be cells.
+    let beyond = match stencil.has_functions() {
+        true => Boundary::Neumann,
+        false => Boundary::Dirichlet(0.0),
+    };
+    let mut own = stencil.clone();
+    for d in 0..stencil.rank() {
+        for (side, face) in [Face::Low, Face::High].into_iter().enumerate() {
+            if partition.neighbour(part, d, face).is_some() {
+                own.boundaries.0[d][side] = beyond;
+            }
+        }
+    }
+    own.points = Points::default();
+    own.functions.frame = frame(partition, zone.low);
+    own
 }
 
 /// A box of the subdomain's frame, in the indices of the cells held.

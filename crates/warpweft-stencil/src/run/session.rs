@@ -11,11 +11,13 @@ use crate::spec::reduction::Reduce;
 use crate::spec::reduction::scalar::SessionScalar;
 use crate::spec::stage::Stages;
 use crate::spec::{Stencil, Steps};
+use warpweft_core::cluster::Transport;
 use warpweft_core::element::{FieldName, Fields, Scalar};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::{Axes, RawVolume, Volume};
 use warpweft_core::machine::Machine;
 use warpweft_core::report::Report;
+use warpweft_core::run::Target;
 
 /// A volume on its device, from [`Stencil::on`] to [`Session::finish`].
 ///
@@ -99,8 +101,14 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
 
     /// As [`Stencil::on`], with options.
     ///
+    /// Over ranks of [`Run::net`] all of them call this with the same arguments, and then make the same calls of the
+    /// session, each with a volume of its own that holds all cells. Each computes a subdomain on cores of its own.
+    /// Reductions, [`Session::fold`], [`Session::read`] and [`Session::finish`] give every rank the same bits as one rank
+    /// alone gets. A session that is dropped before `finish` leaves the volume as it was.
+    ///
     /// # Errors
-    /// As [`Stencil::run_with`]; several devices or ranks, which sessions do not have.
+    /// As [`Stencil::run_with`]; several devices; over ranks also GPUs, checkpoints, a depth of ghost zones, and ranks
+    /// that are not processes of `Run::net`.
     pub fn on_with<'v, 'r: 'v>(
         &self,
         volume: &'v mut Volume<S, D>,
@@ -117,13 +125,25 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
                 "take another kernel: a session may write any cells",
             );
         }
-        if run.net.is_some_and(|net| net.ranks() > 1) || run.settings.ranks.is_some() {
+        let ranks = run.net.map_or(1, Transport::ranks);
+        if run.settings.ranks.is_some_and(|asked| asked.count != ranks || asked.depth.is_some()) {
             return refused(
-                "over ranks",
-                "run the stencil by `run_with`, or open the session in one process",
+                "over ranks that are not there, or with a depth of ghost zones",
+                "open it on every rank of `Run::net`, e.g. in `in_process`, and leave the depth out",
             );
         }
-        let devices = run.devices(machine)?;
+        let over_gpus = !matches!(run.target, Target::Auto | Target::Cpu);
+        if ranks > 1 && (over_gpus || run.checkpoint.is_some()) {
+            return refused(
+                "over ranks on GPUs, or with checkpoints",
+                "use `Target::Cpu`, or run the stencil by `run_with`",
+            );
+        }
+        let devices = match ranks {
+            1 => run.devices(machine)?,
+            // Each rank takes cores of its own.
+            _ => Run { target: Target::Cpu, ..run.clone() }.devices(machine)?,
+        };
         if devices.gpus.len() > usize::from(devices.threads.is_none()) {
             return refused("on several devices", "name one: `Target::Cpu`, `Target::Gpu(0)`");
         }

@@ -3,6 +3,7 @@
 mod arrays;
 mod gpu;
 mod numbers;
+mod ranks;
 mod saved;
 mod tables;
 

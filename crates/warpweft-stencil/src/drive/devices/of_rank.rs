@@ -54,7 +54,7 @@ impl Device<'_> {
 impl Spec {
     /// What this rank computes on, of what its host has.
     pub(crate) fn device_of<'a>(
-        &'a self,
+        &self,
         distribution: &Distribution,
         machine: &'a Machine,
         placement: &Placement,
@@ -117,7 +117,7 @@ impl Spec {
     /// GPU `number`, for `steps` steps of parts of about these extents with at most so many between swaps, on a host
     /// with so many ranks.
     fn device_on_gpu<'a>(
-        &'a self,
+        &self,
         (part, free, steps): (Axes<usize>, usize, u64),
         machine: &'a Machine,
         (number, sharers): (usize, usize),

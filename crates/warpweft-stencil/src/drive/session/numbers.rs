@@ -1,6 +1,6 @@
 //! Numbers of a session: reductions, and stages that take them as parameters.
 
-use super::RawSession;
+use super::{RawSession, ranks};
 use crate::plan::Region;
 use crate::spec::Spec;
 use crate::spec::reduction::Reduce;
@@ -14,6 +14,13 @@ impl RawSession<'_> {
     /// # Errors
     /// The device's; too many numbers at a time, after which the session goes on.
     pub fn reduce(&mut self, what: Reduce, fields: [usize; 2]) -> Result<SessionScalar> {
+        if let Some(net) = self.net {
+            let own = self.with(|local| {
+                let own = local.own();
+                local.executor().reduce(what, fields, &own)
+            })?;
+            return ranks::reduced(net, what, &own).map(SessionScalar::of);
+        }
         let region = Region::whole(self.volume.extents());
         let number = self.with(|local| local.executor().queue_reduce(what, fields, &region))?;
         number.known().map(|_| number)
@@ -24,6 +31,10 @@ impl RawSession<'_> {
     /// # Errors
     /// As there.
     pub fn fold(&mut self, by: &dyn Folded) -> Result<Option<Vec<Vec<u8>>>> {
+        if self.net.is_some() {
+            // A subtree may have cells of several ranks.
+            return Ok(None);
+        }
         self.with(|local| local.executor().fold(by))
     }
 

@@ -1,0 +1,251 @@
+//! A session over ranks: each has its subdomain, and all make the same calls. Ghost zones are brought up to date before
+//! cells are computed. What a call returns is the same on every rank.
+
+use super::{RawSession, over};
+use crate::drive::cut::distribution::Distribution;
+use crate::drive::cut::feasible::check_depth;
+use crate::drive::devices::Prepared;
+use crate::drive::ranks::count::Ranks;
+use crate::drive::start::Start;
+use crate::drive::subdomain::LocalSubdomain;
+use crate::exchange::{Cells, dense_rows, halo_messages};
+use crate::plan::Region;
+use crate::plan::halo::{Margin, Reach, footprints, widen};
+use crate::run::Run;
+use crate::spec::Spec;
+use crate::spec::fingerprint::digest;
+use crate::spec::reduction::{Reduce, Reduction};
+use crate::spec::stage::StageList;
+use warpweft_core::cluster::{Transport, agree_on_each, broadcast, gather, placement};
+use warpweft_core::error::{Error, Result};
+use warpweft_core::grid::{Axes, RawVolume};
+use warpweft_core::machine::Machine;
+use warpweft_core::run::Target;
+
+/// How deep ghost zones must be for one step of `stages`.
+pub(super) fn margin(spec: &Spec, stages: &StageList) -> Margin {
+    Reach::new(spec.rank(), &footprints(stages), spec.cell.len(), 1).deepest()
+}
+
+/// This rank's subdomain, on cores of its own.
+///
+/// # Errors
+/// Ranks that mean different sessions; subdomains smaller than a ghost zone; GPUs, which sessions over ranks don't use.
+pub(super) fn made<'m>(
+    spec: &Spec,
+    volume: &RawVolume,
+    machine: &'m Machine,
+    run: &Run<'_>,
+    net: &dyn Transport,
+) -> Result<(Distribution, (LocalSubdomain, Prepared<'m>))> {
+    let extents = volume.extents();
+    agree_on_each(
+        net,
+        &[
+            ("a session of", spec.identity(extents)),
+            ("an initial state with the hash", format!("{:016x}", digest(volume))),
+        ],
+    )?;
+    let grid = run.settings.ranks.and_then(|ranks| ranks.grid);
+    let cut = spec.distribution(extents, &Ranks { count: net.ranks(), grid, depth: Some(1) })?;
+    spec.check_points_of_parts()?;
+    check(spec, &spec.stages, &cut)?;
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let placement = placement(net, host.trim(), &machine.cpu.cores)?;
+    let run = Run { target: Target::Cpu, ..run.clone() };
+    let device = spec.device_of(&cut, machine, &placement, (&run, u64::MAX))?;
+    let (partition, rank) = (&cut.partition, net.rank());
+    let zone = partition.grown(rank, &margin(spec, &spec.stages));
+    let start = Start::Volume(volume);
+    let local = LocalSubdomain::new(spec, (partition, rank), zone, start, &*device.build, 0)?;
+    let prepared = Prepared {
+        build: device.build,
+        devices: vec![format!("rank {rank} of {} on {}", net.ranks(), device.label)],
+        policy: device.policy,
+        depth: 1,
+        bandwidth: device.bandwidth.map(|mine| mine * net.ranks() as f64),
+        known_rate: None,
+        cells_a_second: 1e9,
+        notes: device.notes,
+    };
+    Ok((cut, (local, prepared)))
+}
+
+/// Whether neighbours own the ghost cells that one step of `stages` reads.
+fn check(spec: &Spec, stages: &StageList, cut: &Distribution) -> Result<()> {
+    check_depth(&cut.partition, &spec.boundaries, &footprints(stages), spec.cell.len(), 1)
+}
+
+/// What the cells of all ranks come to, of which `own` is this rank's part: exact sums and extremes do not depend on
+/// the order.
+///
+/// # Errors
+/// As [`Transport::receive`].
+pub(super) fn reduced(net: &dyn Transport, what: Reduce, own: &Reduction) -> Result<f64> {
+    let all = gather(net, own.words().flat_map(u64::to_le_bytes).collect())?;
+    let mut total = Reduction::default();
+    for bytes in &all {
+        let words = bytes.as_chunks::<8>().0.iter().copied().map(u64::from_le_bytes);
+        total.merge(&Reduction::from_words(&words.collect::<Vec<_>>()));
+    }
+    let bytes = broadcast(net, total.value(what).to_le_bytes().to_vec())?;
+    Ok(bytes.try_into().map_or(f64::NAN, f64::from_le_bytes))
+}
+
+/// The cells of `region` that are also in `other`; none along axes where they do not meet.
+fn common(region: &Region, other: &Region) -> Region {
+    let low = Axes::from_fn(region.rank(), |d| region.low[d].max(other.low[d]));
+    let high = Axes::from_fn(region.rank(), |d| region.high[d].min(other.high[d]).max(low[d]));
+    Region { low, high }
+}
+
+/// How many cells it has.
+fn cells(region: &Region) -> usize {
+    (0..region.rank()).map(|d| region.high[d].saturating_sub(region.low[d])).product()
+}
+
+/// The rows of `part` in an array of the cells of `region`, which it is in.
+fn rows(region: &Region, part: &Region, size: usize) -> Vec<std::ops::Range<usize>> {
+    let dims = region.rank();
+    let extents = Axes::from_fn(dims, |d| region.high[d] - region.low[d]);
+    let moved = |corner: &Axes<usize>| Axes::from_fn(dims, |d| corner[d] - region.low[d]);
+    let part = Region { low: moved(&part.low), high: moved(&part.high) };
+    dense_rows(extents, &part, size).filter(|row| !row.is_empty()).collect()
+}
+
+impl RawSession<'_> {
+    /// This rank's number.
+    pub(super) fn rank(&self) -> usize {
+        self.net.map_or(0, Transport::rank)
+    }
+
+    /// An outcome; the other ranks are told of an error.
+    pub(super) fn announced<T>(&self, outcome: Result<T>) -> Result<T> {
+        let tell = |error: &Error| self.net.iter().for_each(|net| net.abort(&error.to_string()));
+        outcome.inspect_err(tell)
+    }
+
+    /// Whether ghost zones have room for what the stages of `spec` read.
+    pub(super) fn has_margin(&self, spec: &Spec) -> bool {
+        let mut wide = self.margin;
+        widen(&mut wide, &margin(spec, &spec.stages));
+        self.net.is_none() || wide == self.margin
+    }
+
+    /// Makes room for what the stages of `spec` read, in zones made from now on.
+    ///
+    /// # Errors
+    /// Subdomains that are smaller than that.
+    pub(super) fn widen(&mut self, spec: &Spec) -> Result<()> {
+        if self.net.is_some() {
+            self.announced(check(spec, &spec.stages, &self.distribution))?;
+            widen(&mut self.margin, &margin(spec, &spec.stages));
+        }
+        Ok(())
+    }
+
+    /// Brings the ghost cells that one step of `stages` reads up to date.
+    pub(super) fn refresh(&mut self, stages: &StageList) -> Result<()> {
+        let Some(net) = self.net else { return Ok(()) };
+        let (cell, rank) = (self.spec.cell, net.rank());
+        let reach = Reach::new(self.spec.rank(), &footprints(stages), cell.len(), 1);
+        let fields: Vec<_> = (0..cell.len()).collect();
+        let phases = halo_messages(&self.distribution.partition, &reach, cell.fields(), &fields);
+        self.with(|local| {
+            for phase in &phases {
+                for message in phase.iter().filter(|message| message.from == rank) {
+                    local.send(message, net)?;
+                }
+                for message in phase.iter().filter(|message| message.to == rank) {
+                    local.receive(message, net)?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// This rank's cells of each box, in its own indices.
+    fn own_parts(&self, boxes: &[Cells], rank: usize) -> Vec<(usize, Region, Region)> {
+        let own = self.distribution.partition.region(rank);
+        boxes.iter().map(|&(field, region)| (field, region, common(&region, &own))).collect()
+    }
+
+    /// The cells of these boxes, of all ranks.
+    pub(super) fn gathered(&mut self, boxes: &[Cells], net: &dyn Transport) -> Result<Vec<u8>> {
+        let mine = self.own_parts(boxes, net.rank());
+        let bytes = self.with(|local| {
+            let mut bytes = Vec::new();
+            for (field, _, part) in mine.into_iter().filter(|(.., part)| cells(part) > 0) {
+                let part = local.local(part.into());
+                local.executor().read(&[(field, part)], &mut bytes)?;
+            }
+            Ok(bytes)
+        })?;
+        let all = gather(net, bytes)?;
+        let size = |field| self.spec.cell.size(field);
+        let starts: Vec<usize> = boxes
+            .iter()
+            .scan(0, |next, (field, region)| {
+                let start = *next;
+                *next += cells(region) * size(*field);
+                Some(start)
+            })
+            .collect();
+        let count = boxes.iter().map(|(field, region)| cells(region) * size(*field)).sum();
+        let mut whole = vec![0; if all.is_empty() { 0 } else { count }];
+        for (rank, bytes) in all.iter().enumerate() {
+            let mut rest = &bytes[..];
+            for ((field, region, part), start) in
+                self.own_parts(boxes, rank).into_iter().zip(&starts)
+            {
+                for row in rows(&region, &part, size(field)) {
+                    let (theirs, after) = rest.split_at(row.len().min(rest.len()));
+                    whole[start + row.start..][..theirs.len()].copy_from_slice(theirs);
+                    rest = after;
+                }
+            }
+        }
+        broadcast(net, whole)
+    }
+
+    /// Replaces this rank's cells of these boxes.
+    pub(super) fn write_own(&mut self, boxes: &[Cells], bytes: &[u8]) -> Result<()> {
+        let mine = self.own_parts(boxes, self.rank());
+        let sizes: Vec<_> = boxes.iter().map(|&(field, _)| self.spec.cell.size(field)).collect();
+        self.with(|local| {
+            let mut rest = bytes;
+            for ((field, region, part), size) in mine.into_iter().zip(sizes) {
+                let (all, after) =
+                    rest.split_at_checked(cells(&region) * size).ok_or_else(|| {
+                        Error::spec(
+                            "fewer bytes than cells",
+                            "this is a fault of Warpweft: report it",
+                        )
+                    })?;
+                rest = after;
+                let rows = rows(&region, &part, size);
+                let own: Vec<u8> = rows.into_iter().flat_map(|row| &all[row]).copied().collect();
+                if !own.is_empty() {
+                    let part = local.local(part.into());
+                    local.executor().write(&[(field, part)], &own)?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Puts the cells of all ranks into every rank's volume.
+    pub(super) fn store_all(&mut self, net: &dyn Transport) -> Result<()> {
+        let Some(mut local) = self.local.take() else { return Err(over()) };
+        self.announced(local.executor().finish())?;
+        let taken = self.take_times(&mut local);
+        self.announced(taken)?;
+        self.local = Some(local);
+        let whole = Region::whole(self.volume.extents());
+        for field in 0..self.spec.cell.len() {
+            let bytes = self.gathered(&[(field, whole)], net)?;
+            self.volume.set_box(field, whole.low, whole.high, &bytes)?;
+        }
+        Ok(())
+    }
+}

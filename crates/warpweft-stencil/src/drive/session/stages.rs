@@ -1,0 +1,81 @@
+//! A session that computes by other stages than its own, and goes back to these.
+
+use std::sync::Arc;
+
+use super::RawSession;
+use crate::drive::start::Start;
+use crate::drive::subdomain::LocalSubdomain;
+use crate::plan::Sweep;
+use crate::spec::Spec;
+use crate::spec::stage::Stage;
+use warpweft_core::error::Result;
+
+impl RawSession<'_> {
+    /// One step by the stages of `other`, which is no step of the session's own.
+    ///
+    /// # Errors
+    /// As [`RawSession::advance`].
+    pub fn apply(&mut self, other: Spec) -> Result<()> {
+        let other = self.with_values(other)?;
+        self.go_by(&other)?;
+        self.elsewhere = true;
+        self.refresh(&other.stages)?;
+        let first_step = self.total.steps;
+        // Not waited for: what fails is told by the next call that needs the cells.
+        self.with(|local| {
+            let region = local.own();
+            let sweep = Sweep { first_step, steps: 1, region, following: 0, keep_change: false };
+            local.executor().sweep(&sweep)
+        })
+    }
+
+    /// Computes by the stages of `spec` from now on.
+    fn go_by(&mut self, spec: &Spec) -> Result<()> {
+        if self.has_margin(spec) && self.with(|local| local.adopt(spec))? {
+            return Ok(());
+        }
+        // Made anew, with room for all that was asked for so far.
+        self.store()?;
+        self.with(|local| local.executor().end_numbers())?;
+        self.widen(spec)?;
+        let spec = &self.with_values(spec.clone())?;
+        if !spec.has_functions() {
+            for stage in &spec.stages {
+                let known = |other: &Arc<dyn Stage>| other.function() == stage.function();
+                if !self.spec.others.iter().any(known) {
+                    self.spec.others.push(Arc::clone(stage));
+                }
+            }
+            self.make(&self.spec.clone())?;
+            if self.with(|local| local.adopt(spec))? {
+                return Ok(());
+            }
+        }
+        // An executor that never goes by other stages.
+        let mut wide = spec.clone();
+        wide.others = [&self.spec.others[..], &self.spec.stages].concat();
+        self.make(&wide)
+    }
+
+    /// Makes the executor anew from the volume.
+    pub(super) fn make(&mut self, spec: &Spec) -> Result<()> {
+        let (partition, rank) = (&self.distribution.partition, self.rank());
+        let zone = partition.grown(rank, &self.margin);
+        let start = Start::Volume(self.volume);
+        let build = &*self.prepared.build;
+        let steps = self.total.steps;
+        self.local = None;
+        let local = LocalSubdomain::new(spec, (partition, rank), zone, start, build, steps)?;
+        self.local = Some(local);
+        Ok(())
+    }
+
+    /// Goes back to the session's own stages.
+    pub(super) fn settle(&mut self) -> Result<()> {
+        if self.elsewhere {
+            self.go_by(&self.spec.clone())?;
+            self.elsewhere = false;
+        }
+        Ok(())
+    }
+}
