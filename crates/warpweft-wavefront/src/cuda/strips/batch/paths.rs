@@ -26,18 +26,19 @@ use warpweft_core::report::Report;
 const SMALL: u64 = 1 << 20;
 /// Bytes of choices of one launch.
 const MOST_BYTES: usize = 1 << 30;
-/// Paths that are worth a thread.
-const SHARE: usize = 256;
+/// Paths that are worth a thread: to start one takes about as long as to put half of these together.
+const SHARE: usize = 640;
 
 /// Numbers of problems in launches, each of which records at most so many bytes.
-fn launches(of: &[usize], bytes: impl Fn(usize) -> usize) -> Vec<&[usize]> {
+fn launches(of: &[usize], mut bytes: impl FnMut(usize) -> usize) -> Vec<&[usize]> {
     let (mut all, mut first, mut sum) = (Vec::new(), 0, 0);
     for (at, &k) in of.iter().enumerate() {
-        if sum + bytes(k) > MOST_BYTES && at > first {
+        let own = bytes(k);
+        if sum + own > MOST_BYTES && at > first {
             all.push(&of[first..at]);
             (first, sum) = (at, 0);
         }
-        sum += bytes(k);
+        sum += own;
     }
     all.push(&of[first..]);
     all
@@ -80,7 +81,15 @@ impl CudaExecutor {
         let recorded = Recorded { recording: &recording, meanings: &meanings };
         let most = Wanted::of(end).most_rows(some[0].element.cell, Some(&recording));
         let places: Vec<_> = (0..some.len()).collect();
-        for launch in launches(&places, |at| recorded_bytes(some[at], most, &recording)) {
+        // Many have the same extents.
+        let mut last = ([0; 2], 0);
+        let bytes = |at: usize| {
+            if last.0 != some[at].extents {
+                last = (some[at].extents, recorded_bytes(some[at], most, &recording));
+            }
+            last.1
+        };
+        for launch in launches(&places, bytes) {
             let problems = &some[launch[0]..launch[0] + launch.len()];
             let numbers = &small[launch[0]..launch[0] + launch.len()];
             let (unclear, report) =

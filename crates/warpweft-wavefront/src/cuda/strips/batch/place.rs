@@ -35,7 +35,7 @@ pub(super) struct Batch<'b> {
 
 /// What the cells outside of all problems hold.
 pub(super) enum Around<'b> {
-    /// Cell `[-1, -1]` and what every other cell holds: once, or for each problem.
+    /// Cell `[-1, -1]` and what every other cell holds: once if they are the same of all, or for each problem.
     Corners(Cow<'b, [u8]>),
     /// The same function of all.
     Function(&'b dyn Outside),
@@ -147,6 +147,12 @@ fn elements<'b>(
         (false, around) => (first.parameters.into(), around),
         (true, around) => {
             let all: Vec<_> = wavefronts.iter().map(|one| one.parameters).collect();
+            let around = match around {
+                Around::Corners(cells) if cells.len() == 2 * first.element.cell => {
+                    Around::Corners(cells.repeat(wavefronts.len()).into())
+                }
+                around => around,
+            };
             (all.concat().into(), around)
         }
     };
@@ -158,14 +164,22 @@ fn elements<'b>(
 pub(super) fn around<'w>(wavefronts: &[&'w Erased<'w>]) -> Option<Around<'w>> {
     let first = *wavefronts.first()?;
     let keep = first.keep;
-    let able =
-        |one: &&Erased<'_>| one.keep == keep && missing(one).is_none() && one.element.input == 0;
-    if matches!(keep, Keep::Matrix | Keep::Sum) || !wavefronts.iter().all(able) {
+    // They are of one element: of what may be missing, only bands are of a problem alone.
+    let able = |one: &&Erased<'_>| one.keep == keep && one.band.is_none();
+    if matches!(keep, Keep::Matrix | Keep::Sum)
+        || first.element.input > 0
+        || missing(first).is_some()
+        || !wavefronts.iter().all(able)
+    {
         return None;
     }
     let function = first.border.function();
     if function.is_some() && wavefronts.iter().all(|one| one.border.function() == function) {
         return Some(Around::Function(first.border));
+    }
+    let own = first.border.corner()?;
+    if wavefronts.iter().all(|one| one.border.corner() == Some(own)) {
+        return Some(Around::Corners(own.concat().into()));
     }
     let corners = wavefronts.iter().map(|one| one.border.corner());
     let corners = corners.collect::<Option<Vec<_>>>()?;
