@@ -76,8 +76,7 @@ impl CudaExecutor {
         let mut tasks = Tasks::of(&self.device, &self.stream, self.policy, channels)?;
         let (device, stream) = (&self.device, &self.stream);
         let (start, end) = (Event::new(device)?, Event::new(device)?);
-        stream.record(&start)?;
-        tasks.launch(stream, &self.watchdog, channels)?;
+        tasks.launch(stream, &self.watchdog, channels, &start)?;
         stream.record(&end)?;
         let setup = begin.elapsed().as_secs_f64();
         let (mut second, mut stopped) = (None, false);

@@ -13,7 +13,7 @@ use crate::policy::StacksPolicy;
 use crate::spawning::DeviceCall;
 use crate::spec::Channels;
 use warpweft_core::cuda::{
-    Args, Buffer, Device, Kernel, Launch, Module, Stream, Watchdog, compile,
+    Args, Buffer, Device, Event, Kernel, Launch, Module, Stream, Watchdog, compile,
 };
 use warpweft_core::element::Unit;
 use warpweft_core::error::{Error, Result};
@@ -161,7 +161,7 @@ impl Tasks {
         })
     }
 
-    /// Queues a run of `channels`.
+    /// Queues a run of `channels`, and `start` when all that it needs is there.
     ///
     /// # Errors
     /// Too many calls; too little memory; the driver's.
@@ -170,6 +170,7 @@ impl Tasks {
         stream: &Stream,
         watchdog: &Watchdog,
         channels: &Channels<C>,
+        start: &Event,
     ) -> Result<()> {
         let count = channels.roots.len();
         let roots_count = u32::try_from(count).ok().filter(|&count| count < u32::MAX - (1 << 20));
@@ -204,6 +205,7 @@ impl Tasks {
             args.blob(bytes_of(&channels.roots[..1]), align_of::<C>());
         }
         watchdog.reset();
+        stream.record(start)?;
         let launch = Launch::line(self.blocks, 32 * block_warps(&self.unit)).shared(self.shared);
         // SAFETY: the arguments are those of `channels_tasks` in order and layout; every buffer is as large as the
         // kernel's comments say, and `self` keeps them past the executor's wait.
