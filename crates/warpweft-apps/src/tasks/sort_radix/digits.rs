@@ -102,13 +102,14 @@ fn sum_block(team: &Team, notes: &[u32], sums: &mut [u32]) {
     }
 }
 
-/// Replaces each sum by that of the rows before, and says where each digit's bucket begins.
+/// Replaces each sum by that of the rows before, and says where each digit's bucket begins. How many buckets have more keys than
+/// a team sorts.
 #[spawning(team(256))]
-pub(super) fn add_blocks(team: &Team, sums: &mut [u32], begins: &mut [u32]) {
+pub(super) fn add_blocks(team: &Team, sums: &mut [u32], begins: &mut [u32]) -> u32 {
     let mine = parts(256, team.lanes());
     let first = (team.lane() * mine).min(256);
     let last = (first + mine).min(256);
-    let mut all = 0u32;
+    let (mut all, mut large) = (0u32, 0u32);
     for digit in first..last {
         let mut sum = 0u32;
         let mut at = digit;
@@ -120,6 +121,9 @@ pub(super) fn add_blocks(team: &Team, sums: &mut [u32], begins: &mut [u32]) {
         }
         begins[digit] = sum;
         all += sum;
+        if sum > 4096 {
+            large += 1;
+        }
     }
     let mut begin = team.prefix_sum(all);
     for digit in first..last {
@@ -127,4 +131,5 @@ pub(super) fn add_blocks(team: &Team, sums: &mut [u32], begins: &mut [u32]) {
         begins[digit] = begin;
         begin += count;
     }
+    team.sum(large)
 }

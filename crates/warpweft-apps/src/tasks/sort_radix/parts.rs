@@ -60,11 +60,11 @@ macro_rules! sorts {
                 sync!();
                 spawn!(sum_blocks(notes, sums));
                 sync!();
-                spawn!(add_blocks(sums, begins));
+                let large = spawn!(add_blocks(sums, begins));
                 sync!();
                 spawn!(buckets(other, keys, notes, sums, begins, 0, 256, shift));
                 sync!();
-                if shift > 0 {
+                if shift > 0 && large > 0 {
                     spawn!(large_buckets(keys, other, begins, rest, 0, 256, shift, many));
                 }
                 sync!();
