@@ -99,7 +99,21 @@ mod tests {
     use warpweft_core::cuda::compiler;
 
     use super::*;
+    use crate::cuda::tests::host;
     use crate::spec::reduction::Reduction;
+
+    /// What is computed of the sum, the least and the greatest number.
+    const OPERATIONS: [&str; 9] = [
+        "{0, 0, {0, 0}, {0, 0}}",
+        "{1, 1, {1, 0}, {0, 0}}",
+        "{2, 2, {2, 0}, {0, 0}}",
+        "{6, 3, {0, value}, {0, 3}}",
+        "{8, 4, {3, 0}, {0, 0}}",
+        "{4, 5, {value, 0}, {1.5, 0}}",
+        "{5, 6, {5, 3}, {0, 0}}",
+        "{7, 7, {6, 0}, {0, 0}}",
+        "{3, 7, {7, 0}, {0, 0}}",
+    ];
 
     /// What the kernel, run by the host's compiler in blocks of a warp, makes of two fields of `f64` in rows of `row`.
     fn by_the_host(
@@ -109,18 +123,6 @@ mod tests {
         row: usize,
     ) -> Option<(Reduction, [f64; 8])> {
         let program = folder.join("reduce");
-        // What is computed of the sum, the least and the greatest number.
-        let operations = [
-            "{0, 0, {0, 0}, {0, 0}}",
-            "{1, 1, {1, 0}, {0, 0}}",
-            "{2, 2, {2, 0}, {0, 0}}",
-            "{6, 3, {0, value}, {0, 3}}",
-            "{8, 4, {3, 0}, {0, 0}}",
-            "{4, 5, {value, 0}, {1.5, 0}}",
-            "{5, 6, {5, 3}, {0, 0}}",
-            "{7, 7, {6, 0}, {0, 0}}",
-            "{3, 7, {7, 0}, {0, 0}}",
-        ];
         if !program.exists() {
             let main = format!(
                 "int main(int, char** names) {{
@@ -147,21 +149,13 @@ mod tests {
 }}
 ",
                 words = Reduction::WORDS,
-                operations = operations.join(", "),
-                count = operations.len(),
+                operations = OPERATIONS.join(", "),
+                count = OPERATIONS.len(),
             );
             let text = reduce_text().replace("__shared__", "static");
-            let host = [include_str!("../kernels/host.cuh"), include_str!("warp.cuh")];
-            let source = [host[0], host[1], &text, &main].concat();
-            let cpp = folder.join("reduce.cpp");
-            std::fs::write(&cpp, source).unwrap();
-            let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
-            let compiled = Command::new(compiler)
-                .args(["-std=c++17", "-O0", "-ffp-contract=off", "-w", "-pthread", "-o"])
-                .args([&program, &cpp])
-                .output();
-            let Ok(compiled) = compiled else { return None };
-            assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+            let threads = [include_str!("../kernels/host.cuh"), include_str!("warp.cuh")];
+            let source = [threads[0], threads[1], &text, &main].concat();
+            host::compiled(folder, "reduce", &source)?;
         }
         let (from, to) = (folder.join("in"), folder.join("out"));
         let bytes: Vec<u8> = fields.concat().iter().flat_map(|v| v.to_ne_bytes()).collect();

@@ -9,7 +9,7 @@ pub(in crate::cuda) fn compiled(folder: &Path, name: &str, source: &str) -> Opti
     std::fs::write(&cpp, source).unwrap();
     let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
     let compiled = Command::new(compiler)
-        .args(["-std=c++17", "-O0", "-ffp-contract=off", "-w", "-o"])
+        .args(["-std=c++17", "-O0", "-ffp-contract=off", "-w", "-pthread", "-o"])
         .args([&program, &cpp])
         .output()
         .ok()?;
