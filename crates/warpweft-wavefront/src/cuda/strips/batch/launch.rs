@@ -194,7 +194,10 @@ impl CudaExecutor {
 
         // A line is read by the next pass, if there is one.
         let passes = |problem: &&Problem| problem.row_count as usize > 32 * rows as usize;
-        let line = batch.problems.iter().filter(passes).map(|p| p.column_count as usize).max();
+        let line = match batch.sizes.most[0] > 32 * rows as usize {
+            true => batch.problems.iter().filter(passes).map(|p| p.column_count as usize).max(),
+            false => None,
+        };
         let line = line.unwrap_or(0);
         let blocks = self.blocks_of(&kernel, count, line * cell)?;
         let choices = Choices::new(&mut batch, rows, recorded, self.directions.take(), stream)?;

@@ -2,7 +2,7 @@
 
 use super::SMALL;
 use super::launch::Done;
-use super::place::{Around, Batch, Pooled, largest_first};
+use super::place::{Around, Batch, Pooled, Sizes, largest_first};
 use super::search::Searched;
 use super::text::{Problem, Wanted};
 use crate::cuda::filled::kept;
@@ -171,9 +171,11 @@ fn batch_of<'b, E: WavefrontElement>(
     let rows = pairs.rows.iter().map(|one| (bytes_of(one), one.len()));
     let columns = pairs.columns.iter().map(|one| (bytes_of(one), one.len()));
     let ((rows, row_firsts), (columns, column_firsts)) = (Pooled::all(rows), Pooled::all(columns));
+    let mut sizes = Sizes::default();
     let place = |&k: &u32| {
         let [a, b] = pairs.pairs[k as usize];
         let [m, n] = pairs.extents(k as usize);
+        sizes.add([m, n]);
         Problem {
             rows: row_firsts[a as usize],
             columns: column_firsts[b as usize],
@@ -183,16 +185,18 @@ fn batch_of<'b, E: WavefrontElement>(
             column_count: n as i32,
         }
     };
+    let problems = some.iter().map(place).collect();
     Batch {
         element: &first.element,
         wanted,
-        problems: some.iter().map(place).collect(),
+        problems,
         rows,
         columns,
         elements: first.parameters.into(),
         tables: first.tables.clone(),
         border,
         each: false,
+        sizes,
         kept: if wanted == Wanted::Corner { pairs.len() } else { 0 },
         results: pairs.len(),
     }

@@ -27,10 +27,29 @@ pub(super) struct Batch<'b> {
     pub tables: Vec<TableBytes<'b>>,
     pub border: Around<'b>,
     pub each: bool,
+    pub sizes: Sizes,
     /// Cells that are kept of all.
     pub kept: usize,
     /// Results in all, each by its number.
     pub results: usize,
+}
+
+/// How large all problems are together.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Sizes {
+    cells: u64,
+    /// Rows and columns of all, and the most of one.
+    sums: [u64; 2],
+    pub most: [usize; 2],
+}
+
+impl Sizes {
+    /// Adds those of a problem.
+    pub fn add(&mut self, [m, n]: [usize; 2]) {
+        self.cells += m as u64 * n as u64;
+        self.sums = [self.sums[0] + m as u64, self.sums[1] + n as u64];
+        self.most = [self.most[0].max(m), self.most[1].max(n)];
+    }
 }
 
 /// What the cells outside of all problems hold.
@@ -46,9 +65,10 @@ impl<'b> Batch<'b> {
     pub fn of(wavefronts: &[&'b Erased<'b>], wanted: Wanted, around: Around<'b>) -> Self {
         let first = wavefronts[0];
         let (mut rows, mut columns) = (Pooled::new(), Pooled::new());
-        let mut kept = 0;
+        let (mut kept, mut sizes) = (0, Sizes::default());
         let place = |(k, wavefront): (usize, &&'b Erased<'b>)| {
             let [m, n] = wavefront.extents;
+            sizes.add(wavefront.extents);
             let at = match wanted {
                 Wanted::Keep(Keep::LastRow | Keep::LastColumn) => kept,
                 _ => k,
@@ -80,16 +100,10 @@ impl<'b> Batch<'b> {
             tables,
             border,
             each,
+            sizes,
             kept,
             results,
         }
-    }
-
-    /// The greatest numbers of rows and columns.
-    pub fn extents(&self) -> [usize; 2] {
-        let most = |of: fn(&Problem) -> i32| self.problems.iter().map(of).max().unwrap_or(0);
-        [most(|problem| problem.row_count), most(|problem| problem.column_count)]
-            .map(|count| count as usize)
     }
 
     /// Corners, and cells above and to the west, as the kernel reads them.
@@ -99,7 +113,7 @@ impl<'b> Batch<'b> {
             Around::Corners(cells) => ([Cow::from(&cells[..]), nothing(), nothing()], false),
             Around::Function(border) => {
                 let [corner, top, left] = border
-                    .lines(self.extents())
+                    .lines(self.sizes.most)
                     .unwrap_or_else(|| [nothing(), nothing(), nothing()]);
                 // What rows and columns beyond the domain are computed from is never looked at.
                 let pairs = corner.repeat(2 * if self.each { self.problems.len() } else { 1 });
@@ -110,13 +124,8 @@ impl<'b> Batch<'b> {
 
     /// Cells that are computed, and bytes of inputs that are read.
     pub fn updates(&self) -> [u64; 2] {
-        let mut sums = [0; 2];
-        for problem in &self.problems {
-            let [m, n] = [problem.row_count, problem.column_count].map(|count| count as u64);
-            sums[0] += m * n;
-            sums[1] += m * self.rows.bytes as u64 + n * self.columns.bytes as u64;
-        }
-        sums
+        let Sizes { cells, sums: [rows, columns], .. } = self.sizes;
+        [cells, rows * self.rows.bytes as u64 + columns * self.columns.bytes as u64]
     }
 }
 
