@@ -58,6 +58,14 @@ impl<T: Task, F: Fn(&T::Output) -> Result<(), Failure> + Sync> Task for Accepted
         self.task.describe(input)
     }
 
+    fn pack_parameters(&self, to: &mut Vec<u8>) {
+        self.task.pack_parameters(to);
+    }
+
+    fn pack_input(&self, input: &T::Input, to: &mut Vec<u8>) {
+        self.task.pack_input(input, to);
+    }
+
     fn on_core_chunks(&self) -> Option<Box<dyn ChunkExecutor<Self> + '_>> {
         let executor = self.task.on_core_chunks()?;
         Some(Box::new(Checked { executor, accept: &self.accept }))

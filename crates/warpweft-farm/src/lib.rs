@@ -47,6 +47,8 @@ pub use reference::reference;
 pub use report::{Failed, LISTED, Outcome, Share, WORDS, overhead};
 pub use run::PackedSink;
 pub use schedule::ranges::Ranges;
+#[doc(hidden)]
+pub use spec::identity::{TellNothing, TellPacked, Told};
 pub use spec::inputs::Inputs;
 pub use spec::lane::GpuLane;
 pub use spec::task::{ChunkExecutor, ChunkOutputs, Failure, OnCores, OnGpu, Task, on_cores};

@@ -10,7 +10,7 @@ use crate::drive::AHEAD;
 use crate::drive::Run;
 use crate::drive::context::WorkerContext;
 use crate::drive::local_workers::LocalWorkers;
-use crate::journal::{Opened, open};
+use crate::journal::{Opened, Work, open};
 #[cfg(doc)]
 use crate::policy::Policy;
 use crate::ranks;
@@ -20,6 +20,7 @@ use crate::schedule::master::Master;
 use crate::spec::Farm;
 use crate::spec::attempt::caught;
 use crate::spec::chunk::{Settled, Sink};
+use crate::spec::identity::identity;
 use crate::spec::inputs::Inputs;
 use crate::spec::task::Task;
 use warpweft_core::cluster::agree_on;
@@ -189,7 +190,7 @@ impl<T: Task> Farm<T> {
         let describe = |k: u64| described.then(|| self.described(inputs, k)).flatten();
         let ended = match run.others() {
             None => {
-                let kept = kept::<T>(run, tasks, sink)?;
+                let kept = kept(&self.task, (inputs, tasks), run, sink)?;
                 let local = LocalWorkers::new(on_gpu, machine, run)?;
                 let coordinator =
                     Coordinator::new(tasks, kept, &local, &local.table, on_failure, run);
@@ -203,7 +204,7 @@ impl<T: Task> Farm<T> {
                 net.tolerate_losses();
                 let form = T::Output::form();
                 let about = (type_name::<T>(), self.on_failure);
-                ranks::agreed(net, tasks, about, form, policy)?;
+                ranks::agreed(net, (tasks, identity(&self.task, inputs)), about, form, policy)?;
                 let (local, table) = ranks::gather(net, LocalWorkers::new(on_gpu, machine, run))?;
                 if net.rank() > 0 {
                     agree_on(net, Ok(Vec::new()))?;
@@ -211,7 +212,7 @@ impl<T: Task> Farm<T> {
                 } else {
                     let kept = match table.workers.is_empty() {
                         true => Err(no_gpus()),
-                        false => kept::<T>(run, tasks, sink),
+                        false => kept(&self.task, (inputs, tasks), run, sink),
                     };
                     let (kept, fine) = match kept {
                         Ok(kept) => (kept, Ok(Vec::new())),
@@ -240,8 +241,15 @@ impl<T: Task> Farm<T> {
 }
 
 /// What an earlier run left in the journal, if there is to be one.
-fn kept<T: Task>(run: &Run<'_>, tasks: u64, sink: &mut Sink<'_>) -> Result<Option<Opened>> {
-    run.checkpoint.map(|journal| open(journal, tasks, T::Output::form(), sink)).transpose()
+fn kept<T: Task>(
+    task: &T,
+    (inputs, tasks): (&Inputs<'_, T::Input>, u64),
+    run: &Run<'_>,
+    sink: &mut Sink<'_>,
+) -> Result<Option<Opened>> {
+    let Some(journal) = run.checkpoint else { return Ok(None) };
+    let work = Work { tasks, inputs: identity(task, inputs), form: T::Output::form() };
+    open(journal, work, sink).map(Some)
 }
 
 /// Gives each output of a piece to `sink`.

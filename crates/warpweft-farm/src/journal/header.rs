@@ -9,7 +9,7 @@ use warpweft_core::grid::io::{Stated, read_small_text};
 
 /// Its format.
 const FORMAT: Stated =
-    Stated { name: "a journal", version: 1, hint: "begin anew in an empty folder" };
+    Stated { name: "a journal", version: 2, hint: "begin anew in an empty folder" };
 
 /// Its name in the folder.
 pub const NAME: &str = "header";
@@ -22,14 +22,25 @@ pub struct Header {
     pub of: String,
     /// How many tasks there are.
     pub tasks: u64,
+    /// A hash of the task's parameters and inputs, as far as their bytes are known.
+    pub inputs: String,
     /// The form of an output.
+    pub form: String,
+}
+
+/// What a run does.
+#[derive(Clone, Debug)]
+pub struct Work {
+    pub tasks: u64,
+    pub inputs: String,
     pub form: String,
 }
 
 impl Header {
     /// Of this program's version.
-    pub fn new(of: &str, tasks: u64, form: String) -> Self {
-        Self { version: FORMAT.version, of: of.into(), tasks, form }
+    pub fn new(of: &str, work: Work) -> Self {
+        let Work { tasks, inputs, form } = work;
+        Self { version: FORMAT.version, of: of.into(), tasks, inputs, form }
     }
 
     /// The text of its file.
@@ -60,6 +71,8 @@ impl Header {
         let part = part
             .map(|(what, theirs, ours)| format!("{what} {theirs}, and this run is {what} {ours}"));
         let tasks = || format!("of {} tasks, and this run is of {}", self.tasks, own.tasks);
+        let inputs = || "of a task with other parameters or other inputs than this run".into();
         part.or_else(|| (self.tasks != own.tasks).then(tasks))
+            .or_else(|| (self.inputs != own.inputs).then(inputs))
     }
 }

@@ -17,6 +17,7 @@ use crate::schedule::ranges::Ranges;
 use warpweft_core::element::Packed;
 use warpweft_core::error::{Error, Result};
 
+pub(super) use header::Work;
 pub(super) use open::{Opened, open};
 #[cfg(all(test, not(loom)))]
 pub(super) use write::Disk;

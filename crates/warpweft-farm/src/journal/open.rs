@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::Journal;
 use super::frame::{Frames, Link, link};
-use super::header::{self, Header};
+use super::header::{self, Header, Work};
 use super::write::Writer;
 use crate::schedule::ranges::Ranges;
 use crate::spec::chunk::{Settled, Sink};
@@ -38,14 +38,19 @@ pub fn check(folder: &Path, resume: bool) -> Result<()> {
     there(folder, resume).map(drop)
 }
 
-/// The tasks, of so many whose outputs have this `form`, that a run finds done in `journal`.
+/// The tasks, of so many whose outputs have this `form`, that a run finds done in `journal`. Inputs are taken for those of
+/// the journal's header.
 ///
 /// # Errors
 /// As [`open`]'s, as far as reading tells.
 pub fn done(journal: &Journal, tasks: u64, form: String) -> Result<Ranges> {
     let Journal { directory, of, resume, .. } = journal;
     check(directory, *resume)?;
-    let own = Header::new(of, tasks, form);
+    let inputs = match there(directory, *resume)? {
+        Found::Header(header) => header.inputs,
+        _ => String::new(),
+    };
+    let own = Header::new(of, Work { tasks, inputs, form });
     let mut done = Ranges::default();
     if begin(directory, *resume, &own)? != Begin::Anew {
         let path = directory.join(RESULTS);
@@ -139,20 +144,20 @@ fn there(folder: &Path, resume: bool) -> Result<Found> {
     }
 }
 
-/// Opens `journal` for a run of so many `tasks` whose outputs have this `form`. Those that it has go to `sink`, frame
-/// by frame.
+/// Opens `journal` for a run that does `work`. The outputs that it has go to `sink`, frame by frame.
 ///
 /// # Errors
 /// A folder that can't be used, or that another run has; a journal where there should be none, none where there
 /// should be one, or another run's; the sink's.
-pub fn open(journal: &Journal, tasks: u64, form: String, sink: &mut Sink<'_>) -> Result<Opened> {
+pub fn open(journal: &Journal, work: Work, sink: &mut Sink<'_>) -> Result<Opened> {
+    let tasks = work.tasks;
     let Journal { directory, of, resume, flush } = journal;
     let every = flush.most()?;
     // Before a folder is made for nothing.
     check(directory, *resume)?;
     let claim = Claim::of(directory)?;
     let mut notes: Vec<_> = claim.note(directory).into_iter().collect();
-    let own = Header::new(of, tasks, form);
+    let own = Header::new(of, work);
     let text = own.text()?;
     let refused = |error: io::Error| {
         Error::file(

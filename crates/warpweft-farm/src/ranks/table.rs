@@ -40,7 +40,7 @@ pub fn gather(
 /// On every rank, with what differs; as [`Transport::receive`].
 pub fn agreed(
     net: &dyn Transport,
-    tasks: u64,
+    (tasks, identity): (u64, String),
     (task, on_failure): (&str, OnFailure),
     form: String,
     policy: Policy,
@@ -58,6 +58,7 @@ pub fn agreed(
         ("a number of tasks of", tasks.to_string()),
         ("a policy of", policy),
         ("on failures to", on_failure.to_string()),
+        ("parameters and inputs of the hash", identity),
     ];
     agree_on_each(net, &about)
 }

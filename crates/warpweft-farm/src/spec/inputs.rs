@@ -1,6 +1,10 @@
 //! Inputs by number: tasks are numbered from 0, and the worker that runs a task makes its input.
 
+use std::any::Any;
 use std::ops::Range;
+use std::sync::Arc;
+
+use super::identity::told;
 
 /// The inputs of a farm's tasks.
 ///
@@ -8,13 +12,38 @@ use std::ops::Range;
 pub struct Inputs<'a, I> {
     count: u64,
     by: Box<dyn Fn(u64) -> I + Sync + 'a>,
+    /// Whether they are there before a task runs.
+    at_hand: bool,
+    /// Appends the bytes of one, where they are known; whether they are.
+    tell: Option<Box<Tell<'a>>>,
 }
+
+type Tell<'a> = dyn Fn(u64, &mut Vec<u8>) -> bool + Sync + 'a;
 
 impl<'a, I> Inputs<'a, I> {
     /// `count` inputs, of which number `k` is `by(k)`. Called where the task runs, again where it must run
     /// again: always with the same result.
     pub fn by(count: u64, by: impl Fn(u64) -> I + Sync + 'a) -> Self {
-        Self { count, by: Box::new(by) }
+        Self { count, by: Box::new(by), at_hand: false, tell: None }
+    }
+
+    /// Those of a slice or a range.
+    fn of(count: usize, by: impl Fn(usize) -> I + Sync + 'a) -> Self {
+        Self { at_hand: true, ..Self::by(count as u64, move |k| by(k as usize)) }
+    }
+
+    fn telling(self, tell: impl Fn(u64, &mut Vec<u8>) -> bool + Sync + 'a) -> Self {
+        Self { tell: Some(Box::new(tell)), ..self }
+    }
+
+    /// Appends the bytes of number `k`, if they are known.
+    pub(crate) fn tell(&self, k: u64, to: &mut Vec<u8>) -> bool {
+        self.tell.as_ref().is_some_and(|tell| tell(k, to))
+    }
+
+    /// Whether making one costs no more than a copy.
+    pub(crate) fn are_at_hand(&self) -> bool {
+        self.at_hand
     }
 
     /// How many there are.
@@ -39,13 +68,13 @@ impl<'a, V: Sync> Inputs<'a, &'a V> {
     /// assert_eq!(Inputs::borrowed(&words).at(1), &words[1]);
     /// ```
     pub fn borrowed(slice: &'a [V]) -> Self {
-        Self::by(slice.len() as u64, move |k| &slice[k as usize])
+        Self::of(slice.len(), move |k| &slice[k])
     }
 }
 
 impl<'a, I: Clone + Sync> From<&'a [I]> for Inputs<'a, I> {
     fn from(inputs: &'a [I]) -> Self {
-        Self::by(inputs.len() as u64, move |k| inputs[k as usize].clone())
+        Self::of(inputs.len(), move |k| inputs[k].clone())
     }
 }
 
@@ -55,15 +84,20 @@ impl<'a, I: Clone + Sync> From<&'a Vec<I>> for Inputs<'a, I> {
     }
 }
 
-impl<I: Clone + Sync + 'static> From<Vec<I>> for Inputs<'_, I> {
+impl<I: Clone + Send + Sync + 'static> From<Vec<I>> for Inputs<'_, I> {
     fn from(inputs: Vec<I>) -> Self {
-        Self::by(inputs.len() as u64, move |k| inputs[k as usize].clone())
+        let (inputs, same) = {
+            let inputs = Arc::new(inputs);
+            (inputs.clone(), inputs)
+        };
+        Self::of(inputs.len(), move |k| inputs[k].clone())
+            .telling(move |k, to| told(&same[k as usize] as &dyn Any, to))
     }
 }
 
-impl<I: Clone + Sync + 'static, const N: usize> From<[I; N]> for Inputs<'_, I> {
+impl<I: Clone + Send + Sync + 'static, const N: usize> From<[I; N]> for Inputs<'_, I> {
     fn from(inputs: [I; N]) -> Self {
-        Self::by(N as u64, move |k| inputs[k as usize].clone())
+        Vec::from(inputs).into()
     }
 }
 
@@ -72,7 +106,9 @@ macro_rules! ranges {
         impl From<Range<$t>> for Inputs<'_, $t> {
             fn from(range: Range<$t>) -> Self {
                 let count = range.end.max(range.start).abs_diff(range.start) as u64;
-                Self::by(count, move |k| range.start.wrapping_add(k as $t))
+                let start = range.start;
+                Self::by(count, move |k| start.wrapping_add(k as $t))
+                    .telling(move |k, to| told(&start.wrapping_add(k as $t), to))
             }
         }
     )*};

@@ -3,6 +3,7 @@
 pub(crate) mod attempt;
 pub(crate) mod bytes;
 pub(crate) mod chunk;
+pub(crate) mod identity;
 pub(crate) mod inputs;
 pub(crate) mod lane;
 pub(crate) mod task;

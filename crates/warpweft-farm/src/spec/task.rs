@@ -34,6 +34,17 @@ pub trait Task: Sync {
         None
     }
 
+    /// Appends the bytes of what the task was made with, for a comparison of ranks, and of a journal with the run that goes
+    /// on from it. `#[task]` functions do it for parameters that are [`Packed`].
+    fn pack_parameters(&self, to: &mut Vec<u8>) {
+        let _ = to;
+    }
+
+    /// The same of an input.
+    fn pack_input(&self, input: &Self::Input, to: &mut Vec<u8>) {
+        let _ = (input, to);
+    }
+
     /// What runs chunks on one core, in place of [`Task::on_core`] for each of their tasks: where tasks share a
     /// workspace that is worth keeping, or are quicker together. Made on the thread that will run it.
     fn on_core_chunks(&self) -> Option<Box<dyn ChunkExecutor<Self> + '_>> {

@@ -254,6 +254,41 @@ fn ranks_that_mean_other_farms_are_told_so() {
     }
 }
 
+#[task]
+fn scaled(k: u32, by: u32) -> u64 {
+    k as u64 * by as u64
+}
+
+/// Other parameters or other inputs on one rank: refused before a task runs. A journal of others is not gone on from.
+#[test]
+fn ranks_with_other_inputs_or_parameters_are_refused() {
+    let run_on = |by: [u32; 2], first: [u32; 2]| {
+        on_ranks(2, |net| {
+            let (rank, run) = (net.rank(), Run { net: Some(net), ..Run::default() });
+            let inputs = first[rank]..first[rank] + 9;
+            let farm = Farm::of(scaled(by[rank]));
+            farm.run_into(inputs, &machine(), &run, &mut |_, _| Ok(()))
+        })
+    };
+    assert!(run_on([3, 3], [5, 5]).iter().all(Result::is_ok));
+    for (by, first) in [([3, 4], [5, 5]), ([3, 3], [5, 6])] {
+        for outcome in run_on(by, first) {
+            let refusal = outcome.unwrap_err().to_string();
+            assert!(refusal.contains("parameters and inputs of the hash"), "{refusal}");
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let go = |inputs: Vec<u32>, resume| {
+        let journal = kept(folder.path(), resume);
+        let run = Run { checkpoint: Some(&journal), ..Run::default() };
+        Farm::of(scaled(2)).run_with(inputs, &machine(), &run)
+    };
+    go(vec![1, 2], false).unwrap();
+    let refusal = go(vec![1, 3], true).unwrap_err().to_string();
+    assert!(refusal.contains("other parameters or other inputs"), "{refusal}");
+    assert_eq!(go(vec![1, 2], true).unwrap().0, [Some(2), Some(4)]);
+}
+
 fn kept(folder: &Path, resume: bool) -> Journal {
     Journal { directory: folder.into(), of: "squares".into(), resume, flush: Flush::EveryChunk }
 }

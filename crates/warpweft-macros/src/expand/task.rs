@@ -127,6 +127,10 @@ fn implementation(
     let name_text = name.to_string();
     let (generics, arguments, clause) = signature.generics.split_for_impl();
     let passed = rest.iter().map(Named::passed);
+    let held = rest.iter().map(|named| {
+        let (member, passed) = (&named.ident, named.passed());
+        if named.items.is_some() { passed } else { quote!(&self.#member) }
+    });
     let given = &input.ty;
     let (translated, cuda) = cuda(signature, shape, translation);
     let slices = slices(shape);
@@ -141,6 +145,16 @@ fn implementation(
                 __input: #given,
             ) -> ::core::result::Result<#output, ::warpweft::farm::Failure> {
                 ::core::result::Result::Ok(Self::task(__input, #(#passed),*))
+            }
+            fn pack_parameters(&self, __to: &mut ::std::vec::Vec<u8>) {
+                #[allow(unused_imports)]
+                use ::warpweft::farm::{TellNothing as _, TellPacked as _};
+                #((&::warpweft::farm::Told(#held)).tell(__to);)*
+            }
+            fn pack_input(&self, __input: &#given, __to: &mut ::std::vec::Vec<u8>) {
+                #[allow(unused_imports)]
+                use ::warpweft::farm::{TellNothing as _, TellPacked as _};
+                (&::warpweft::farm::Told(__input)).tell(__to);
             }
             fn on_gpu(&self) -> ::core::option::Option<&dyn ::warpweft::farm::OnGpu<Self>> {
                 ::core::option::Option::Some(self)
