@@ -64,6 +64,10 @@ impl<'a> Coordinator<'a> {
         };
         let first = done.count();
         let dispatcher = Dispatcher::resumed(tasks, done, &table.workers, scheduler);
+        let dispatcher = match run.settings.task_limit {
+            Some(_) => dispatcher.limited(),
+            None => dispatcher,
+        };
         let master = Arc::new(Master::new(dispatcher));
         Self { local, table, master, tasks, first, journal, on_failure, retries, notes }
     }

@@ -26,6 +26,8 @@ pub struct Backups {
     /// is. Times are positive, so their bits are in their order. Not kept before somebody asks for a copy: until
     /// then tasks are free.
     due: Option<BTreeMap<(u64, u64), usize>>,
+    /// Chunks that their owner has begun are left to it: what holds it up has a limit of time, and would hold up another.
+    not_begun: bool,
 }
 
 #[derive(Debug)]
@@ -52,6 +54,11 @@ pub enum Backup {
 }
 
 impl Backups {
+    /// Copies only of chunks that their owner has not begun.
+    pub fn not_begun(self) -> Self {
+        Self { not_begun: true, ..self }
+    }
+
     /// `worker` was given `range` at `now`, and is at `speed`, if that is known.
     pub fn given(&mut self, worker: usize, range: Range<u64>, speed: Option<f64>, now: f64) {
         if self.chunks.len() <= worker {
@@ -116,9 +123,12 @@ impl Backups {
         let due = self.due.get_or_insert_with(|| by_due_time(&self.chunks));
         let ends = due.iter().take(LOOKED_AT).chain(due.iter().rev().take(LOOKED_AT));
         for (key, &owner) in ends.filter(|(_, owner)| **owner != worker) {
-            let Some(chunk) = self.chunks[owner].iter().find(|chunk| chunk.key() == *key) else {
+            let of = &self.chunks[owner];
+            let Some(at) = of.iter().position(|chunk| chunk.key() == *key) else { continue };
+            let chunk = &of[at];
+            if self.not_begun && at == 0 {
                 continue;
-            };
+            }
             // An owner in time hands over all of its chunk when it is due, so part of it alone gains nothing.
             let tasks = match chunk.due > now {
                 true => (chunk.open.end - chunk.open.start).max(grain),
@@ -200,6 +210,15 @@ mod tests {
         backups.settled(0, &(0..30));
         backups.settled(0, &(30..100));
         assert!(backups.chunks[0].is_empty() && backups.due.is_some_and(|due| due.is_empty()));
+    }
+
+    #[test]
+    fn a_chunk_that_is_begun_is_left_to_its_owner_where_tasks_have_a_limit() {
+        let mut backups = Backups::default().not_begun();
+        backups.given(0, 0..100, Some(10.0), 0.0);
+        assert_eq!(backups.next(1, &at(1000.0), 20.0), Backup::Wait(f64::INFINITY));
+        backups.given(0, 100..200, Some(10.0), 0.0);
+        assert_eq!(backups.next(1, &at(1000.0), 5.0), Backup::Copy(0, 100..200));
     }
 
     /// A lost copy is copied again; what a lost owner had is nobody's to copy.

@@ -79,6 +79,11 @@ impl Dispatcher {
         }
     }
 
+    /// The same, where tasks have a limit of time.
+    pub fn limited(self) -> Self {
+        Self { backups: self.backups.not_begun(), ..self }
+    }
+
     /// Waiting workers repeat their requests once this differs.
     pub fn generation(&self) -> u64 {
         self.generation
