@@ -47,9 +47,9 @@ pub use reference::reference;
 pub use report::{Failed, LISTED, Outcome, Share, WORDS, overhead};
 pub use run::PackedSink;
 pub use schedule::ranges::Ranges;
-#[doc(hidden)]
-pub use spec::identity::{TellNothing, TellPacked, Told};
 pub use spec::inputs::Inputs;
+#[doc(hidden)]
+pub use spec::known::{TellNothing, TellPacked, Value};
 pub use spec::lane::GpuLane;
 pub use spec::task::{ChunkExecutor, ChunkOutputs, Failure, OnCores, OnGpu, Task, on_cores};
 pub use spec::worker::{Grain, Place, Worker, WorkerState};

@@ -3,13 +3,10 @@
 //! Parameters and inputs whose bytes are known are hashed: those of `#[task]` functions, ranges, and vectors of numbers and
 //! strings. What a closure captures, and what a function of the number makes, is not known before it runs.
 
-use std::any::Any;
-
 use sha2::{Digest, Sha256};
 
 use super::inputs::Inputs;
 use super::task::Task;
-use warpweft_core::element::Packed;
 
 /// Inputs that are hashed at most, evenly spaced, the first and the last among them.
 const SAMPLED: u64 = 1 << 16;
@@ -41,57 +38,6 @@ fn sampled(count: u64) -> impl Iterator<Item = u64> {
     (0..some).map(move |k| if some < 2 { 0 } else { spaced(k) })
 }
 
-/// Appends the bytes of a number or a string; whether it is one.
-pub fn told(value: &dyn Any, to: &mut Vec<u8>) -> bool {
-    macro_rules! any_of {
-        ($($t:ty),*) => {
-            $(if let Some(value) = value.downcast_ref::<$t>() {
-                value.pack(to);
-                return true;
-            })*
-        };
-    }
-    any_of!(u8, u16, u32, u64, i8, i16, i32, i64, f32, f64, bool, String);
-    if let Some(value) = value.downcast_ref::<usize>() {
-        (*value as u64).pack(to);
-        return true;
-    }
-    let Some(value) = value.downcast_ref::<&'static str>() else { return false };
-    to.extend(value.as_bytes());
-    true
-}
-
-/// For `#[task]`: appends the bytes of what it holds, where these are known. The method that needs no further reference is found first,
-/// and it is there where the value is [`Packed`].
-#[doc(hidden)]
-pub struct Told<'a, V: ?Sized>(pub &'a V);
-
-#[doc(hidden)]
-pub trait TellPacked {
-    fn tell(&self, to: &mut Vec<u8>);
-}
-
-impl<V: Packed> TellPacked for Told<'_, V> {
-    fn tell(&self, to: &mut Vec<u8>) {
-        self.0.pack(to);
-    }
-}
-
-impl<V: Packed> TellPacked for Told<'_, [V]> {
-    fn tell(&self, to: &mut Vec<u8>) {
-        self.0.iter().for_each(|item| item.pack(to));
-    }
-}
-
-#[doc(hidden)]
-pub trait TellNothing {
-    fn tell(&self, to: &mut Vec<u8>);
-}
-
-impl<V: ?Sized> TellNothing for &Told<'_, V> {
-    fn tell(&self, _to: &mut Vec<u8>) {}
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,23 +56,6 @@ mod tests {
         assert_ne!(of(vec![0u64; 4]), of(vec![0u64; 5]));
         // Many: the first, the last and some between.
         assert_ne!(of(0..1_000_000u64), of(1..1_000_001u64));
-    }
-
-    #[test]
-    fn values_of_known_types_tell_their_bytes() {
-        let bytes = |value: &dyn Any| {
-            let mut to = Vec::new();
-            (told(value, &mut to), to)
-        };
-        assert_eq!(bytes(&7u16), (true, vec![7, 0]));
-        assert_ne!(bytes(&0.1f64), bytes(&0.2f64));
-        assert_ne!(bytes(&"a"), bytes(&"b"));
-        assert!(!bytes(&std::time::Duration::ZERO).0);
-        let mut to = Vec::new();
-        (&Told(&3u32)).tell(&mut to);
-        (&Told(&std::time::Duration::ZERO)).tell(&mut to);
-        (&Told(&[1u8, 2][..])).tell(&mut to);
-        assert_eq!(to, [3, 0, 0, 0, 1, 2]);
     }
 
     #[test]

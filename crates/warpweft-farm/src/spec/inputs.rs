@@ -4,7 +4,7 @@ use std::any::Any;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::identity::told;
+use super::known::append_known;
 
 /// The inputs of a farm's tasks.
 ///
@@ -91,7 +91,7 @@ impl<I: Clone + Send + Sync + 'static> From<Vec<I>> for Inputs<'_, I> {
             (inputs.clone(), inputs)
         };
         Self::of(inputs.len(), move |k| inputs[k].clone())
-            .telling(move |k, to| told(&same[k as usize] as &dyn Any, to))
+            .telling(move |k, to| append_known(&same[k as usize] as &dyn Any, to))
     }
 }
 
@@ -108,7 +108,7 @@ macro_rules! ranges {
                 let count = range.end.max(range.start).abs_diff(range.start) as u64;
                 let start = range.start;
                 Self::by(count, move |k| start.wrapping_add(k as $t))
-                    .telling(move |k, to| told(&start.wrapping_add(k as $t), to))
+                    .telling(move |k, to| append_known(&start.wrapping_add(k as $t), to))
             }
         }
     )*};

@@ -5,6 +5,7 @@ pub(crate) mod bytes;
 pub(crate) mod chunk;
 pub(crate) mod identity;
 pub(crate) mod inputs;
+pub(crate) mod known;
 pub(crate) mod lane;
 pub(crate) mod task;
 pub(crate) mod worker;

@@ -149,12 +149,12 @@ fn implementation(
             fn pack_parameters(&self, __to: &mut ::std::vec::Vec<u8>) {
                 #[allow(unused_imports)]
                 use ::warpweft::farm::{TellNothing as _, TellPacked as _};
-                #((&::warpweft::farm::Told(#held)).tell(__to);)*
+                #((&::warpweft::farm::Value(#held)).tell(__to);)*
             }
             fn pack_input(&self, __input: &#given, __to: &mut ::std::vec::Vec<u8>) {
                 #[allow(unused_imports)]
                 use ::warpweft::farm::{TellNothing as _, TellPacked as _};
-                (&::warpweft::farm::Told(__input)).tell(__to);
+                (&::warpweft::farm::Value(__input)).tell(__to);
             }
             fn on_gpu(&self) -> ::core::option::Option<&dyn ::warpweft::farm::OnGpu<Self>> {
                 ::core::option::Option::Some(self)
