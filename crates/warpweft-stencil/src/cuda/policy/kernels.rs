@@ -86,6 +86,11 @@ impl Kernels {
             ));
         }
         kernels.fused.retain(fits);
+        // Packed cells are several times as fast as others: trying those would take longer than it could save.
+        let is_packed = |policy: &CudaPolicy| policy.kernel == CudaKernel::Packed;
+        if kernels.fused.iter().any(is_packed) {
+            kernels.fused.retain(is_packed);
+        }
         Ok(kernels)
     }
 
