@@ -12,7 +12,7 @@
 // waits for the values of its calls.
 //
 // Functions with `#[spawning(team)]` are run by all lanes of a warp together, or by all of a block (tasks_teams.cuh). Where
-// some are run by a block, its first warp alone holds calls.
+// some are run by a block, its thread 0 alone holds calls, with a scheduler of its own (tasks_blocks.cuh).
 //
 // A warp makes some steps without a look at anything that others share, then counts its idle lanes. When enough are idle
 // they take the oldest frames of the lanes that have most. A warp without work draws a ticket: it writes its number to a
@@ -52,7 +52,9 @@ static_assert(sizeof(ww_arguments) == WW_ARGUMENTS_BYTES, "the host has the same
 
 __host__ __device__ constexpr u32 larger(u32 a, u32 b) { return a > b ? a : b; }
 __host__ __device__ constexpr u32 words_of(u32 bytes) { return (bytes + 3u) / 4u; }
-#if WW_JOINS
+#if WW_BLOCK_TEAMS
+#define WW_SIZE(F) words = larger(words, larger(F::JOIN_WORDS, words_of(sizeof(F))));
+#elif WW_JOINS
 #define WW_SIZE(F) words = larger(words, F::JOIN_WORDS);
 #else
 #define WW_SIZE(F) words = larger(words, words_of(sizeof(typename F::Sum)));
@@ -74,7 +76,9 @@ constexpr bool LABELLED = FUNCTIONS > 1 || WW_ROOT::SUM_LATER == 0;
 #endif
 // Frames of an even number of words are copied two at a time.
 constexpr u32 WORDS = larger(largest_call(), 1u), FILLED = WORDS + (LABELLED ? 1u : 0u);
-#if WW_JOINS
+#if WW_BLOCK_TEAMS
+constexpr u32 RECORD = (FILLED + 3) / 4 * 4;
+#elif WW_JOINS
 constexpr u32 RECORD = (FILLED + 1) / 2 * 2;
 #else
 constexpr u32 RECORD = FILLED;
@@ -93,6 +97,7 @@ __device__ __noinline__ void ww_end(const ww_arguments& a, u32 why) { ww_compare
 #include "tasks_sums.cuh"
 #endif
 #include "tasks_sharing.cuh"
+#include "tasks_blocks.cuh"
 
 #if WW_BLOCK_TEAMS
 extern "C" __device__ u32 ww_sizes[3] = {RECORD, RECORD_WORDS, ROOM_BYTES};
@@ -106,26 +111,24 @@ extern "C" __global__ void __launch_bounds__(32 * WW_WARPS, WW_RESIDENT) channel
 #endif
 ) {
 #if WW_BLOCK_TEAMS
-    // Only the first warp holds calls.
 #if WW_DEVICE
-    __shared__ ww_errand errand;
+    __shared__ ww_held held;
 #else
-    static ww_errand errands[HOST_BLOCKS];
-    ww_errand& errand = errands[blockIdx.x];
+    static ww_held holders[HOST_BLOCKS];
+    ww_held& held = holders[blockIdx.x];
 #endif
-    const u32 lane = threadIdx.x & 31u, number = 0, warp = blockIdx.x;
-    unsigned char* room = ww_block_room();
-    const bool holds = threadIdx.x < 32;
-    constexpr u32 HOLDING = 1;
+    ww_block own{a, dog,
+#if WW_UNIFORM
+        only_root,
+#endif
+        held, blockIdx.x};
+    run_blocks(own, ww_block_room());
 #else
     const u32 lane = threadIdx.x & 31u, number = threadIdx.x >> 5, warp = blockIdx.x * WW_WARPS + number;
-    constexpr u32 HOLDING = WW_WARPS;
 #if WW_TEAMS
     alignas(16) __shared__ unsigned char rooms[WW_WARPS][ROOM_BYTES];
-    unsigned char* room = rooms[number];
 #endif
-#endif
-    __shared__ unsigned char givers[HOLDING][32];
+    __shared__ unsigned char givers[WW_WARPS][32];
 #if WW_SHARED
     extern __shared__ __align__(16) unsigned char ww_windows[];
     const ww_place stack = (u32)__cvta_generic_to_shared(ww_windows) + number * (a.window * FRAME_BYTES);
@@ -138,17 +141,8 @@ extern "C" __global__ void __launch_bounds__(32 * WW_WARPS, WW_RESIDENT) channel
 #endif
         stack, lane, warp}}, givers[number]};
 #if WW_TEAMS
-    own.room = room;
+    own.room = rooms[number];
 #endif
-#if WW_BLOCK_TEAMS
-    if (holds) {
-        own.begin_frames();
-        own.begin_values();
-        own.begin_sharing();
-    }
-    run_blocks(own, errand, room, holds);
-    if (holds) own.finish();
-#else
     own.begin_frames();
     own.begin_values();
     own.begin_sharing();

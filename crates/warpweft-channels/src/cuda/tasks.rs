@@ -123,37 +123,36 @@ impl Tasks {
         let warps = blocks * holding_warps(&unit);
         let ring_size = (2 * warps).next_power_of_two();
         let control = 4 * (COUNTERS + 2 * COUNTS) + 4 * (ring_size + warps) as usize;
-        let unroll = unroll(&unit);
         let (chunk, chunks) = chunks(record as usize, warps as usize);
         let records_each = match proof {
             Some(_) => 0,
             None => records(policy.records, warps as usize * 4 * record_words as usize),
         };
         let all_records = (warps * records_each) as usize;
-        let outside =
-            if inside { 16 } else { warps as usize * window as usize * 128 * record as usize };
+        // Blocks of teams keep frames and lists of free records in shared memory.
+        let holds = holding_warps(&unit) > 1;
+        let stacks = if inside || !holds { 0 } else { warps as usize * window as usize };
+        let listed = if holds { all_records } else { 0 };
+        let sms = device.sms()?.max(1);
+        let filled = filled_in(policy, (window, inside), unroll(&unit), proof.is_some());
+        let (warps_each, records) = (blocks * each / sms, records_each);
         Ok(Self {
             module,
             kernel,
             unit,
             proof,
-            policy: StacksPolicy {
-                warps: blocks * each / device.sms()?.max(1),
-                blocks,
-                records: records_each,
-                ..filled_in(policy, (window, inside), unroll, proof.is_some())
-            },
+            policy: StacksPolicy { warps: warps_each, blocks, records, ..filled },
             blocks,
             warps,
             shared,
             ring_size,
             control: Buffer::new(device, control)?,
             inbox: Buffer::new(device, (warps * 128 * (record + 2)) as usize)?,
-            stacks: Buffer::new(device, outside)?,
+            stacks: Buffer::new(device, (stacks * 128 * record as usize).max(16))?,
             pool: Buffer::new(device, chunks as usize * chunk)?,
             chunks,
             records: Buffer::new(device, (4 * all_records * record_words as usize).max(16))?,
-            free_records: Buffer::new(device, (4 * all_records).max(16))?,
+            free_records: Buffer::new(device, (4 * listed).max(16))?,
             returned: Buffer::new(device, (all_records / 8).max(16))?,
             roots: Buffer::new(device, size_of::<C>().max(16))?,
             results: Buffer::new(device, 16)?,

@@ -32,7 +32,12 @@ constexpr u32 WAITS = 512, LABELS = 1023, SITE = 10, SITES = 1023, FUNCTION = 20
 constexpr u32 TO_ROOT = ALL;
 // A record: values to come, where its own goes (two words), how deep the call is, values, the frame.
 enum : u32 { PENDING = 0, BELOW = 1, BELOW_AT = 2, DEPTH = 3, SLOTS = 4 };
-constexpr u32 SLOT_WORDS = largest_slots(), SAVED = SLOTS + SLOT_WORDS, VALUE_WORDS = largest_value();
+#if WW_BLOCK_TEAMS
+constexpr u32 SLOT_WORDS = (largest_slots() + 3u) / 4u * 4u;
+#else
+constexpr u32 SLOT_WORDS = largest_slots();
+#endif
+constexpr u32 SAVED = SLOTS + SLOT_WORDS, VALUE_WORDS = largest_value();
 constexpr u32 RECORD_WORDS = (SAVED + RECORD + 7u) / 8u * 8u;
 // Records that a warp keeps for frames that wait below those that it gives.
 constexpr u32 RESERVE = 64;
@@ -94,6 +99,7 @@ struct ww_values_as_words {
     }
 };
 
+#if !WW_BLOCK_TEAMS
 // A lane's calls and the value of the last of them.
 struct ww_values : ww_frames {
     using Words = ww_values_as_words;
@@ -106,9 +112,6 @@ struct ww_values : ww_frames {
     u32 depth;                  // of the oldest call: how many calls are above it
     u32 free_top;               // of the warp's free records
     unsigned char* room;        // of the warp's teams, or of the block's
-#if WW_BLOCK_TEAMS
-    u32 caller;                 // the lane whose call the block runs
-#endif
 
     WW_FN void begin_values() {
         known = false;
@@ -407,3 +410,4 @@ struct ww_values : ww_frames {
         if (!known) become_child();
     }
 };
+#endif

@@ -4,14 +4,12 @@
 // Where teams run, one lane of a warp holds frames, and any demand is met at once.
 constexpr bool TEAMS = WW_TEAMS;
 
+#if !WW_BLOCK_TEAMS
 struct ww_warp : ww_values {
     volatile unsigned char* givers;
 
     u32 batches, last;          // the last in which frames were given or got
     u32 steps, clocked, since;
-#if WW_BLOCK_TEAMS
-    u32 stepped;                // of the batch; NONE before the first
-#endif
     u32 tokens, got, used;      // frames in the inbox, and how many have been taken
     bool has_ticket, rootless;
     u32 seen, told;             // of lane 0, as of the look before: demand; how the run ended
@@ -23,9 +21,6 @@ struct ww_warp : ww_values {
         batches = last = since = got = used = seen = told = given = rounds = 0;
         clocked = (u32)clock64();
         steps = WW_UNROLL;
-#if WW_BLOCK_TEAMS
-        stepped = NONE;
-#endif
         tokens = 1;
         has_ticket = rootless = false;
         made = 0;
@@ -297,34 +292,6 @@ struct ww_warp : ww_values {
         if (keep_window()) rebase();
         return 32 - __popc(__ballot_sync(ALL, works())) >= (int)a.idle || (batches & 7) == 0;
     }
-#if WW_BLOCK_TEAMS
-    // Goes on until a lane's call is one for the block, which is then in `errand`, or the run is over. With one loop in place of two
-    // NVRTC 13.0 crashes at about every third compilation of Strassen's algorithm.
-    WW_FN void advance(ww_errand& errand) {
-        while (true) {
-            for (; stepped < steps; ++stepped) {
-                if (finds_call(errand)) return;
-                step();
-            }
-            if ((stepped == NONE || ends_batch()) && !share()) {
-                if (lane == 0) errand.number = NONE;
-                return;
-            }
-            stepped = 0;
-        }
-    }
-    WW_FN bool finds_call(ww_errand& errand) {
-        const u32 calls = __ballot_sync(ALL, at != 0 && (at & LABELS) == TEAM_LABEL && (OF_BLOCKS >> (at >> FUNCTION) & 1) != 0);
-        if (calls == 0) return false;
-        caller = __ffs(calls) - 1;
-        if (lane == caller) {
-            errand.number = at >> FUNCTION;
-#pragma unroll UNROLLED
-            for (u32 i = 0; i < WORDS; ++i) errand.words[i] = call[i];
-        }
-        return true;
-    }
-#else
     WW_FN void run() {
         while (share()) {
             do {
@@ -335,7 +302,6 @@ struct ww_warp : ww_values {
             } while (!ends_batch());
         }
     }
-#endif
     // What it did, into the whole grid's.
     WW_FN void finish() {
         end_values();
@@ -351,3 +317,4 @@ struct ww_warp : ww_values {
         if (spills != 0) atomicAdd(a.counts + SPILLED, (u64)spills);
     }
 };
+#endif

@@ -153,8 +153,9 @@ pub(super) fn options() -> Options {
         ("tasks_frames.cuh", include_str!("tasks_frames.cuh")),
         ("tasks_sums.cuh", include_str!("tasks_sums.cuh")),
         ("tasks_joins.cuh", include_str!("tasks_joins.cuh")),
-        ("tasks_teams.cuh", include_str!("tasks_teams.cuh")),
+        ("tasks_teams.cuh", include_str!("teams/tasks_teams.cuh")),
         ("tasks_sharing.cuh", include_str!("tasks_sharing.cuh")),
+        ("tasks_blocks.cuh", include_str!("teams/tasks_blocks.cuh")),
         ("words.cuh", include_str!("words.cuh")),
     ])
 }

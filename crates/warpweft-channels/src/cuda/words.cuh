@@ -31,6 +31,12 @@ __device__ __forceinline__ ww_word ww_swap_acquire(ww_word* word, ww_word value)
                  : "=r"(before) : "l"(word), "r"(value) : "memory");
     return before;
 }
+__device__ __forceinline__ ww_word ww_and_acquire(ww_word* word, ww_word bits) {
+    ww_word before;
+    asm volatile("atom.and.acquire.gpu.global.b32 %0, [%1], %2;"
+                 : "=r"(before) : "l"(word), "r"(bits) : "memory");
+    return before;
+}
 __device__ __forceinline__ ww_word ww_compare_relaxed(ww_word* word, ww_word from, ww_word to) {
     ww_word before;
     asm volatile("atom.cas.relaxed.gpu.global.b32 %0, [%1], %2, %3;"

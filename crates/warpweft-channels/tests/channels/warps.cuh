@@ -154,6 +154,12 @@ static ww_word ww_swap_acquire(ww_word* word, ww_word value) {
     *word = value;
     return before;
 }
+static ww_word ww_and_acquire(ww_word* word, ww_word bits) {
+    host_maybe_yield();
+    const ww_word before = *word;
+    *word &= bits;
+    return before;
+}
 static void ww_or_release(ww_word* word, ww_word bits) { atomicOr(word, bits); }
 static ww_word ww_compare_relaxed(ww_word* word, ww_word from, ww_word to) {
     host_maybe_yield();

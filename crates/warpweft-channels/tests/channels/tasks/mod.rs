@@ -75,10 +75,13 @@ fn skeleton(is_sum: bool) -> String {
             false => include_str!("../../../src/cuda/tasks_joins.cuh"),
         },
         include_str!("../../../src/cuda/tasks_sharing.cuh"),
+        include_str!("../../../src/cuda/teams/tasks_blocks.cuh"),
     ];
     let others = others.concat();
-    let others = others
-        .replace("#include \"tasks_teams.cuh\"", include_str!("../../../src/cuda/tasks_teams.cuh"));
+    let others = others.replace(
+        "#include \"tasks_teams.cuh\"",
+        include_str!("../../../src/cuda/teams/tasks_teams.cuh"),
+    );
     // The first file includes the others.
     let (before, after) = first.split_once("#include \"tasks_frames.cuh\"").unwrap();
     let (_, after) = after.split_once("#include \"tasks_sharing.cuh\"").unwrap();

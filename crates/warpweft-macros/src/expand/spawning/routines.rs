@@ -20,6 +20,8 @@ pub struct Routines {
     joins: Routine,
     /// Whether its value may be known while calls run.
     early: bool,
+    /// The label of its only wait, if it has no value, nothing follows and its calls give it nothing; else 0.
+    tail: u32,
     /// Parameters that each call of the function passes on as they are.
     uniform: Vec<Name>,
 }
@@ -75,7 +77,16 @@ impl Routines {
             let what = "a variable lives across a spawn, and its type is not known";
             return Err(reject(&signature.ident, what, "bind it by a `let` with a plain name"));
         };
-        Ok(Self { sum, joins, early, uniform })
+        let ends = |block: &Block| {
+            matches!(block.statements[..], [Statement::Expr(Expr::Return(None))])
+                && block.tail.is_none()
+        };
+        let plain = !early && joins.targets.is_empty();
+        let tail = match blocks {
+            [_, last] if plain && ends(last) => joins.last_wait,
+            _ => 0,
+        };
+        Ok(Self { sum, joins, early, tail, uniform })
     }
 
     /// Members of the C++ struct `name`.
@@ -96,7 +107,8 @@ impl Routines {
                 self.members(&routine.members),
             ),
         };
-        format!("#if WW_JOINS\n{frame}#else\n{sum}#endif\n")
+        let tail = format!("  static constexpr ww::u32 TAIL = {}u;\n", self.tail);
+        format!("#if WW_JOINS\n{frame}{tail}#else\n{sum}#endif\n")
     }
 
     /// What a host needs to know: `sum`, the number of the operation and the type `output`, or `joins`.

@@ -179,7 +179,7 @@ fn translated(function: &ItemFn, shape: &Shape, lanes: u32) -> syn::Result<Form>
     let text = format!(
         "struct {name} {{
 {data}  using Output = {output};
-  static constexpr ww::u32 NUMBER = {number}, JOIN_WORDS = ({size}u + 3u) / 4u, SLOT_WORDS = 0u;
+  static constexpr ww::u32 NUMBER = {number}, JOIN_WORDS = ({size}u + 3u) / 4u, SLOT_WORDS = 0u, TAIL = 0u;
   static constexpr bool TEAM = true;
   static constexpr ww::u32 TEAM_BYTES = {bytes}, LANES = {lanes}u;
   struct Joins {{}};

@@ -4,7 +4,7 @@
 // have, one after the other, and each lane goes on with the value of its own. So that teams are spread over warps, one lane of a
 // warp holds frames: lanes of a warp give one another nothing, and other warps get one frame at a time.
 //
-// Where a function wants more than a warp (WW_BLOCK_TEAMS), only the first warp of a block holds calls. It goes on until it
+// Where a function wants more than a warp (WW_BLOCK_TEAMS), thread 0 of a block holds its calls (tasks_blocks.cuh). It goes on until it
 // has one for the block; the others wait for that at a barrier. All warps are in one loop, so that they meet at the same
 // instructions.
 #pragma once
@@ -41,24 +41,7 @@ struct ww_team {
     WW_FN ww_sums sums(u32 number) const { return sums_of_warp(number, lane); }
 };
 
-// Lane `of` goes on with the value that a team made.
-template<class Output, class Lane> WW_FN void take_value(Lane& own, const Output& made, u32 of) {
-    u32 value[words_of(sizeof(Output))] = {};
-    memcpy(value, &made, sizeof made);
-#pragma unroll
-    for (u32 i = 0; i < words_of(sizeof(Output)); ++i) {
-        const u32 word = __shfl_sync(ALL, value[i], 0);
-        if (own.lane == of) own.value[i] = word;
-    }
-    if (own.lane == of) {
-        own.known = true;
-        own.at = 0;
-    }
-}
-
 #if WW_BLOCK_TEAMS
-// A call for all warps of a block; NONE: the run is over.
-struct ww_errand { u32 number, words[WORDS], sums[WW_WARPS]; };
 // All lanes of a block.
 struct ww_block_team {
     static constexpr u32 LANES = 32 * WW_WARPS;
@@ -103,35 +86,21 @@ WW_FN void meet() {
     __syncwarp();
     __syncthreads();
 }
-
-// Whether function `number` is run by the warps of a block together: a bit each.
-#define WW_BIT(F) | (u64)(F::LANES > 32) << F::NUMBER
-constexpr u64 OF_BLOCKS = 0 WW_FUNCTIONS(WW_BIT);
-#undef WW_BIT
-
-// All warps of a block run the call in `errand`; the first has its value. What lanes wrote before is there for all lanes of the
-// team, and the other way round.
-template<class F, class Lane> WW_FN void run_block(Lane& own, ww_errand& errand, unsigned char* room, bool holds) {
-    if constexpr (F::LANES > 32) {
-        F given;
-        memcpy((void*)&given, errand.words, sizeof given);
-        const typename F::Output made = given.team(ww_block_team{threadIdx.x, errand.sums}, room);
-        meet();
-        if (holds) take_value(own, made, own.caller);
+#else
+// Lane `of` goes on with the value that a team made.
+template<class Output, class Lane> WW_FN void take_value(Lane& own, const Output& made, u32 of) {
+    u32 value[words_of(sizeof(Output))] = {};
+    memcpy(value, &made, sizeof made);
+#pragma unroll
+    for (u32 i = 0; i < words_of(sizeof(Output)); ++i) {
+        const u32 word = __shfl_sync(ALL, value[i], 0);
+        if (own.lane == of) own.value[i] = word;
+    }
+    if (own.lane == of) {
+        own.known = true;
+        own.at = 0;
     }
 }
-// All that a block does. `holds`: this warp holds calls.
-template<class Lane> WW_FN void run_blocks(Lane& own, ww_errand& errand, unsigned char* room, bool holds) {
-    while (true) {
-        if (holds) own.advance(errand);
-        meet();
-        if (errand.number == NONE) return;
-#define WW_CASE(F) case F::NUMBER: run_block<F>(own, errand, room, holds); break;
-        switch (errand.number) { WW_FUNCTIONS(WW_CASE) }
-#undef WW_CASE
-    }
-}
-#endif
 
 // All lanes of the warp run the call of lane `of`, whose words are `words`.
 template<class F, class Lane> WW_FN void run_team(Lane& own, const u32 (&words)[WORDS], u32 of) {
@@ -156,3 +125,4 @@ template<class Lane> WW_FN void run_teams(Lane& own) {
 #undef WW_CASE
     }
 }
+#endif
