@@ -23,19 +23,19 @@ const CHECKED: u64 = 40_000_000;
 #[command(
     after_help = "Each tile is a task; one inside the set takes as many iterations as are allowed, one outside a few. \
 Pixels all over the picture, with --check full all of them, are checked against a plain loop over complex numbers, to \
-the count.
+the count. After Ctrl-C the picture is black where tiles are missing.
 
 Examples:
   warpweft run mandelbrot --plot
   warpweft run mandelbrot --size 2160x3840 --limit 20000 --device gpu --plot set.png
-  warpweft run mandelbrot --centre=-0.743644,0.131826 --width 1e-4 --trace tiles.json"
+  warpweft run mandelbrot --centre -0.743644,0.131826 --width 1e-4 --trace tiles.json"
 )]
 pub struct Mandelbrot {
     /// Rows and columns of pixels.
     #[arg(long, value_name = "N|HxW", default_value = "540x960")]
     size: Size,
     /// The point in the middle: its real and its imaginary part.
-    #[arg(long, value_name = "RE,IM", default_value = "-0.65,0", value_delimiter = ',', num_args = 1..=2,
+    #[arg(long, value_name = "RE,IM", default_value = "-0.65,0", value_delimiter = ',',
           allow_hyphen_values = true, value_parser = number::<f64>)]
     centre: Vec<f64>,
     /// How far the picture reaches along the real axis.
@@ -94,22 +94,23 @@ impl Mandelbrot {
         let inputs = Inputs::from(0..spec.tiles());
         let farm = Farm::of(spec.task());
         let Some(mut farmed) = self.options.run(&farm, inputs, &about)? else { return Ok(None) };
-        let tiles: Vec<_> = farmed.outputs.into_iter().flatten().collect();
-        let whole = tiles.len() == spec.tiles() as usize;
+        let done = farmed.outputs.iter().flatten().count();
+        let whole = done == spec.tiles() as usize;
+        let black = [u16::try_from(self.limit).unwrap_or(u16::MAX); 64];
+        let tiles: Vec<_> = farmed.outputs.into_iter().map(|tile| tile.unwrap_or(black)).collect();
         let (check, inside) = match whole {
             false => (Check::none("interrupted"), None),
             true => {
-                let checking = &self.options.checking;
-                let most = checking.most(CHECKED);
-                let check = checking.unless_none(|| checked(&spec, &tiles, most));
+                let most = self.options.checking.most(CHECKED);
+                let check = self.options.checking.unless_none(|| checked(&spec, &tiles, most));
                 (check, Some(inside(&spec, &tiles)))
             }
         };
-        if let Some(path) = plot.filter(|_| whole) {
+        if let Some(path) = plot {
             let written = spec.picture(&tiles).and_then(|picture| png::write(&path, &picture));
             farmed.saved.add(&path, written);
         }
-        let answer = vec![("tiles", json!(tiles.len())), ("inside_fraction", json!(inside))];
+        let answer = vec![("tiles", json!(done)), ("inside_fraction", json!(inside))];
         Ok(Some(self.options.outcome(about, answer, check, farmed.saved, farmed.outcome)))
     }
 }

@@ -146,6 +146,8 @@ impl FarmOptions {
             settings: Settings { by_gpu: Some(&by_gpu), ..Settings::default() },
             ..Run::default()
         };
+        // From here on there is something to save.
+        interrupt::listen();
         let ran = farm.run_with(inputs, &machine, &run);
         progress.clear();
         let (outputs, outcome) = ran?;

@@ -57,6 +57,17 @@ fn ctrl_c_ends_sweeps_in_place_after_a_whole_one() {
 }
 
 #[test]
+fn farms_save_the_tasks_that_are_done() {
+    let line = "run options --count 4000000 --device cpu --trace t.json";
+    let (json, err, folder) = asked_to_end_with("a.csv", line, "-TERM");
+    assert!(err.contains("; what was asked for is saved"), "{err}");
+    assert_eq!(json["check"]["reason"], "the result was not checked: interrupted");
+    let saved = std::fs::read_to_string(folder.path().join("a.csv")).expect("saved");
+    assert!((2..4_000_000).contains(&saved.lines().count()));
+    assert!(folder.path().join("t.json").exists());
+}
+
+#[test]
 fn what_was_not_asked_for_is_not_said_to_be_saved() {
     for (more, told) in
         [("", " steps\n"), ("--checkpoint kept", " steps, whose state is in kept\n")]
@@ -116,10 +127,19 @@ fn interrupted(options: &str, how: &str) {
 
 /// Signals `line`'s run once it has begun: its report, its errors, and the folder with its `a.npy`.
 fn asked_to_end(line: &str, how: &str) -> (serde_json::Value, String, tempfile::TempDir) {
+    asked_to_end_with("a.npy", line, how)
+}
+
+/// The same for a run that saves `output`.
+fn asked_to_end_with(
+    output: &str,
+    line: &str,
+    how: &str,
+) -> (serde_json::Value, String, tempfile::TempDir) {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let mut child = command(directory.path())
         .args(line.split_whitespace())
-        .args(["--json", "--output", "a.npy"])
+        .args(["--json", "--output", output])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
