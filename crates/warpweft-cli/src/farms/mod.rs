@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::json;
-use warpweft::farm::{self, Inputs, Policy, Run, Schedule, Settings};
+use warpweft::farm::{self, Inputs, KernelTable, Policy, Run, Schedule, Settings};
 use warpweft::machine::Gpu;
 use warpweft::prelude::*;
 use warpweft::report::counted;
@@ -123,6 +123,8 @@ impl FarmOptions {
         about: &About,
     ) -> Result<Option<Farmed<T::Output>>> {
         let policy = self.policy()?;
+        // Cores have no use for it, but a wrong one is an error everywhere.
+        KernelTable::of_user()?;
         let Place { machine, target, threads: cores, .. } = for_farms(self.device)?;
         if cores.is_some() {
             note_crowd(self.threads, &machine.cpu);

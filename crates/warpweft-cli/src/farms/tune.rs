@@ -41,7 +41,7 @@ pub struct Tune {
     /// Approximate seconds for the search on each kind of GPU.
     #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = seconds)]
     budget: u64,
-    /// Print the table and end.
+    /// Print the table, that of WARPWEFT_KERNEL_TABLE if it is set, and end.
     #[arg(long)]
     print_table: bool,
     /// Print one JSON object.
@@ -62,7 +62,10 @@ impl Tune {
     /// Searches, keeps and reports.
     pub fn execute(&self) -> ExitCode {
         if self.print_table {
-            return say(KernelTable::TEXT.trim_end());
+            return match KernelTable::text_of_user() {
+                Ok(text) => say(text.trim_end()),
+                Err(error) => fail(&error),
+            };
         }
         match self.found() {
             Ok(found) => reported(&found, self.json),

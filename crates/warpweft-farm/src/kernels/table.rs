@@ -146,6 +146,19 @@ impl KernelTable {
             .map_or_else(Self::shipped, |path| Self::from_file(&PathBuf::from(path)))
     }
 
+    /// The text of that table, checked.
+    ///
+    /// # Errors
+    /// As [`KernelTable::from_file`].
+    pub fn text_of_user() -> Result<String> {
+        let Some(path) = std::env::var_os(VARIABLE).map(PathBuf::from) else {
+            return Ok(Self::TEXT.into());
+        };
+        let text =
+            read_given_text(&path).map_err(|error| Error::file(&path, error, "check the path"))?;
+        read(&text, &path).map(|_| text)
+    }
+
     /// The words of the row that applies to a kernel of these `words` on a family, and what it says. Of rows that say as
     /// much, the first one. A family without a column has that of the next row that applies.
     pub fn setting(&self, words: &Characterisation, family: Family) -> (Characterisation, Setting) {
