@@ -22,7 +22,9 @@ use std::sync::Arc;
 
 use serde_json::json;
 use warpweft::cluster::agree;
-use warpweft::farm::{self, ChunkSize, Flush, Journal, Policy, Run, Schedule, Settings};
+use warpweft::farm::{
+    self, ChunkSize, Flush, Journal, KernelTable, Policy, Run, Schedule, Settings,
+};
 use warpweft::machine::Gpu;
 use warpweft::memory::filled;
 use warpweft::prelude::*;
@@ -228,6 +230,8 @@ impl Apsp {
         if !place::speaks() {
             return Ok(());
         }
+        // Cores have no use for it, but a wrong one is an error everywhere.
+        KernelTable::of_user()?;
         self.files.check(self.graph.file(), self.sources.file())?;
         self.journal.as_ref().map_or(Ok(()), |folder| Journal::check(folder, self.resume))
     }
@@ -279,7 +283,9 @@ impl Apsp {
         let progress = Progress::over("apsp", sources.len() as u64, ["sources", "sources/s"]);
         // Sources from the journal took no time in this run.
         let resumed = Cell::new(self.resume);
+        let begun = Cell::new(false);
         let told = |done: u64, _| {
+            begun.set(true);
             resume::note_in_time(self.journal.is_some());
             match resumed.take() {
                 true => progress.from(done),
@@ -305,7 +311,7 @@ impl Apsp {
         };
         let farmed = self.search((&graph, &sources), &at, &run, &mut found);
         progress.clear();
-        if speaks && farmed.as_ref().map_or(true, |farmed| farmed.report.interrupted) {
+        if speaks && resume::goes_on(&farmed, begun.get()) {
             resume::note_how(self.journal.is_some());
         }
         match speaks {

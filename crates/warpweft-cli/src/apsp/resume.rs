@@ -3,6 +3,9 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
+use warpweft::farm::Outcome;
+use warpweft::{Error, Result};
+
 use crate::output::{note, note_here};
 use crate::{interrupt, place, world};
 
@@ -11,6 +14,16 @@ pub fn note_how(journal: bool) {
     if journal {
         let ranks = place::place().map(|place| place.ranks);
         note(&format!("continue with: {}", command(std::env::args_os(), ranks)));
+    }
+}
+
+/// Whether the same command with `--resume` goes on from what a run came to that had or had not `begun` its tasks.
+pub fn goes_on(ended: &Result<Outcome>, begun: bool) -> bool {
+    match ended {
+        Ok(outcome) => outcome.report.interrupted,
+        // A journal that was refused before the first task is refused again.
+        Err(Error::File { .. } | Error::Spec { .. }) => begun,
+        Err(_) => true,
     }
 }
 

@@ -95,12 +95,28 @@ fn begin(folder: &Path, resume: bool, own: &Header) -> Result<Begin> {
         Found::Damaged(error) => Err(error),
         Found::Header(there) => match there.differs(own) {
             Some(what) => {
-                let what = format!("holds a journal {what}");
-                Err(Error::file(folder, what, "choose another folder"))
+                let what = match hashes(&there.of, &own.of) {
+                    Some(parts) => format!("{what}; what differs: {parts}"),
+                    None => what,
+                };
+                let what = format!("{}: holds a journal {what}", folder.display());
+                Err(Error::spec(what, "choose another folder"))
             }
             None => Ok(Begin::Resumed),
         },
     }
+}
+
+/// The words before hashes of 16 digits, if two descriptions differ in nothing else.
+fn hashes(theirs: &str, own: &str) -> Option<String> {
+    let is_hash = |word: &str| word.len() == 16 && word.chars().all(|c| c.is_ascii_hexdigit());
+    let words = |of: &str| of.split([' ', ',']).map(String::from).collect::<Vec<_>>();
+    let (theirs, own) = (words(theirs), words(own));
+    let other: Vec<_> = (0..own.len()).filter(|&k| theirs.get(k) != Some(&own[k])).collect();
+    let plain = theirs.len() == own.len()
+        && other.iter().all(|&k| k > 0 && is_hash(&theirs[k]) && is_hash(&own[k]));
+    let names: Vec<_> = other.iter().filter(|_| plain).map(|&k| own[k - 1].as_str()).collect();
+    (!names.is_empty()).then(|| names.join(" and "))
 }
 
 /// Whether the first result in `folder` is of the run of the header `own`: each is linked to the one before it, and the
@@ -135,10 +151,10 @@ fn there(folder: &Path, resume: bool) -> Result<Found> {
         (Ok(None), false) if results => {
             refused("holds a file `results` that is no journal's", "choose an empty folder")
         }
-        (Ok(Some(_)), false) => refused(
-            "holds the journal of an earlier run",
+        (Ok(Some(_)), false) => Err(Error::spec(
+            format!("{}: holds the journal of an earlier run", folder.display()),
             "go on from there with --resume, or choose another folder",
-        ),
+        )),
         (Ok(None), false) => Ok(Found::Nothing),
         (Ok(Some(header)), true) => Ok(Found::Header(header)),
     }

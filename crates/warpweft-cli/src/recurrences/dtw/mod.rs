@@ -263,7 +263,10 @@ impl Dtw {
         Some(Check::failed(format!(
             "the distance is {wrong}: more than {} holds; {}",
             T::KIND.name(),
-            crate::run::check::numbers::hint(T::KIND)
+            match T::KIND {
+                ScalarKind::F64 => "give smaller values",
+                _ => "give smaller values, or convert both series with `array.astype('float64')`",
+            }
         )))
     }
 }

@@ -59,7 +59,7 @@ pub fn overflow<V: Borrow<RawVolume>>(
 }
 
 /// The hint for a result that `kind` can't hold.
-pub fn hint(kind: ScalarKind) -> &'static str {
+fn hint(kind: ScalarKind) -> &'static str {
     match kind {
         ScalarKind::F64 => "give smaller values",
         _ => "give smaller values, or a type that holds more (--dtype, `array.astype('float64')`)",
