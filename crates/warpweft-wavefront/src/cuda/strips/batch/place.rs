@@ -236,7 +236,8 @@ impl<'w> Pooled<'w> {
             let at = self.count as u64;
             self.pieces.push(bytes);
             self.count += count;
-            self.bytes = bytes.len() / count.max(1);
+            // An empty one does not say how large an input is.
+            self.bytes = bytes.len().checked_div(count).unwrap_or(self.bytes);
             at
         })
     }
@@ -248,7 +249,7 @@ impl<'w> Pooled<'w> {
             let at = pooled.count as u64;
             pooled.pieces.push(bytes);
             pooled.count += count;
-            pooled.bytes = bytes.len() / count.max(1);
+            pooled.bytes = bytes.len().checked_div(count).unwrap_or(pooled.bytes);
             at
         };
         let firsts = sequences.map(place).collect();
@@ -317,5 +318,23 @@ mod tests {
         pairs.for_each(|[a, b]| assert!(b <= a + wide, "{a} {b}"));
         assert_eq!(largest_first(&[5, 5, 5]), [0, 1, 2]);
         assert!(largest_first(&[]).is_empty());
+    }
+
+    #[test]
+    fn empty_sequences_leave_the_others_as_they_are() {
+        let written = |pooled: &Pooled<'_>| {
+            let mut bytes = vec![];
+            pooled.append_to(&mut bytes);
+            bytes
+        };
+        let sequences: [(&[u8], usize); 3] = [(&[7, 1, 8, 2], 2), (&[9, 3], 1), (&[], 0)];
+        let (all, firsts) = Pooled::all(sequences.into_iter());
+        assert_eq!((written(&all), firsts), (vec![7, 1, 8, 2, 9, 3], vec![0, 2, 3]));
+        let mut placed = Pooled::new();
+        let firsts = sequences.map(|(bytes, count)| placed.place(bytes, count));
+        assert_eq!((written(&placed), firsts), (vec![7, 1, 8, 2, 9, 3], [0, 2, 3]));
+        // Inputs without a size.
+        let (all, _) = Pooled::all([(&[][..], 2), (&[][..], 0)].into_iter());
+        assert_eq!(written(&all), [0, 0]);
     }
 }
