@@ -64,10 +64,10 @@ impl Interval {
         all.reduce(Self::or).unwrap_or(Self::new(0, 0, None))
     }
 
-    /// Of the same number, which is a `T`.
+    /// Of the same number, which is a `T`: anything if that is no type that indexes are computed in.
     pub fn typed<T: 'static>(self) -> Self {
-        let of = Integers::of::<T>().or(self.of);
-        Self::within(self.bounds(), of)
+        let of = Integers::of::<T>();
+        of.map_or(Self::ANY, |of| Self::within(self.bounds(), Some(of)))
     }
 
     /// Of the same number, which has the type of `other`.
@@ -159,9 +159,10 @@ impl Interval {
         Self::new(0, most, self.of.or(other.of))
     }
 
-    /// By how many bits its type can be shifted, if `by` is less than that.
+    /// By how many bits its type can be shifted, if `by` is less than that and the type is known: that of a literal may
+    /// follow from what comes after the shift.
     fn shifted(self, by: Self) -> Option<[u32; 2]> {
-        let bits = self.of.unwrap_or(Integers::I32).bits();
+        let bits = self.of?.bits();
         (by.most < bits).then_some([by.least as u32, by.most as u32])
     }
 
@@ -174,6 +175,7 @@ impl Interval {
     /// Of bits shifted to the right.
     pub fn right(self, by: Self) -> Self {
         match (self.bounds(), self.shifted(by)) {
+            _ if self.of.is_none() => Self::ANY,
             (None, _) => self,
             (Some(_), None) => Self { least: 0, ..self },
             (Some([a, b]), Some([c, d])) => Self::within(Some([a >> d, b >> c]), self.of),
@@ -315,5 +317,15 @@ mod tests {
         assert_eq!(most(Interval::of(300).converted::<u8>()), 255);
         assert_eq!(most(Interval::of(300).converted::<i8>()), u64::MAX);
         assert_eq!(Interval::of(-1), Interval::ANY);
+    }
+
+    /// 100 may be a byte, of which a shift by 9 bits leaves 50.
+    #[test]
+    fn nothing_is_known_of_other_types_and_of_shifts_in_an_unknown_one() {
+        let [number, by] = [Interval::of(100), Interval::of(9)];
+        assert_eq!([number.left(by), number.right(by)], [Interval::ANY; 2]);
+        let byte = Interval::among(0..=3).typed::<u8>();
+        assert_eq!(number.right(by).plus(byte).converted::<usize>().most, 255);
+        assert_eq!([number.typed::<f32>(), number.typed_as(&true)], [Interval::ANY; 2]);
     }
 }
