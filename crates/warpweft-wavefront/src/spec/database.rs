@@ -11,7 +11,8 @@ use warpweft_core::error::{Error, Result};
 /// Sequences of columns that many queries go through, such as proteins.
 ///
 /// They are borrowed, so that none changes while there is a database of them. A GPU keeps its copy of the last one that it
-/// searched: a further query of it takes no pass over its sequences on the host. See [`Pairs::search`](super::Pairs::search).
+/// searched, up to 256 MiB: a further query of it takes no pass over its sequences on the host, unless the longest may score
+/// beyond 16 bits with it. See [`Pairs::search`](super::Pairs::search).
 ///
 /// ```
 /// use warpweft::prelude::*;
