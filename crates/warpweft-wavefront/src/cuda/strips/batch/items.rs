@@ -101,7 +101,7 @@ mod tests {
         assert_eq!(all.iter().map(|item| item.line).collect::<Vec<_>>(), [0, 9, 14]);
         assert_eq!((all[1].columns_low, chunks.len(), chunks[0].lines), (1400, 1, 15));
         // Of cells two of whose lines do not fit together, each launch has one.
-        let (all, chunks) = items(&targets, LINES / 10);
+        let (all, chunks) = items(&targets, LINES / 5);
         assert_eq!((all.len(), chunks.len()), (3, 3));
         assert!(all.iter().all(|item| item.line == 0));
     }
