@@ -29,7 +29,7 @@ use warpweft_core::error::{Error, Result};
 /// let mut executor = RunExecutor::new(&Machine::detect()?, &run)?;
 /// let words: [&[u8]; 3] = [b"GATTACA", b"ATTACK", b"CAT"];
 /// let database = Database::of(words)?;
-/// for (query, expected) in [(b"TACK", [3, 4, 2]), (b"GATE", [3, 2, 2])] {
+/// for (query, expected) in [(b"TACK", [3, 4, 1]), (b"GATE", [3, 2, 2])] {
 ///     let (found, _) = executor.scores(&Pairs::search(common(), query, &database), End::Best)?;
 ///     assert_eq!(found.into_iter().flatten().collect::<Vec<_>>(), expected);
 /// }
