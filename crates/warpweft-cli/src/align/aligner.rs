@@ -160,7 +160,7 @@ impl<'s> Aligner<'s> {
     ) -> Result<()> {
         let sequences: Vec<_> = pairs.iter().map(|pair| pair.sequences()).collect();
         if !ends {
-            let run = of_each_query(&sequences);
+            let run = of_each_query(&sequences, self.scoring, self.scope);
             let database = run.map(|run| Database::of(run.iter().map(|(_, target)| *target)));
             let Some(database) = database.transpose()? else {
                 let (scores, report) = score_all(&sequences, self.scoring, self.scope, executor)?;
@@ -258,10 +258,16 @@ fn candidates<'s>(of: &Align, queries: &'s [Named], targets: &'s [Named]) -> Vec
     both.flat_map(|(query, target)| strands(query, target)).collect()
 }
 
-/// The pairs of the first query, if all queries have the same targets and these are many.
+/// The pairs of the first query, if all queries have the same targets and these are many. Only local scores without a band
+/// are searched for: others take less time all at once.
 fn of_each_query<'p, 's>(
     pairs: &'p [(&'s Sequence, &'s Sequence)],
+    scoring: &Scoring,
+    scope: Scope,
 ) -> Option<&'p [(&'s Sequence, &'s Sequence)]> {
+    if scope != Scope::Local || scoring.band().is_some() {
+        return None;
+    }
     let same = |one: &&Sequence, other: &&Sequence| std::ptr::eq(*one, *other);
     let (first, _) = pairs.first()?;
     let count = pairs.iter().take_while(|(query, _)| same(query, first)).count();
@@ -312,17 +318,24 @@ fn best_targets(pairs: Vec<Pair<'_>>, top: usize) -> Vec<Pair<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use warpweft_apps::align::Weights;
 
     #[test]
     fn many_targets_that_all_queries_have_are_a_database() {
         let one = |_| Sequence::new("s", b"ACGT").unwrap();
         let [queries, targets] = [2, DATABASE].map(|count| (0..count).map(one).collect::<Vec<_>>());
         let with = |query| targets.iter().map(move |target| (query, target));
-        let mut pairs: Vec<_> = queries.iter().flat_map(with).collect();
-        assert_eq!(of_each_query(&pairs).map(<[_]>::len), Some(DATABASE));
-        assert!(of_each_query(&pairs[1..]).is_none(), "too few");
-        assert!(of_each_query(&pairs[..2 * DATABASE - 1]).is_none(), "of the second one less");
-        pairs.swap(DATABASE, DATABASE + 1);
-        assert!(of_each_query(&pairs).is_none(), "in another order");
+        let weights = Weights { matching: 2, mismatch: -3, open: -5, extend: -1 };
+        let [scoring, banded] = [None, Some(8)].map(|band| Scoring::from(weights).within(band));
+        let local = |pairs| of_each_query(pairs, &scoring, Scope::Local).map(<[_]>::len);
+        let pairs: Vec<_> = queries.iter().flat_map(with).collect();
+        assert_eq!(local(&pairs), Some(DATABASE));
+        assert!(of_each_query(&pairs, &scoring, Scope::Global).is_none(), "one batch of all");
+        assert!(of_each_query(&pairs, &banded, Scope::Local).is_none(), "one batch of all");
+        assert!(local(&pairs[1..]).is_none(), "too few");
+        assert!(local(&pairs[..2 * DATABASE - 1]).is_none(), "of the second one less");
+        let mut swapped = pairs.clone();
+        swapped.swap(DATABASE, DATABASE + 1);
+        assert!(local(&swapped).is_none(), "in another order");
     }
 }
