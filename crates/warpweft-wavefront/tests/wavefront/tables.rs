@@ -112,6 +112,31 @@ fn clamped(h: Earlier<i32>, #[row] a: u8, #[column] b: u8, scores: &[i8]) -> i32
     h.n.max(h.w) + scores[at as usize] as i32 - (b & 1) as i32
 }
 
+const WIDTH: f32 = 2.5;
+const FIRST: usize = 40;
+
+/// A constant that is no whole number: 2.5 · 3 is 7.
+#[wavefront]
+fn scaled(h: Earlier<i32>, #[row] a: u8, #[column] b: u8, scores: &[i8]) -> i32 {
+    const SCALE: f32 = 3.0;
+    h.n.max(h.w) + scores[a as usize + (WIDTH * SCALE) as usize] as i32 - (b & 1) as i32
+}
+
+/// Constants of inner blocks, which are no others' business.
+#[wavefront]
+fn nested(h: Earlier<i32>, #[row] a: u8, #[column] b: u8, scores: &[i8]) -> i32 {
+    let first = scores[a as usize + FIRST];
+    let second = {
+        const FIRST: usize = 0;
+        scores[b as usize + FIRST]
+    };
+    let third = {
+        const FIRST: usize = 1;
+        scores[b as usize + FIRST]
+    };
+    h.n.max(h.w) + first as i32 - second as i32 - third as i32
+}
+
 /// Letters in common, whose choice alone looks something up.
 #[wavefront]
 fn common(h: Earlier<i32>, #[row] a: u8, #[column] b: u8) -> i32 {
@@ -299,6 +324,13 @@ fn an_index_is_bounded_in_the_type_that_it_is_computed_in() {
     Wavefront::of(clamped(&scores)).rows(b"<Z").columns(b"A").check().unwrap();
     let error = Wavefront::of(clamped(&scores[..25])).rows(b"<").columns(b"A").check();
     assert!(error.unwrap_err().to_string().contains("index 25 of `scores`"));
+    let error = Wavefront::of(scaled(&scores)).rows(&[0]).columns(&[0]).check();
+    assert!(error.unwrap_err().to_string().contains("very great of `scores`"));
+    let problem = Wavefront::of(nested(&scores)).rows(&[9]);
+    problem.clone().columns(&[48]).check().unwrap();
+    assert_eq!(misses(&problem.columns(&[48])), Some("function that may fault"));
+    let error = Wavefront::of(nested(&scores)).rows(&[10]).columns(&[0]).check();
+    assert!(error.unwrap_err().to_string().contains("index 50 of `scores`"));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //!
 //! They are marked for the translation, which then writes no check.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -20,7 +20,7 @@ use crate::parse::parameters::Named;
 
 /// What the host is told of.
 pub struct Lookups {
-    /// `const` items of the body.
+    /// `const` items of the body's outermost block.
     constants: Vec<ItemConst>,
     found: Vec<Lookup>,
     /// Whether inputs of rows, of columns, are numbers without a sign.
@@ -45,6 +45,7 @@ pub fn lookups(body: &mut Block, shape: &Shape) -> Lookups {
     let mut walk = Walk {
         tables: tables.map(|named| named.ident.clone()).collect(),
         values: HashMap::new(),
+        inner: None,
         lookups: Lookups { constants: vec![], found: vec![], counted },
     };
     let mut returns = Returns(false);
@@ -130,16 +131,25 @@ struct Walk {
     tables: Vec<Ident>,
     /// What the variables in scope lie between.
     values: HashMap<String, TokenStream>,
+    /// The constants of inner blocks in scope, which may have the name of another one; none outside of the body.
+    inner: Option<HashSet<String>>,
     lookups: Lookups,
 }
 
 impl VisitMut for Walk {
     fn visit_block_mut(&mut self, block: &mut Block) {
-        let (tables, values) = (self.tables.clone(), self.values.clone());
-        for statement in &block.stmts {
-            if let Stmt::Item(Item::Const(item)) = statement {
-                self.lookups.constants.push(item.clone());
+        let (tables, values, inner) =
+            (self.tables.clone(), self.values.clone(), self.inner.clone());
+        let constants = block.stmts.iter().filter_map(|statement| match statement {
+            Stmt::Item(Item::Const(item)) => Some(item),
+            _ => None,
+        });
+        match &mut self.inner {
+            None => {
+                self.lookups.constants = constants.cloned().collect();
+                self.inner = Some(HashSet::new());
             }
+            Some(inner) => inner.extend(constants.map(|item| item.ident.to_string())),
         }
         for statement in &mut block.stmts {
             match statement {
@@ -153,7 +163,7 @@ impl VisitMut for Walk {
                 Stmt::Item(_) | Stmt::Macro(_) => {}
             }
         }
-        (self.tables, self.values) = (tables, values);
+        (self.tables, self.values, self.inner) = (tables, values, inner);
     }
 
     fn visit_expr_mut(&mut self, expr: &mut E) {
@@ -209,6 +219,10 @@ impl Walk {
             E::Lit(lit) => literal(&lit.lit)?,
             E::Path(path) => {
                 let name = path.path.get_ident().map(Ident::to_string);
+                let inner = |name| self.inner.as_ref().is_some_and(|inner| inner.contains(name));
+                if name.as_ref().is_some_and(inner) {
+                    return None;
+                }
                 match name.and_then(|name| self.values.get(&name)) {
                     Some(value) => value.clone(),
                     None if is_constant(path) => {
