@@ -237,14 +237,16 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for RunExecutor<'_> {
         let policy = self.run.policy;
         let (kept, report) = match (&mut self.on, runs) {
             (On::Gpus { strips, .. }, Some(Runs::Strips)) => strips.run(wavefront)?,
-            (On::Gpus { first, .. }, Some(Runs::Scan)) => {
+            (On::Gpus { first, strips }, Some(Runs::Scan)) => {
+                strips.release();
                 let policy = match policy {
                     Some(Policy::Scan(policy)) => Some(policy),
                     _ => None,
                 };
                 ScanExecutor::new(&first.device()?, policy)?.run(wavefront)?
             }
-            (On::Gpus { first, .. }, Some(Runs::Tiles(missing))) => {
+            (On::Gpus { first, strips }, Some(Runs::Tiles(missing))) => {
+                strips.release();
                 let policy = match policy {
                     Some(Policy::Tiles(policy)) => Some(policy),
                     _ => None,

@@ -97,7 +97,7 @@ impl CudaExecutor {
     }
 
     /// Gives back what is kept on the device between calls.
-    fn release(&mut self) {
+    pub(crate) fn release(&mut self) {
         (self.database, self.directions) = (None, None);
     }
 

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use super::choices::{place_words, word_bytes};
+use super::memory::{Memory, Outside};
 use super::place::Batch;
 use super::text::{Arguments, Problem, Trail, options, source};
 use super::{LINES, WARPS};
@@ -180,61 +181,19 @@ impl CudaExecutor {
     ) -> Result<Done> {
         let begin = Instant::now();
         let (element, wanted, count) = (batch.element, batch.wanted, batch.problems.len());
-        let results = batch.results;
         let cell = element.cell;
         let recording = recorded.map(|recorded| recorded.recording);
         let rows = rows_of(&batch.problems, wanted.most_rows(cell, recording));
-        let ([corners, top, left], lines) = batch.outside();
+        let (outside, lines) = batch.outside();
         let text = source(element, wanted, [rows, WARPS], lines, recording);
         let [kernel, reader] = self.kernels(text, element.name, recorded.is_some())?;
         let Gpu { device, stream, .. } = &self.gpus[0];
-        let top = inputs(stream, &top, 0)?;
-        let left = inputs(stream, &left, 0)?;
-        let borders = inputs(stream, &corners, 2 * count)?;
-
-        // A line is read by the next pass, if there is one.
-        let passes = |problem: &&Problem| problem.row_count as usize > 32 * rows as usize;
-        let line = match batch.sizes.most[0] > 32 * rows as usize {
-            true => batch.problems.iter().filter(passes).map(|p| p.column_count as usize).max(),
-            false => None,
-        };
-        let line = line.unwrap_or(0);
+        let outside = Outside::of(outside.each_ref().map(|cells| &cells[..]), &batch, stream)?;
+        let line = longest_line(&batch, rows);
         let blocks = self.blocks_of(&kernel, count, line * cell)?;
         let choices = Choices::new(&mut batch, rows, recorded, self.directions.take(), stream)?;
-        let row_inputs = batch.rows.upload(stream)?;
-        // All pairs of a set of series have the same for both.
-        let same = batch.rows.is_of(&batch.columns);
-        let column_inputs = if same { None } else { Some(batch.columns.upload(stream)?) };
-        let problems = Buffer::from_slice(stream, bytes_of(&batch.problems))?;
-        let on_device = OnDevice::new(stream, &batch.elements, &batch.tables)?;
-        let elements = inputs(stream, &on_device.parameters, count)?;
-        let next = Buffer::zeroed(stream, 4)?;
-        let between = Buffer::new(device, blocks * WARPS as usize * line * cell)?;
-        let kept = Buffer::new(device, batch.kept * cell)?;
-        let compares = wanted.keep().extreme().is_some();
-        let candidates = Buffer::zeroed(stream, if compares { results * 24 } else { 0 })?;
-        let arguments = Arguments {
-            rows: row_inputs.address(),
-            columns: column_inputs.as_ref().unwrap_or(&row_inputs).address(),
-            problems: problems.address(),
-            elements: elements.address(),
-            borders: borders.address(),
-            top: top.address(),
-            left: left.address(),
-            next: next.address(),
-            lines: between.address(),
-            kept: kept.address(),
-            candidates: candidates.address(),
-            directions: choices.directions.address(),
-            choices: choices.functions.address(),
-            back: choices.back.address(),
-            cursor: choices.cursor.address(),
-            runs: choices.runs.address(),
-            trails: choices.trails.address(),
-            line: line as u64,
-            count: count as u32,
-            each: batch.each.into(),
-        };
+        let memory = Memory::of(&batch, (blocks, line), stream)?;
+        let arguments = arguments((&outside, &memory, &choices), line, (count, batch.each));
         let values = Values {
             arguments: (bytes_of(std::slice::from_ref(&arguments)), align_of::<Arguments>()),
             watchdog: None,
@@ -256,13 +215,7 @@ impl CudaExecutor {
         let seconds = unsafe { timed(stream, &steps, || Ok(()))? };
 
         let begin = Instant::now();
-        if !cells.is_empty() {
-            stream.download(&kept, 0, cells)?;
-        }
-        let mut found = vec![[0u64; 3]; if compares { results } else { 0 }];
-        if !found.is_empty() {
-            stream.download(&candidates, 0, &mut found)?;
-        }
+        let found = memory.fetch(cells, stream)?;
         let (trails, runs) = choices.fetch(stream)?;
         if recorded.is_some() {
             self.directions = Some(choices.directions).filter(|kept| kept.bytes() <= KEPT);
@@ -276,6 +229,46 @@ impl CudaExecutor {
         let totals = Totals { updates, bytes, seconds, setup_seconds };
         let report = report_of(totals, devices, Policy::Cuda(policy).to_json(), unchecked);
         Ok(Done { found, trails, runs, report })
+    }
+}
+
+/// Cells of the longest line that one pass leaves for the next, if a problem takes several.
+fn longest_line(batch: &Batch<'_>, rows: u32) -> usize {
+    let lanes = 32 * rows as usize;
+    if batch.sizes.most[0] <= lanes {
+        return 0;
+    }
+    let several = batch.problems.iter().filter(|problem| problem.row_count as usize > lanes);
+    several.map(|problem| problem.column_count as usize).max().unwrap_or(0)
+}
+
+/// Where all is, for both kernels.
+fn arguments(
+    (outside, memory, choices): (&Outside, &Memory, &Choices),
+    line: usize,
+    (count, each): (usize, bool),
+) -> Arguments {
+    Arguments {
+        rows: memory.rows.address(),
+        columns: memory.columns.as_ref().unwrap_or(&memory.rows).address(),
+        problems: memory.problems.address(),
+        elements: memory.elements.address(),
+        borders: outside.borders.address(),
+        top: outside.top.address(),
+        left: outside.left.address(),
+        next: memory.next.address(),
+        lines: memory.lines.address(),
+        kept: memory.kept.address(),
+        candidates: memory.candidates.address(),
+        directions: choices.directions.address(),
+        choices: choices.functions.address(),
+        back: choices.back.address(),
+        cursor: choices.cursor.address(),
+        runs: choices.runs.address(),
+        trails: choices.trails.address(),
+        line: line as u64,
+        count: count as u32,
+        each: each.into(),
     }
 }
 

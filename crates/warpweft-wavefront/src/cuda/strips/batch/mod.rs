@@ -7,6 +7,7 @@ mod choices;
 pub(super) mod database;
 mod items;
 mod launch;
+mod memory;
 mod pairs;
 mod paths;
 mod place;

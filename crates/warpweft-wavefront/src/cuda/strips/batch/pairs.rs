@@ -160,6 +160,20 @@ fn sizes<E: WavefrontElement>(pairs: &Pairs<'_, E>, done: &[bool], parts: usize)
     [large, small]
 }
 
+/// `sequences`, and how many items each has: those that no pair of `some` names as empty ones.
+fn named<'b, T: Copy>(
+    sequences: &'b [&'b [T]],
+    some: impl Iterator<Item = u32>,
+) -> impl Iterator<Item = (&'b [u8], usize)> {
+    let mut named = vec![false; sequences.len()];
+    some.for_each(|sequence| named[sequence as usize] = true);
+    sequences
+        .iter()
+        .zip(named)
+        .map(|(one, named)| if named { *one } else { &[] })
+        .map(|one| (bytes_of(one), one.len()))
+}
+
 /// Those of `pairs` that are numbered `some`, the largest first; what is `wanted` of each goes to its number.
 fn batch_of<'b, E: WavefrontElement>(
     pairs: &'b Pairs<'_, E>,
@@ -168,8 +182,8 @@ fn batch_of<'b, E: WavefrontElement>(
     wanted: Wanted,
     border: Around<'b>,
 ) -> Batch<'b> {
-    let rows = pairs.rows.iter().map(|one| (bytes_of(one), one.len()));
-    let columns = pairs.columns.iter().map(|one| (bytes_of(one), one.len()));
+    let sides = |which: usize| some.iter().map(move |&k| pairs.pairs[k as usize][which]);
+    let (rows, columns) = (named(&pairs.rows, sides(0)), named(pairs.columns, sides(1)));
     let ((rows, row_firsts), (columns, column_firsts)) = (Pooled::all(rows), Pooled::all(columns));
     let mut sizes = Sizes::default();
     let place = |&k: &u32| {

@@ -210,7 +210,7 @@ impl Hasher for OfAddress {
     }
 
     fn write_usize(&mut self, number: usize) {
-        // The table looks at the highest and the lowest bits.
+        // A hash table uses the highest and the lowest bits.
         let product = (self.0 ^ number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         self.0 = product ^ product >> 32;
     }

@@ -185,7 +185,7 @@ impl CudaExecutor {
         let Database { found, scores, .. } = &mut shared.database;
         let all = 0..scores.len();
         // SAFETY: the arguments are those of `wavefront_search` in order and layout; every buffer holds what the
-        // kernel's comment says and lives past the wait, and nothing looks at the scores before it.
+        // kernel's comment says and lives past the wait, and nothing reads the scores before it.
         let seconds = unsafe {
             timed(stream, &queue.steps, || stream.download_async(found, 0, scores, all))?
         };
