@@ -78,7 +78,6 @@ impl CudaExecutor {
         let (start, end) = (Event::new(device)?, Event::new(device)?);
         tasks.launch(stream, &self.watchdog, channels, &start)?;
         stream.record(&end)?;
-        let setup = begin.elapsed().as_secs_f64();
         let (mut second, mut stopped) = (None, false);
         let mut look = || {
             if !stopped && watch.is_needed() && watch.look() {
@@ -106,6 +105,8 @@ impl CudaExecutor {
             code => return Err(self.ended_with(code)),
         }
         let outputs = tasks.outputs::<C>(stream, channels.roots.len())?;
+        // Uploads and fills are queued: they are over when the kernel is.
+        let setup = begin.elapsed().as_secs_f64() - seconds;
         let report = reported(&tasks, counted, device, [seconds, setup]);
         tasks.keep();
         Ok((outputs, report))
