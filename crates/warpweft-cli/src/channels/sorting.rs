@@ -32,8 +32,7 @@ pub struct Sort {
     #[arg(long, value_enum, default_value_t = Keys::U32)]
     keys: Keys,
     /// The algorithm: quicksort (quick), stable mergesort (merge), mergesort by teams of lanes (teams), or radix sort
-    /// by teams of lanes (radix). GPUs run teams and radix only [default: quick; on a GPU radix, and teams for
-    /// pairs].
+    /// by teams of lanes (radix). GPUs run teams and radix only [default: quick; radix on a GPU].
     #[arg(long, value_enum)]
     by: Option<By>,
     /// The order in which they are before.
@@ -94,12 +93,7 @@ impl Sort {
     }
 
     fn by(&self) -> By {
-        self.by.unwrap_or(match (self.options.names_gpu(), self.keys) {
-            (false, _) => By::Quick,
-            // Digits of 64 bits take twice as many passes.
-            (true, Keys::Pairs) => By::Teams,
-            (true, _) => By::Radix,
-        })
+        self.by.unwrap_or(if self.options.names_gpu() { By::Radix } else { By::Quick })
     }
 
     fn sorted<T: Ordered<Number: Digits> + Default>(
