@@ -316,14 +316,7 @@ impl Apsp {
         }
         match speaks {
             true => self.concluded((&graph, &sources), &policy, &found, farmed, trace.as_deref()),
-            // All processes get the error.
-            false => match farmed {
-                Err(Error::Task { .. }) => Ok(ExitCode::FAILURE),
-                farmed => Ok(match farmed?.report.interrupted {
-                    true => ExitCode::from(INTERRUPTED),
-                    false => ExitCode::SUCCESS,
-                }),
-            },
+            false => elsewhere(farmed),
         }
     }
 
@@ -429,6 +422,17 @@ impl Apsp {
                 .then(|| format!("{done} of {}", counted(sources.len() as u64, "source"))),
         }
     }
+}
+
+/// How the farm ended, on a process that has no results. All processes get the error.
+fn elsewhere(farmed: Result<farm::Outcome>) -> Result<ExitCode> {
+    if let Err(Error::Task { .. }) = farmed {
+        return Ok(ExitCode::FAILURE);
+    }
+    Ok(match farmed?.report.interrupted {
+        true => ExitCode::from(INTERRUPTED),
+        false => ExitCode::SUCCESS,
+    })
 }
 
 /// The search in words: equal texts mean the same graph and sources.
