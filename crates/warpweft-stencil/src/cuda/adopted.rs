@@ -1,4 +1,4 @@
-//! Functions that an executor computes by beside its own stencil's. Not: their steps (`sweeps::adopt`).
+//! Functions other than those of its own stencil that an executor can compute. Not: their steps (`sweeps::adopt`).
 
 use std::any::TypeId;
 use std::sync::Arc;

@@ -17,7 +17,7 @@ use crate::{CudaPolicy, Spec, Sweep};
 use warpweft_core::error::Result;
 
 /// The fields that any of `stages` reads next to the cell: along one axis, and along several at once.
-fn beside<'a>(stages: impl Iterator<Item = &'a Arc<dyn crate::Stage>>) -> [u32; 2] {
+fn neighbour_fields<'a>(stages: impl Iterator<Item = &'a Arc<dyn crate::Stage>>) -> [u32; 2] {
     let mut fields = [0; 2];
     for tap in stages.flat_map(|stage| stage.taps()) {
         let axes = tap.offset.iter().filter(|&&offset| offset != 0).count();
@@ -58,7 +58,8 @@ impl CudaSweeps {
     /// are renewed after every step.
     fn has_room_for(&self, stencil: &Spec) -> bool {
         let all = self.stencil.stages.iter().chain(&self.stencil.others);
-        let (renewed, read) = (beside(all.clone()), beside(stencil.stages.iter()));
+        let (renewed, read) =
+            (neighbour_fields(all.clone()), neighbour_fields(stencil.stages.iter()));
         let faces = ghosts::beyond(stencil.stages.iter());
         let faces = faces.as_flattened().iter().zip(ghosts::beyond(all).into_iter().flatten());
         let reach = stencil.radius().zip(self.stencil.room());

@@ -1,5 +1,5 @@
-//! The CUDA executor of sweeps: its state, and in the files beside this what it does with it. Not: what launches are
-//! made of (`launch`, `text`).
+//! The CUDA executor of sweeps: its state. The other files of this folder are what it does. Not: what launches are made of
+//! (`launch`, `text`).
 
 mod adopt;
 mod clock;
