@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-use warpweft_terminal::{output, place, world};
+use warpweft_terminal::{output, world};
 
 /// The program.
 const PROGRAM: &str = "warpweft-lab";
@@ -52,10 +52,7 @@ pub fn become_lab(words: &[OsString]) -> ExitCode {
             "`warpweft {}` needs the program {PROGRAM}, which is neither next to this program nor on the PATH",
             asked.unwrap_or_default()
         );
-        if place::speaks() {
-            output::complain(&format!("{what}\nhelp: cargo build --release -p {PROGRAM}"));
-        }
-        return world::refuse(&what, MISSING);
+        return refuse(&what);
     };
     let mut command = Command::new(&program);
     command.args(words);
@@ -64,10 +61,12 @@ pub fn become_lab(words: &[OsString]) -> ExitCode {
         Err(error) => error,
     };
     let what = format!("{} can't be started: {error}", program.display());
-    if place::speaks() {
-        output::complain(&format!("{what}\nhelp: cargo build --release -p {PROGRAM}"));
-    }
-    world::refuse(&what, MISSING)
+    refuse(&what)
+}
+
+fn refuse(what: &str) -> ExitCode {
+    let print = || output::complain(&format!("{what}\nhelp: cargo build --release -p {PROGRAM}"));
+    world::refuse(what, MISSING, print)
 }
 
 /// The lab's program: next to this one, else on the PATH.

@@ -55,12 +55,9 @@ fn unparsed<A: CommandFactory>(error: &clap::Error) -> ExitCode {
         let status = if place::speaks() { output::printed(print()) } else { ExitCode::SUCCESS };
         return world::leave(status);
     }
-    if place::speaks() {
-        say_refusal(error, A::command());
-    }
     let text = error.to_string();
     let what = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
-    world::refuse(what, error.exit_code() as u8)
+    world::refuse(what, error.exit_code() as u8, || say_refusal(error, A::command()))
 }
 
 /// Whether this process does work for which one process suffices: it is alone, or the first that `mpirun`

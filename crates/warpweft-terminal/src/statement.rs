@@ -15,6 +15,12 @@ use warpweft::{Error, Result};
 /// Parameters that may differ between processes: where each computes, and how the one that prints does.
 const FREE: [&str; 4] = ["device", "threads", "json", "help"];
 
+/// What follows the value of an input that is the name of no file: it may be a word with a meaning of its own.
+const NO_FILE: &str = " (no such file)";
+
+/// What a process says that can't start.
+const REFUSED: &str = "can't start";
+
 /// Names and values, in an order that the subcommand fixes.
 pub struct Statement(Vec<(String, String)>);
 
@@ -22,6 +28,11 @@ impl Statement {
     /// Of a process that only prints its help or version.
     pub fn of_help(command: &Command) -> Self {
         Self(vec![program(command), ("the subcommand".into(), "--help or --version".into())])
+    }
+
+    /// Of a process that can't start, because of `what`.
+    pub fn of_refusal(what: &str) -> Self {
+        Self(vec![(REFUSED.into(), what.into())])
     }
 
     /// Of the parsed arguments. Those named in `inputs` are files: their contents are compared, not their paths,
@@ -60,9 +71,8 @@ impl Statement {
     pub fn compare(&self, net: &dyn Transport) -> Result<()> {
         let all = gather(net, to_vec(&self.0).unwrap_or_default())?;
         let others = all.iter().enumerate().skip(1);
-        let differs = others.map(|(rank, theirs)| (rank, self.difference(theirs)));
-        let answer = differs
-            .filter_map(|(rank, what)| what.map(|what| format!("rank {rank} has {what}")))
+        let answer = others
+            .filter_map(|(rank, theirs)| self.difference(rank, theirs))
             .next()
             .unwrap_or_default();
         let answer = broadcast(net, answer.into_bytes())?;
@@ -75,20 +85,40 @@ impl Statement {
         }
     }
 
-    /// What differs in another rank's statement.
-    fn difference(&self, theirs: &[u8]) -> Option<String> {
+    /// What differs in the statement of `rank`, in words.
+    fn difference(&self, rank: usize, theirs: &[u8]) -> Option<String> {
         let Ok(theirs) = from_slice::<Vec<(String, String)>>(theirs) else {
-            return Some("another version of this program".into());
+            return Some(format!("rank {rank} has another version of this program"));
         };
+        let refused = |said: &[(String, String)]| {
+            said.iter().find(|(about, _)| about == REFUSED).map(|(_, what)| what.clone())
+        };
+        match (refused(&self.0), refused(&theirs)) {
+            (Some(mine), Some(theirs)) if mine == theirs => return None,
+            (Some(what), _) => return Some(format!("rank 0 {REFUSED}: {what}")),
+            (_, Some(what)) => return Some(format!("rank {rank} {REFUSED}: {what}")),
+            (None, None) => {}
+        }
         let differ = |(mine, theirs): &(&(String, String), &(String, String))| mine != theirs;
-        let mut pairs = self.0.iter().zip(&theirs).filter(differ);
-        match pairs.next() {
+        match self.0.iter().zip(&theirs).find(differ) {
             Some(((_, mine), (about, value))) => {
-                Some(format!("{about} {value}, rank 0 has {mine}"))
+                let [value, mine] =
+                    [(value, mine), (mine, value)].map(|(of, other)| shown(of, other));
+                Some(format!("rank {rank} has {about} {value}, rank 0 has {mine}"))
             }
-            None if self.0.len() != theirs.len() => Some("other parameters than rank 0".into()),
+            None if self.0.len() != theirs.len() => {
+                Some(format!("rank {rank} has other parameters than rank 0"))
+            }
             None => None,
         }
+    }
+}
+
+/// A value for users, next to another rank's `other`: where neither is a file, both are words.
+fn shown<'a>(value: &'a str, other: &str) -> &'a str {
+    match other.ends_with(NO_FILE) {
+        true => value.trim_end_matches(NO_FILE),
+        false => value,
     }
 }
 
@@ -123,7 +153,7 @@ fn contents(path: &Path) -> Result<String> {
         Ok(known) if known.is_dir() => return Ok(shown),
         Ok(known) => known,
         // A choice that is no file, or the error of the reader to come.
-        Err(_) => return Ok(shown),
+        Err(_) => return Ok(shown + NO_FILE),
     };
     if !known.is_file() {
         return Err(Error::file(
@@ -192,7 +222,10 @@ mod tests {
             (format!("warp run --size 4 {a}"), "rank 1 has --size 4, rank 0 has 3"),
             (format!("warp run {a}"), "rank 1 has --size none, rank 0 has 3"),
             (format!("warp run --size 3 {b}"), "rank 1 has A (1 bytes, hash d4735e3a265e"),
-            ("warp run --size 3 no".into(), "rank 1 has A no, rank 0 has (1 bytes, hash"),
+            (
+                "warp run --size 3 no".into(),
+                "rank 1 has A no (no such file), rank 0 has (1 bytes, hash",
+            ),
             ("warp info".into(), "rank 1 has the subcommand info, rank 0 has run"),
         ] {
             for outcome in outcomes(&[&one, &other, &one]) {

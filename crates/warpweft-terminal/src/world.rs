@@ -5,8 +5,6 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 #[cfg(feature = "mpi")]
 use std::sync::{Mutex, OnceLock, PoisonError};
-#[cfg(feature = "mpi")]
-use std::time::{Duration, Instant};
 
 use warpweft::cluster::Transport;
 #[cfg(feature = "mpi")]
@@ -15,10 +13,6 @@ use warpweft::{Error, Result};
 
 use crate::statement::Statement;
 use crate::{interrupt, output, place};
-
-/// How long the first process may take to report another's error.
-#[cfg(feature = "mpi")]
-const PATIENCE: Duration = Duration::from_secs(60);
 
 #[cfg(feature = "mpi")]
 static JOINED: OnceLock<Mpi> = OnceLock::new();
@@ -139,24 +133,16 @@ fn ended(status: ExitCode) -> ExitCode {
     }
 }
 
-/// Ends all processes because of this one's arguments: the others may have valid ones, and wait for it.
-pub fn refuse(what: &str, status: u8) -> ExitCode {
-    #[cfg(not(feature = "mpi"))]
-    let _ = what;
-    // Without others there is no one to notify.
-    #[cfg(feature = "mpi")]
-    if let (Ok(()), Some(mpi)) = (join(), JOINED.get()) {
-        mpi.abort(what);
-        // The first process ends all after it has printed the error; it may still be measuring its host.
-        let begin = Instant::now();
-        while !place::speaks() && begin.elapsed() < PATIENCE {
-            // The result is a known error, but the call makes messages progress.
-            let _ = mpi.check();
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        mpi.end_all(status);
+/// Ends this process, which can't start because of `what`, and all others. If all have the same error, one of them prints
+/// it by `print`, and the exit status is `status`; otherwise it is that of processes which disagree.
+pub fn refuse(what: &str, status: u8, print: impl FnOnce()) -> ExitCode {
+    if let Err(status) = meet(|| Ok(Statement::of_refusal(what))) {
+        return status;
     }
-    ExitCode::from(status)
+    if place::speaks() {
+        print();
+    }
+    leave(ExitCode::from(status))
 }
 
 /// Prints an error and ends all processes.

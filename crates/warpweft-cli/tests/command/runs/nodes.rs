@@ -292,11 +292,14 @@ fn arguments_that_one_process_does_not_know_end_all() {
         let (good, bad) = ("run heat --device cpu --size 16 --steps 5", "run heat --frobnicate");
         let ran_all = |lines: &[(usize, &str)]| ran(RUN, &mut mpirun(launcher, here.path(), lines));
         let second = ran_all(&[(1, good), (1, bad)]);
-        let told = "rank 1 failed: unexpected argument '--frobnicate'";
-        assert!(second.status != Some(0) && second.err.contains(told), "{}", second.err);
+        let told = "error: rank 1 can't start: unexpected argument '--frobnicate' found; help: ";
+        assert!(second.status == Some(2) && second.err.contains(told), "{}", second.err);
+        let first = ran_all(&[(1, bad), (1, good)]);
+        let told = told.replace("rank 1", "rank 0");
+        assert!(first.status == Some(2) && first.err.contains(&told), "{}", first.err);
         let all = ran_all(&[(2, bad)]);
         assert_eq!(all.err.matches("unexpected argument '--frobnicate'").count(), 1, "{}", all.err);
-        assert_ne!(all.status, Some(0));
+        assert_eq!(all.status, Some(2));
     });
 }
 
@@ -323,7 +326,8 @@ fn an_error_on_one_rank_ends_all() {
         let ranks = [(2, line), (1, missing.as_str())];
         let ran = ran(RUN, &mut mpirun(launcher, here.path(), &ranks));
         assert_ne!(ran.status, Some(0), "{}{}", ran.out, ran.err);
-        assert!(ran.err.contains("rank 2 has --input nowhere.npy, rank 0 has none"), "{}", ran.err);
+        let told = "rank 2 has --input nowhere.npy (no such file), rank 0 has none";
+        assert!(ran.err.contains(told), "{}", ran.err);
         assert!(ran.out.is_empty(), "{}", ran.out);
     });
 }
