@@ -71,8 +71,7 @@ fn own_part<P: Pattern>(target: Target, machine: Machine, one: bool) -> Result<P
 /// This process's placement on its host, if there are several processes.
 fn own_placement(machine: &Machine) -> Result<Option<Placement>> {
     let Some(net) = world::net() else { return Ok(None) };
-    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    placement(net, host.trim(), &machine.cpu.cores).map(Some)
+    placement(net, &machine.cpu.cores).map(Some)
 }
 
 /// Where a farm runs.

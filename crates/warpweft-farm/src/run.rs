@@ -29,6 +29,7 @@ use warpweft_core::error::{Error, Result};
 use warpweft_core::machine::Machine;
 use warpweft_core::memory::room;
 use warpweft_core::report::Report;
+use warpweft_core::run::{Target, own_part};
 
 /// Takes the packed outputs of tasks next to one another.
 pub type PackedSink<'a> = dyn FnMut(Range<u64>, &[u8]) -> Result<()> + 'a;
@@ -191,7 +192,7 @@ impl<T: Task> Farm<T> {
         let ended = match run.others() {
             None => {
                 let kept = kept(&self.task, (inputs, tasks), run, sink)?;
-                let local = LocalWorkers::new(on_gpu, machine, run)?;
+                let local = LocalWorkers::new(on_gpu, tasks, machine, run)?;
                 let coordinator =
                     Coordinator::new(tasks, kept, &local, &local.table, on_failure, run);
                 if let Some(open) = open {
@@ -205,7 +206,9 @@ impl<T: Task> Farm<T> {
                 let form = T::Output::form();
                 let about = (type_name::<T>(), self.on_failure);
                 ranks::agreed(net, (tasks, identity(&self.task, inputs)), about, form, policy)?;
-                let (local, table) = ranks::gather(net, LocalWorkers::new(on_gpu, machine, run))?;
+                let mine = own_part(net, machine, if on_gpu { run.target } else { Target::Cpu })?;
+                let (local, table) =
+                    ranks::gather(net, LocalWorkers::new(on_gpu, tasks, &mine, run))?;
                 if net.rank() > 0 {
                     agree_on(net, Ok(Vec::new()))?;
                     ranks::follow(net, &local, run, &work)?

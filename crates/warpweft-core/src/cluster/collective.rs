@@ -1,5 +1,7 @@
 //! Collective operations over any transport. All ranks must call them in the same order.
 
+use std::sync::Arc;
+
 use super::transport::{Tag, Transport};
 use crate::error::{Error, Result};
 
@@ -30,10 +32,12 @@ pub fn broadcast(net: &dyn Transport, message: Vec<u8>) -> Result<Vec<u8>> {
     if net.rank() > 0 {
         return net.receive(0, BROADCAST);
     }
+    let message = Arc::new(message);
     for rank in 1..net.ranks() {
-        net.send(rank, BROADCAST, message.clone())?;
+        net.send_shared(rank, BROADCAST, message.clone())?;
     }
-    Ok(message)
+    // A transport may still be sending it.
+    Ok(Arc::unwrap_or_clone(message))
 }
 
 /// Checks that every rank has the same text `mine` about a thing, e.g. the spec and partition written out.

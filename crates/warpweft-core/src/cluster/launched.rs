@@ -11,9 +11,9 @@ static SETTLED: AtomicBool = AtomicBool::new(false);
 /// The launcher that set the variables of the ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Launcher {
-    /// The process manager of MPICH and its derivatives (Intel MPI, MVAPICH, Cray), also under Slurm.
+    /// `mpirun` of Open MPI.
     OpenMpi,
-    /// The process manager of MPICH and its kin (Intel MPI, MVAPICH, Cray), also under Slurm.
+    /// The process manager of MPICH and its derivatives (Intel MPI, MVAPICH, Cray), also under Slurm.
     Pmi,
     /// PMIx under Slurm, which starts programs of either library.
     Pmix,

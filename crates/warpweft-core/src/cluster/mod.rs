@@ -25,7 +25,7 @@ pub use collective::{agree_on, agree_on_each, gather_fine};
 pub use in_process::{in_process, in_process_all};
 pub use jitter::Jitter;
 pub use launched::{Launched, Launcher};
-pub use placement::{Placement, placement};
+pub use placement::{Placement, host_name, placement};
 pub use thread_group::MOST as MAX_RANKS_PER_PROCESS;
 pub use thread_group::thread_group;
 pub use transport::{Endpoints, Remote, Shared, Tag, Transport};

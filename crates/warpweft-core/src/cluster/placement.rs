@@ -13,16 +13,30 @@ pub struct Placement {
     pub local_ranks: usize,
     /// Number of ranks of the host that may use the same cores, this one included.
     pub sharers: usize,
+    /// Its index among these, from 0.
+    pub part: usize,
     /// The cores for this rank.
     pub cores: Vec<usize>,
 }
 
-/// The placement of this rank on `host`, where it may use `cores`. If a launcher has bound ranks to cores of
-/// their own, they keep them. Ranks that may use the same cores divide them.
+/// The placement of this rank on its host, where it may use `cores`. If a launcher has bound ranks to cores of
+/// their own, they keep them. Ranks that may use the same cores divide them. The same holds for other things with
+/// numbers, e.g. GPUs.
 ///
 /// # Errors
 /// See [`Transport::receive`].
-pub fn placement(net: &dyn Transport, host: &str, cores: &[usize]) -> Result<Placement> {
+pub fn placement(net: &dyn Transport, cores: &[usize]) -> Result<Placement> {
+    placed(net, &host_name(), cores)
+}
+
+/// The name of this host; empty if the system does not tell it.
+pub fn host_name() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    name.trim().to_owned()
+}
+
+/// The placement on the host with this name.
+fn placed(net: &dyn Transport, host: &str, cores: &[usize]) -> Result<Placement> {
     let list = cores.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
     let all = gather(net, format!("{host}\n{list}").into_bytes())?;
     let all = broadcast(net, all.join(&0))?;
@@ -37,6 +51,7 @@ pub fn placement(net: &dyn Transport, host: &str, cores: &[usize]) -> Result<Pla
         local_rank: place(&local),
         local_ranks: local.len(),
         sharers: same.len(),
+        part: place(&same),
         cores: share(cores, place(&same), same.len()),
     })
 }
@@ -59,23 +74,24 @@ mod tests {
     #[test]
     fn ranks_of_a_host_share_its_cores_unless_they_are_bound() {
         let found = in_process(5, Duration::from_secs(60), |net| match net.rank() {
-            0 | 3 => placement(net, "a", &[0, 1, 2, 3, 4]),
-            rank => placement(net, "b", &[rank, 8 + rank]),
+            0 | 3 => placed(net, "a", &[0, 1, 2, 3, 4]),
+            rank => placed(net, "b", &[rank, 8 + rank]),
         });
-        let placement = |local_rank, local_ranks, sharers, cores: &[usize]| Placement {
+        let placement = |local_rank, local_ranks, sharers, part, cores: &[usize]| Placement {
             local_rank,
             local_ranks,
             sharers,
+            part,
             cores: cores.to_vec(),
         };
         assert_eq!(
             found.unwrap(),
             [
-                placement(0, 2, 2, &[0, 1]),
-                placement(0, 3, 1, &[1, 9]),
-                placement(1, 3, 1, &[2, 10]),
-                placement(1, 2, 2, &[2, 3, 4]),
-                placement(2, 3, 1, &[4, 12]),
+                placement(0, 2, 2, 0, &[0, 1]),
+                placement(0, 3, 1, 0, &[1, 9]),
+                placement(1, 3, 1, 0, &[2, 10]),
+                placement(1, 2, 2, 1, &[2, 3, 4]),
+                placement(2, 3, 1, 0, &[4, 12]),
             ]
         );
         assert_eq!((0..3).map(|part| share(&[6, 7], part, 3)[0]).collect::<Vec<_>>(), [6, 7, 6]);

@@ -5,6 +5,7 @@
 
 mod devices;
 mod list;
+mod own_part;
 mod progress;
 mod stop;
 mod target;
@@ -20,6 +21,7 @@ use crate::trace::Trace;
 
 pub use devices::{Auto, Devices, Suits};
 pub use list::GpuList;
+pub use own_part::own_part;
 pub use progress::Reporter;
 pub use stop::Stop;
 pub use target::Target;

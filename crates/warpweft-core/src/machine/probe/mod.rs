@@ -23,8 +23,8 @@ const DISTURBING: f64 = 0.5;
 
 /// The note about disturbed limits. The probe and those who use its results give the same text, so that it
 /// can be deduplicated.
-pub const DISTURBED: &str = "the cores were busy with other work when their limits were measured, \
-     which are higher; when nothing else runs, `warpweft info --probe` measures them anew";
+pub const DISTURBED: &str = "the cores were busy with other work when this machine's limits were measured, \
+     so the true limits are higher; measure them again with `warpweft info --probe` when nothing else runs";
 
 /// The measured limits of a machine. Rates are bytes a second, times are seconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

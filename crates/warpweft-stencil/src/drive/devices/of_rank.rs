@@ -253,8 +253,13 @@ mod tests {
     fn ranks_of_a_host_take_gpus_in_turn() {
         let of = |target, policy| -> Vec<Option<usize>> {
             let run = Run { target, policy, ..Run::default() };
-            let placement =
-                |local_rank| Placement { local_rank, local_ranks: 5, sharers: 1, cores: vec![0] };
+            let placement = |local_rank| Placement {
+                local_rank,
+                local_ranks: 5,
+                sharers: 1,
+                part: 0,
+                cores: vec![0],
+            };
             (0..5).map(|rank| gpu_of(&[0, 1, 3], &placement(rank), &run).unwrap()).collect()
         };
         assert_eq!(of(Target::Auto, None), [0, 1, 3, 0, 1].map(Some));
@@ -263,7 +268,8 @@ mod tests {
         assert_eq!(of(Target::Gpu(1), None), [Some(1); 5]);
         assert_eq!(of(Target::Cpu, None), [None; 5]);
         let run = Run { target: Target::CpuAndGpu(0), ..Run::default() };
-        let placement = Placement { local_rank: 0, local_ranks: 1, sharers: 1, cores: vec![0] };
+        let placement =
+            Placement { local_rank: 0, local_ranks: 1, sharers: 1, part: 0, cores: vec![0] };
         assert!(gpu_of(&[0], &placement, &run).unwrap_err().to_string().contains("GPU 0 together"));
     }
 

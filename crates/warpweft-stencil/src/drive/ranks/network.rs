@@ -17,7 +17,8 @@ use crate::spec::identity::short_hash;
 use crate::spec::residual::Until;
 use crate::spec::{Spec, Steps};
 use warpweft_core::cluster::{
-    Tag, Transport, agree, agree_on_each, broadcast, gather, in_process, placement, thread_group,
+    Tag, Transport, agree, agree_on_each, broadcast, gather, host_name, in_process, placement,
+    thread_group,
 };
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::{Axes, RawVolume};
@@ -98,14 +99,13 @@ impl Spec {
         let halos = Route::forced().map(|forced| run.settings.halos.or(forced))?;
         self.agree_on_run(asked, run, halos, net)?;
         let mut distribution = self.distribution(extents, ranks)?;
-        let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-        let placement = placement(net, host.trim(), &machine.cpu.cores)?;
+        let placement = placement(net, &machine.cpu.cores)?;
         let mut saved = self.opened_together(asked, run, net)?;
         let first = saved.as_ref().map(Opened::first).unwrap_or_default();
         let probed = Mutex::new(self.recorded_before(saved.as_mut()));
         let mut device = self.device_of(&distribution, machine, &placement, (run, steps))?;
         check_route(halos, device.bus)?;
-        device.share_with(net, host.trim())?;
+        device.share_with(net, &host_name())?;
         distribution.boundary_first = device.boundary_first;
         distribution.fused_steps = of_all(net, device.fused_steps, usize::max)?;
         self.deepen(&mut distribution);

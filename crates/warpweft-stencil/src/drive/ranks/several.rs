@@ -45,8 +45,7 @@ fn own_gpus(net: &dyn Transport, machine: &Machine, run: &Run<'_>) -> Result<usi
         buses.push(domain << 16 | bus << 8 | device);
     }
     buses.sort_unstable();
-    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    let placement = placement(net, host.trim(), &buses)?;
+    let placement = placement(net, &buses)?;
     Ok(if buses.len() < placement.sharers { 0 } else { placement.cores.len() })
 }
 

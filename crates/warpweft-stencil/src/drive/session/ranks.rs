@@ -50,8 +50,7 @@ pub(super) fn made<'m>(
     let cut = spec.distribution(extents, &Ranks { count: net.ranks(), grid, depth: Some(1) })?;
     spec.check_points_of_parts()?;
     check(spec, &spec.stages, &cut)?;
-    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    let placement = placement(net, host.trim(), &machine.cpu.cores)?;
+    let placement = placement(net, &machine.cpu.cores)?;
     let run = Run { target: Target::Cpu, ..run.clone() };
     let device = spec.device_of(&cut, machine, &placement, (&run, u64::MAX))?;
     let (partition, rank) = (&cut.partition, net.rank());
