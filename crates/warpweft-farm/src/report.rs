@@ -1,12 +1,13 @@
 //! What a farm did, worker by worker.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use crate::policy::Policy;
 use crate::spec::worker::Worker;
-use warpweft_core::report::{Quantity, Report};
+use warpweft_core::report::{Quantity, Report, counted};
 
 /// What one worker did.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -185,6 +186,15 @@ impl Outcome {
     /// overhead of TuCCompi's section 6.4, uneven ends included.
     pub fn overhead(&self) -> f64 {
         overhead(&self.shares, self.report.seconds)
+    }
+}
+
+/// The report, and how many tasks failed.
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.report)?;
+        let Some(Failed { task, what, .. }) = self.failed.first() else { return Ok(()) };
+        write!(f, "\n{} failed, first task {task}: {what}", counted(self.failures, "task"))
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::report::Share;
+use crate::spec::worker::Worker;
 use warpweft_core::error::{Error, Result};
 
 /// The clocks of the workers of a process.
@@ -145,6 +146,16 @@ impl Drop for Entered {
 /// What a task failed with that took too long.
 pub fn too_long(limit: Option<Duration>) -> String {
     format!("it took longer than the limit of {:?}", limit.unwrap_or_default())
+}
+
+/// A note that `worker` still runs such a task.
+pub fn waits_for(worker: Worker, task: u64, limit: Option<Duration>) -> String {
+    format!(
+        "task {task} on {worker} has taken longer than the limit of {:?}; it counts as failed, but the farm can return \
+         only once the task has returned, because a thread cannot be stopped from outside: let the task ask \
+         `farm::is_cancelled()`",
+        limit.unwrap_or_default()
+    )
 }
 
 /// The loss of the worker that runs such a task.

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use crate::drive::clocks::{Clocks, given_up, too_long};
+use crate::drive::clocks::{Clocks, given_up, too_long, waits_for};
 use crate::drive::endpoint::Message;
 use crate::journal::Writer;
 use crate::report::{Failed, Failures, Share, shortened};
@@ -42,6 +42,8 @@ pub struct Committer<'a> {
     pub clocks: &'a Clocks,
     /// How long a task may take on a core.
     pub task_limit: Option<Duration>,
+    /// Told of each task that takes longer.
+    pub overdue: Option<&'a dyn Fn(&str)>,
     /// Says whether the farm is to end.
     pub stop: Stop<'a>,
     /// What each worker did.
@@ -225,6 +227,9 @@ impl Committer<'_> {
                 Collected { tasks: 1, failed: vec![(0, what.into())], ..Collected::default() };
             self.hand_over(worker, task..task + 1, &collected, 0.0, served)?;
         }
+        if let Some(overdue) = self.overdue {
+            overdue(&waits_for(self.shares[worker].worker, task, self.task_limit));
+        }
         let why = given_up(&self.shares[worker], task);
         self.lose(worker, why)
     }
@@ -303,6 +308,7 @@ mod tests {
             first: 0,
             clocks,
             task_limit: None,
+            overdue: None,
             stop: Stop::default(),
             shares: vec![Share::new(worker)],
             begun: Instant::now(),

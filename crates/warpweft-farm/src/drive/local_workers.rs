@@ -39,7 +39,7 @@ impl LocalWorkers {
     ///
     /// # Errors
     /// GPUs for a task that has no form `on_gpu`, or where there are none on the only rank; no threads to be had.
-    pub fn new(on_gpu: bool, machine: &Machine, run: &Run<'_>) -> Result<Self> {
+    pub fn new(on_gpu: bool, tasks: u64, machine: &Machine, run: &Run<'_>) -> Result<Self> {
         if !on_gpu && run.target.names_gpus() {
             return Err(no_form());
         }
@@ -59,6 +59,9 @@ impl LocalWorkers {
             }
         };
         let threads = threads.map(|threads| run.threads.unwrap_or(left(threads, lanes.len())));
+        // More would get no task.
+        let most = usize::try_from(tasks).unwrap_or(usize::MAX).max(1);
+        let threads = threads.map(|threads| threads.min(most));
         let pool = threads.map(|threads| Pool::over(&machine.cpu.cores, threads)).transpose()?;
         let threads = threads.unwrap_or(0);
         let workers: Vec<_> =

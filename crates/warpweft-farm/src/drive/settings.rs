@@ -57,6 +57,9 @@ pub struct Settings<'a> {
     /// worker is lost, since nobody can break off a thread. Others do the rest. `run` returns once the task has
     /// returned, which it does soon if it asks [`is_cancelled`](crate::is_cancelled).
     pub task_limit: Option<Duration>,
+    /// Called when a task has taken longer than [`task_limit`](Self::task_limit), with a note for the user: which task, on
+    /// which worker, and that the farm waits for it. With several ranks, on rank 0.
+    pub overdue: Option<&'a dyn Fn(&str)>,
     /// Lanes and blocks for each GPU, in place of the policy's: GPUs of several families in one process each get what suits
     /// them, as [`tuned_on`](crate::tuned_on) knows it.
     pub by_gpu: Option<ByGpu<'a>>,
@@ -71,7 +74,14 @@ pub struct Settings<'a> {
 
 impl Default for Settings<'_> {
     fn default() -> Self {
-        Self { scheduler: None, task_limit: None, by_gpu: None, silence: SILENCE, orphaned: None }
+        Self {
+            scheduler: None,
+            task_limit: None,
+            overdue: None,
+            by_gpu: None,
+            silence: SILENCE,
+            orphaned: None,
+        }
     }
 }
 

@@ -100,6 +100,7 @@ impl<'a> Coordinator<'a> {
             first,
             clocks: &self.local.clocks,
             task_limit: run.settings.task_limit,
+            overdue: run.settings.overdue,
             stop: run.stop(),
             shares: self.table.workers.iter().copied().map(Share::new).collect(),
             retries: self.retries,

@@ -1,5 +1,6 @@
 //! Tasks that fail for a while, for good, by the hundred thousand, or never end.
 
+use std::cell::RefCell;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -183,13 +184,22 @@ fn a_task_that_hangs_fails_within_its_limit() {
         let all = in_process_all(ranks, Duration::from_secs(60), |net| {
             // One rank with copies of late tasks: that which hangs is not copied.
             let policy = Policy { backups: ranks == 1, ..Policy::default() };
-            let settings = Settings { task_limit: Some(limit), ..Settings::default() };
+            let noted = RefCell::new(Vec::new());
+            let overdue = |note: &str| noted.borrow_mut().push(note.to_string());
+            let settings = Settings {
+                task_limit: Some(limit),
+                overdue: Some(&overdue),
+                ..Settings::default()
+            };
             let run = Run { threads: Some(2), policy: Some(policy), settings, ..Run::default() };
             let run = Run { net: (ranks > 1).then_some(net), ..run };
-            farm.run_into(0..100u64, &machine(), &run, &mut |_, _| Ok(()))
+            let outcome = farm.run_into(0..100u64, &machine(), &run, &mut |_, _| Ok(()))?;
+            Ok((outcome, noted.into_inner()))
         });
-        for outcome in all {
-            let outcome = outcome.unwrap();
+        for (rank, outcome) in all.into_iter().enumerate() {
+            let (outcome, noted) = outcome.unwrap();
+            assert_eq!(noted.len(), usize::from(rank == 0), "{noted:?}");
+            assert!(noted.iter().all(|note| note.starts_with("task 5 on ")), "{noted:?}");
             assert_eq!((outcome.report.done, outcome.failures), (99, 1));
             assert_eq!(outcome.failed[0].task, 5);
             assert!(outcome.failed[0].what.contains("longer than the limit of 300ms"));
