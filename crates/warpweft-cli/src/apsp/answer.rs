@@ -6,7 +6,7 @@ use warpweft::grid::Volume;
 use warpweft_apps::apsp::Reach;
 
 use super::statistics::Statistics;
-use crate::run::outcome::Answer;
+use crate::run::outcome::{Answer, NETWORK};
 use crate::world;
 
 /// The results of the sources, in their order.
@@ -32,6 +32,9 @@ pub fn summary(farmed: &farm::Outcome, found: &Found, failed: Vec<Value>) -> Ans
         ("paths", json!(paths)),
         ("farthest", json!(reaches().map(|reach| reach.farthest).max())),
     ];
+    if farmed.report.first > 0 {
+        answer.insert(1, ("sources_from_the_journal", json!(farmed.report.first)));
+    }
     // Of the sources that were asked for; all vertices' are the graph's.
     answer.push(("radius", json!(reaches().map(|reach| reach.farthest).min())));
     if paths > 0 {
@@ -40,7 +43,7 @@ pub fn summary(farmed: &farm::Outcome, found: &Found, failed: Vec<Value>) -> Ans
     answer.extend(found.statistics.iter().flat_map(Statistics::summary));
     answer.push(("overhead_percent", json!(100.0 * farmed.overhead())));
     answer.push(("workers", json!(farmed.shares)));
-    answer.extend(world::network().map(|network| ("network", json!(network))));
+    answer.extend(world::network().map(|network| (NETWORK, json!(network))));
     answer.push(("failed", json!(failed)));
     answer
 }

@@ -35,8 +35,8 @@ pub fn skipped(
         device: first.worker.to_string(),
         what: first.what.clone(),
         hint: match failures {
-            1 => "it was skipped".into(),
-            count => format!("{count} sources were skipped, this one first"),
+            1 => "the source was skipped; search from it alone with `--sources`".into(),
+            count => format!("{count} sources were skipped, this one first; `--json` lists them"),
         },
     })
 }

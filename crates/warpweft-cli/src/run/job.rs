@@ -21,7 +21,7 @@ use super::check::numbers::overflow;
 use super::execute::{Host, Watch};
 use super::files::{self, Outputs, Saved};
 use super::options::Options;
-use super::outcome::{Answer, Outcome};
+use super::outcome::{Answer, NETWORK, Outcome};
 use super::room::need_room;
 use crate::arguments::as_size;
 use crate::device::need_memory;
@@ -230,7 +230,7 @@ impl<'a> Prepared<'a> {
         }
         answer.extend(self.job.answer(volume, report));
         if let Some(network) = world::network() {
-            answer.push(("network", network.into()));
+            answer.push((NETWORK, network.into()));
         }
         answer
     }

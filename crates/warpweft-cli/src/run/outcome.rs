@@ -105,8 +105,15 @@ impl Outcome {
         let set_up = time(report.setup_seconds);
         if report.own() == 0 {
             line("time", format!("set-up {set_up}"));
-            let left = if report.first == 0 { "to be" } else { "left to be" };
-            line("rate", format!("none: nothing was {left} done"));
+            let failed = |name: &str, value: &Value| {
+                name == "failed" && value.as_array().is_some_and(|list| !list.is_empty())
+            };
+            let why = match self.answer.iter().any(|(name, value)| failed(name, value)) {
+                true => "all that was to be done failed",
+                false if report.first == 0 => "nothing was to be done",
+                false => "nothing was left to be done",
+            };
+            line("rate", format!("none: {why}"));
         } else {
             line("time", format!("{}, set-up {set_up}", time(report.seconds)));
             let bytes = report.bytes as f64 / report.seconds.max(f64::MIN_POSITIVE);
@@ -130,6 +137,8 @@ impl Outcome {
             line("result", result.join(", "));
         }
         self.lines.iter().for_each(|(name, text)| line(name, text.clone()));
+        let network = self.answer.iter().find(|(name, _)| *name == NETWORK);
+        network.into_iter().for_each(|(name, library)| line(name, bare(library)));
         line("check", checked(&self.check));
         if !self.saved.written.is_empty() {
             line("written", self.saved.written.join(", "));
@@ -137,6 +146,9 @@ impl Outcome {
         text.trim_end().to_string()
     }
 }
+
+/// The name of the transport between processes.
+pub const NETWORK: &str = "network";
 
 /// What a check came to.
 fn checked(check: &Check) -> String {
@@ -176,10 +188,9 @@ fn stretch(kernel: &Value) -> String {
 
 /// One result in words, with the unit last. Values that the title has, or that are defaults, are omitted.
 fn said((name, value): &(&'static str, Value)) -> Option<String> {
-    // The last three have lines of their own.
-    let told =
-        ["extents", "steps", "sweeps", "rows", "columns", "workers", "overhead_percent", "failed"]
-            .contains(name);
+    // The last four have lines of their own.
+    let told = ["extents", "steps", "sweeps", "rows", "columns"].contains(name)
+        || ["workers", "overhead_percent", "failed", NETWORK].contains(name);
     let none = ["nan_cells", "infinite_cells"].contains(name) && value.as_u64() == Some(0);
     if told || none {
         return None;

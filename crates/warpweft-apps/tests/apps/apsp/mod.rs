@@ -316,7 +316,7 @@ fn what_is_wrong_with_a_file_is_said_with_its_line() {
         ("0 1 2 3\n", "line 1: \"3\" after the weight"),
         ("0 1 2\n0 1 -2\n", "line 2: the weight -2 is negative"),
         ("0 1 nan\n", "line 1: the weight nan is no whole number"),
-        ("0 1 0.5\n", "line 1: the weight 0.5 is no whole number; scale and round"),
+        ("0 1 0.5\n", "line 1: the weight 0.5 is no whole number (scale and round"),
         ("0 1 1e10\n", "line 1: the weight 1e10 is too large"),
         ("0 1 x\n", "line 1: the weight \"x\" is no number"),
         ("0 -1 1\n", "line 1: the vertex \"-1\" is no whole number"),

@@ -412,6 +412,7 @@ fn a_run_killed_at_any_time_goes_on_and_keeps_every_source_once() {
     // Nothing is left to be done.
     let said = warpweft_in(folder.path(), &format!("{line} --journal kept --resume")).fine();
     assert!(said.contains("nothing was left to be done"), "{said}");
+    assert!(said.contains("sources from the journal 1000"), "{said}");
     // Found before the graph is read.
     warpweft_in(folder.path(), "apsp none.gr --journal kept")
         .fails(2, &["kept: holds the journal", "go on from there with --resume"]);

@@ -123,7 +123,7 @@ fn parse<F: Format>(mut lines: Lines, mut format: F) -> Result<Graph, Wrong> {
     if u64::from(vertices) > most {
         let edges = reading.arcs.len();
         return Err(Wrong::Text(format!(
-            "has {vertices} vertices for {edges} edges; number vertices without gaps"
+            "has {vertices} vertices for {edges} edges (number vertices without gaps)"
         )));
     }
     Graph::new(vertices, &reading.arcs, F::FIRST).map_err(Wrong::Other)
@@ -163,19 +163,21 @@ impl Reading {
     }
 }
 
+fn too_large(weight: &str) -> String {
+    format!("the weight {weight} is too large (at most {})", u32::MAX - 1)
+}
+
 /// A weight: a whole number, which may be written as a float is.
 fn weight(word: &str) -> Result<u32, String> {
     if let Ok(weight) = word.parse::<u32>() {
-        return Some(weight).filter(|w| *w < u32::MAX).ok_or("the weight is too large".into());
+        return Some(weight).filter(|w| *w < u32::MAX).ok_or_else(|| too_large(word));
     }
     match word.parse::<f64>() {
         Ok(weight) if weight < 0.0 => Err(format!("the weight {word} is negative")),
         Ok(weight) if weight.is_nan() || weight.fract() != 0.0 => {
-            Err(format!("the weight {word} is no whole number; scale and round the weights"))
+            Err(format!("the weight {word} is no whole number (scale and round the weights)"))
         }
-        Ok(weight) if weight >= f64::from(u32::MAX) => {
-            Err(format!("the weight {word} is too large"))
-        }
+        Ok(weight) if weight >= f64::from(u32::MAX) => Err(too_large(word)),
         Ok(weight) => Ok(weight as u32),
         Err(_) => Err(format!("the weight {word:?} is no number")),
     }
