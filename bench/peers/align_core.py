@@ -2,8 +2,9 @@
 
     python3 -m pip install parasail && taskset -c 1 python3 bench/peers/align_core.py target/release/warpweft [rounds [NAME]]
 
-With NAME the rates are also written to bench/results/DATE-align-core-NAME.json. Two random sequences of 20,000 letters, local alignment; each line is the best and the median rate. Warpweft's seconds are
-those of its report, parasail's those of the call, so neither includes reading files.
+With NAME the rates are also written to bench/results/DATE-align-core-NAME.json. Two random sequences of 20,000 letters of DNA, and
+two proteins as long by BLOSUM62, local alignment; each line is the best and the median rate. Warpweft's seconds are those of its
+report, parasail's those of the call, so neither includes reading files.
 """
 import datetime
 import json
@@ -17,9 +18,12 @@ import time
 import parasail
 
 LETTERS = 20_000
+AMINO = "ARNDCQEGHILKMFPSTWYV"
+# Letters, parasail's matrix and gap, Warpweft's options.
 CASES = {
-    "affine": ((2, -3, 5, 2), "--match 2 --mismatch -3 --gap-open -5 --gap-extend -2"),
-    "linear": ((2, -1, 1, 1), "--match 2 --mismatch -1 --gap -1"),
+    "affine": ("ACGT", (2, -3), (5, 2), "--match 2 --mismatch -3 --gap-open -5 --gap-extend -2"),
+    "linear": ("ACGT", (2, -1), (1, 1), "--match 2 --mismatch -1 --gap -1"),
+    "BLOSUM62": (AMINO, None, (12, 1), "--matrix BLOSUM62 --gap-open -12 --gap-extend -1"),
 }
 
 
@@ -27,24 +31,29 @@ def main():
     command = os.path.abspath(sys.argv[1])
     rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 21
     numbers = random.Random(1)
-    a, b = ("".join(numbers.choice("ACGT") for _ in range(LETTERS)) for _ in range(2))
     folder = tempfile.TemporaryDirectory()
-    for name, letters in (("a", a), ("b", b)):
-        with open(f"{folder.name}/{name}.fa", "w") as file:
-            file.write(f">{name}\n{letters}\n")
+    pairs = {}
+    for letters in ("ACGT", AMINO):
+        pair = ["".join(numbers.choice(letters) for _ in range(LETTERS)) for _ in range(2)]
+        pairs[letters] = pair
+        for name, sequence in zip("ab", pair):
+            with open(f"{folder.name}/{name}{len(letters)}.fa", "w") as file:
+                file.write(f">{name}\n{sequence}\n")
     seconds = {}
 
-    def ours(case, options):
-        line = f"align a.fa b.fa --score-only {options} --device cpu --threads 1 --no-check --json"
+    def ours(case, letters, options):
+        files = f"a{len(letters)}.fa b{len(letters)}.fa"
+        line = f"align {files} --score-only {options} --device cpu --threads 1 --no-check --json"
         ran = subprocess.run([command] + line.split(), cwd=folder.name, capture_output=True, text=True, check=True)
         report = json.loads(ran.stdout)
         seconds.setdefault(f"warpweft, {case}", []).append(report["seconds"])
         return report["result"]["pairs"][0]["score"]
 
     for _ in range(rounds):
-        for case, ((matching, mismatch, opened, extended), options) in CASES.items():
-            matrix = parasail.matrix_create("ACGT", matching, mismatch)
-            score = ours(case, options)
+        for case, (letters, pair, (opened, extended), options) in CASES.items():
+            matrix = parasail.matrix_create(letters, *pair) if pair else parasail.blosum62
+            score = ours(case, letters, options)
+            a, b = pairs[letters]
             for bits in (16, 32):
                 begin = time.perf_counter()
                 found = getattr(parasail, f"sw_striped_{bits}")(a, b, opened, extended, matrix).score

@@ -2,9 +2,11 @@
 //! PeerWave over their tiles, and paths.
 
 mod cases;
+mod dependences;
 mod many;
 mod methods;
 mod paper;
+mod plain;
 mod tables;
 mod traceback;
 
@@ -22,12 +24,12 @@ use warpweft::wavefront::cuda::CudaExecutor;
 use warpweft::wavefront::cuda::scan::ScanExecutor;
 use warpweft::wavefront::cuda::tiles::TileExecutor;
 use warpweft::wavefront::{
-    Border, CpuPolicy, Earlier, Keep, Wavefront, WavefrontElement, WavefrontExecutor, wavefront,
+    Border, CpuPolicy, Keep, Wavefront, WavefrontElement, WavefrontExecutor,
 };
 use warpweft::{Error, Result};
-use warpweft_apps::align::{Dna, Sequence, Weights};
+use warpweft_apps::align::{Dna, Gapped, Sequence, Weights, affine};
 use warpweft_apps::soup::SplitMix;
-use warpweft_lab::conformance::wavefront::{affine_local, local, warp};
+use warpweft_lab::conformance::wavefront::{local, warp};
 
 use self::cases::{CASES, Case, Kind, Pixels, Way};
 use self::methods::Methods;
@@ -71,6 +73,8 @@ pub enum Part {
     Traceback,
     /// Many small problems, on the first GPU or one core.
     Many,
+    /// Dependences of every kind, on the first GPU, or on one core next to plain loops.
+    Dependences,
 }
 
 /// Rows and columns of the paper's figures: those of its K40c.
@@ -158,8 +162,13 @@ impl Wavefronts {
             let (gpu, shrink) = (together.first(), self.shrink as usize);
             many = many::measure(&machine, gpu, shrink, self.options.repeats)?;
         }
+        let mut dependences = Vec::new();
+        if wanted(Part::Dependences) {
+            let (gpu, shrink) = (!together.is_empty(), self.shrink as usize);
+            dependences = dependences::measure(&machine, gpu, shrink, self.options.repeats)?;
+        }
         let all = serde_json::json!({
-            "rates": figures, "methods": methods, "paths": paths, "many": many
+            "rates": figures, "methods": methods, "paths": paths, "many": many, "dependences": dependences
         });
         let name = match &self.only[..] {
             [part] => format!("wavefront-{}", format!("{part:?}").to_lowercase()),
@@ -169,7 +178,8 @@ impl Wavefronts {
         let text = table(&figures, &peers)
             + &methods::table(&methods)
             + &traceback::table(&paths)
-            + &many::table(&many);
+            + &many::table(&many)
+            + &dependences::table(&dependences);
         record.conclude(&self.options, text)
     }
 
@@ -195,7 +205,12 @@ impl Wavefronts {
         let needed = match part {
             Part::Cpu => 0,
             Part::Gpus => 2,
-            Part::Gpu | Part::Tables | Part::Methods | Part::Traceback | Part::Many => 1,
+            Part::Gpu
+            | Part::Tables
+            | Part::Methods
+            | Part::Traceback
+            | Part::Many
+            | Part::Dependences => 1,
         };
         if there >= needed {
             return Ok(true);
@@ -226,7 +241,12 @@ impl Wavefronts {
         // One GPU next to several in the same run.
         let counts = match case.on {
             Part::Cpu => vec![0],
-            Part::Gpu | Part::Tables | Part::Methods | Part::Traceback | Part::Many => vec![1],
+            Part::Gpu
+            | Part::Tables
+            | Part::Methods
+            | Part::Traceback
+            | Part::Many
+            | Part::Dependences => vec![1],
             Part::Gpus => {
                 let doubled = std::iter::successors(Some(1), |count| Some(2 * count));
                 let below = doubled.take_while(|&count| count < together.len());
@@ -251,13 +271,6 @@ impl Wavefronts {
     }
 }
 
-/// Optimal string alignment: edits and the exchange of two neighbours.
-#[wavefront]
-fn transposing(d: Earlier<i32>, #[row] a: u8, #[column] b: u8) -> i32 {
-    let edits = (d.nw + (a != b) as i32).min(d.n + 1).min(d.w + 1);
-    if a + 1 == b { edits.min(d[[-2, -2]] + 1) } else { edits }
-}
-
 fn figure(
     case: Case,
     machine: &Machine,
@@ -279,14 +292,17 @@ fn figure(
             let (a, b) = (series(&a), series(&b));
             rates(case, Wavefront::of(warp()).rows(&a).columns(&b), machine, gpus, repeats)?
         }
-        (Kind::Affine, _) => {
-            let ((a, b), element) = (both(), affine_local(2, -3, -5, -1));
-            rates(case, Wavefront::of(element).rows(&a).columns(&b), machine, gpus, repeats)?
+        (Kind::Affine | Kind::AffineSixteen, _) => {
+            let ((a, b), element) = (both(), affine(2, -3, -5, -1));
+            let border = Border::Value(Gapped { h: 0, e: element.open, f: element.open });
+            let plain = Wavefront::of(element).rows(&a).columns(&b).border(border);
+            rates(case, plain, machine, gpus, repeats)?
         }
         (Kind::Transposing, _) => {
             let (a, b) = both();
-            let border = Border::function(|i, j| (i.max(-1) + j.max(-1) + 2) as i32);
-            let plain = Wavefront::of(transposing()).rows(&a).columns(&b).border(border);
+            let border = dependences::prefixes();
+            let plain =
+                Wavefront::of(dependences::transposing()).rows(&a).columns(&b).border(border);
             rates(case, plain, machine, gpus, repeats)?
         }
         (Kind::Protein, _) => {
@@ -345,12 +361,13 @@ fn rates<E: WavefrontElement>(
         }
         [_, ..] => {
             let executor = CudaExecutor::over(gpus, None)?;
-            let pairs = case.kind == Kind::LocalSixteen;
+            let pairs = matches!(case.kind, Kind::LocalSixteen | Kind::AffineSixteen);
             Box::new(if pairs { executor } else { executor.unpacked() })
         }
         [] => {
             pool = Pool::new(machine.cpu.first(1))?;
-            let sixteen = case.kind == Kind::LocalSixteen;
+            let sixteen =
+                matches!(case.kind, Kind::LocalSixteen | Kind::AffineSixteen | Kind::Protein);
             let policy = CpuPolicy::for_domain(case.size, 1);
             let policy = CpuPolicy { tile_rows: 1024, cells_16_bit: sixteen, ..policy };
             Box::new(CpuExecutor::new(&pool, policy)?)

@@ -9,7 +9,7 @@ use crate::align::{SYMBOLS, Scope, Scoring, Weights};
 
 /// Gotoh's recurrence over letters by their numbers. No score is below `floor`: 0 for local alignments, so
 /// low that it has no effect for others.
-#[wavefront(bounds = scored_bounds)]
+#[wavefront(bounds = scored_bounds, step = scored_step)]
 pub fn scored(
     before: Earlier<Gapped>,
     #[row] a: u8,
@@ -34,6 +34,17 @@ fn scored_bounds(of: &scored, rows: u64, columns: u64) -> [f64; 2] {
         0 => weights.local_bounds(rows, columns),
         _ => weights.gapped_global_bounds(rows, columns),
     }
+}
+
+/// As that of `affine`: two neighbours' scores differ by the greatest pair and the first letter of a gap at most.
+fn scored_step(of: &scored, border: Gapped) -> Option<u32> {
+    let scored { open, extend, .. } = *of;
+    let scores = of.scores.iter().flatten().map(|&score| i64::from(score));
+    let (least, most) =
+        scores.fold((0, 0), |(least, most), score| (score.min(least), score.max(most)));
+    let known =
+        border == Gapped { h: 0, e: open, f: open } && of.floor == 0 && open.max(extend) <= 0;
+    u32::try_from(most - least.min(open.into()).min(extend.into())).ok().filter(|_| known)
 }
 
 impl scored {

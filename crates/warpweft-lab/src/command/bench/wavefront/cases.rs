@@ -12,8 +12,10 @@ pub enum Kind {
     Local,
     /// The same in 16 bits: two cells a register on a GPU.
     LocalSixteen,
-    /// Smith-Waterman with affine gaps.
+    /// Smith-Waterman with affine gaps in cells of 32 bits.
     Affine,
+    /// The same in 16 bits where they are exact and pay.
+    AffineSixteen,
     /// Time warping.
     Warp,
     /// Optimal string alignment, which reads two rows and columns back: by tiles.
@@ -62,11 +64,12 @@ const fn kept(on: Part, kind: Kind, what: &'static str, size: usize, bytes: usiz
     Case { on, kind, what, size, keep: Keep::Matrix, bytes }
 }
 
-pub const CASES: [Case; 32] = [
+pub const CASES: [Case; 37] = [
     case(Part::Cpu, Kind::Local, "SW i32, one core", 20_000, Keep::Best),
     case(Part::Cpu, Kind::LocalSixteen, "SW 16 bits, one core", 20_000, Keep::Best),
     case(Part::Cpu, Kind::Affine, "SW affine i32, one core", 20_000, Keep::Best),
-    case(Part::Cpu, Kind::Protein, "SW BLOSUM62, one core", 20_000, Keep::Best),
+    case(Part::Cpu, Kind::AffineSixteen, "SW affine 16 bits, one core", 20_000, Keep::Best),
+    case(Part::Cpu, Kind::Protein, "SW BLOSUM62 16 bits, one core", 20_000, Keep::Best),
     case(Part::Cpu, Kind::Transposing, "OSA, last row, one core", 20_000, Keep::LastRow),
     case(Part::Cpu, Kind::Warp, "DTW f32, one core", 20_000, Keep::LastRow),
     case(Part::Gpu, Kind::Local, "SW i32, score", 20_000, Keep::Score),
@@ -79,6 +82,10 @@ pub const CASES: [Case; 32] = [
     case(Part::Gpu, Kind::Affine, "SW affine, position", 20_000, Keep::Best),
     case(Part::Gpu, Kind::Affine, "SW affine, position", 100_000, Keep::Best),
     case(Part::Gpu, Kind::Affine, "SW affine, position", 1_000_000, Keep::Best),
+    case(Part::Gpu, Kind::AffineSixteen, "SW affine, score", 20_000, Keep::Score),
+    case(Part::Gpu, Kind::AffineSixteen, "SW affine, score", 100_000, Keep::Score),
+    case(Part::Gpu, Kind::AffineSixteen, "SW affine, score", 1_000_000, Keep::Score),
+    case(Part::Gpu, Kind::AffineSixteen, "SW affine, position, 16 bits", 1_000_000, Keep::Best),
     case(Part::Gpu, Kind::Protein, "SW BLOSUM62, position", 100_000, Keep::Best),
     case(Part::Gpu, Kind::Transposing, "OSA, last row", 100_000, Keep::LastRow),
     kept(Part::Gpu, Kind::Local, "SW i32, matrix", 100_000, 4),

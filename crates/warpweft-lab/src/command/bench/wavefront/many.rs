@@ -12,9 +12,10 @@ use warpweft::report::Report;
 use warpweft::tune::median;
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::cuda::CudaExecutor;
-use warpweft::wavefront::{CpuPolicy, Wavefront};
+use warpweft::wavefront::{Border, CpuPolicy, Wavefront};
 use warpweft_apps::align::{
-    Database, Executor, Matrix, Scope, Scoring, Sequence, Weights, scored, search, trace_all,
+    Database, Executor, Gapped, Matrix, Scope, Scoring, Sequence, Weights, scored, search,
+    trace_all,
 };
 use warpweft_apps::soup::SplitMix;
 use warpweft_apps::warping::{self, Measure};
@@ -63,7 +64,8 @@ pub fn protein<T>(case: Case, run: impl FnOnce(Wavefront<'_, scored>) -> Result<
     let Some(element) = scored::with(&scoring, Scope::Local) else {
         return Err(warpweft::Error::spec("a matrix that scores nothing", "report this as a bug"));
     };
-    run(Wavefront::of(element).rows(a.as_rows()).columns(b.as_columns()))
+    let border = Border::Value(Gapped { h: 0, e: element.open, f: element.open });
+    run(Wavefront::of(element).rows(a.as_rows()).columns(b.as_columns()).border(border))
 }
 
 /// Numbers of problems divided by `shrink`, on `gpu` or one core.
