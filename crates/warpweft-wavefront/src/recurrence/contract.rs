@@ -92,8 +92,7 @@ pub unsafe trait WavefrontElement: Copy + Send + Sync {
 
     /// The most by which a cell, or any number on the way to it, can differ from the cells it
     /// depends on, whatever the inputs, where all cells outside hold `border`; if the function
-    /// knows. What cells of 16 bits are allowed by: see [`WavefrontElement::relative`] and
-    /// [`WavefrontElement::cuda_packed`].
+    /// knows. What cells of 16 bits are allowed by: see [`WavefrontElement::relative`].
     fn step(&self, border: Self::Cell) -> Option<u32> {
         let _ = border;
         None
@@ -116,29 +115,6 @@ pub unsafe trait WavefrontElement: Copy + Send + Sync {
     fn lookups(&self, symbols: [Interval; 2]) -> Vec<Lookup> {
         let _ = symbols;
         Vec::new()
-    }
-
-    /// Defines the C++ struct that computes two cells of 16 bits at once, if there is one. It holds
-    /// the struct of [`WavefrontElement::cuda`] as its only member `of`, and has the members
-    ///
-    /// ```text
-    /// using Row = ..; using Column = ..;           // as there, of one cell
-    /// WW_FN Row row(A a) const;
-    /// WW_FN Column column(B b) const;
-    /// using PackedRow = ..; using PackedColumn = ..;   // of two
-    /// WW_FN PackedRow rows(Row low, Row high) const;
-    /// WW_FN PackedColumn columns(Column low, Column high) const;
-    /// template<class Earlier>
-    /// WW_FN ww::u32 operator()(const Earlier& h, PackedRow a, PackedColumn b, ww::u32 zero) const;
-    /// ```
-    ///
-    /// Cells in `h` and the result are pairs of numbers less a base that the kernel chooses, and
-    /// `zero` stands for the number 0 in both halves: the function adds, and takes the greater or
-    /// the lesser, and what it compares to a constant it compares to `zero` and a difference. Of
-    /// numbers far below all cells `zero` may be greater than 0 would be.
-    fn cuda_packed(unit: &mut Unit) -> Option<String> {
-        let _ = unit;
-        None
     }
 
     /// Defines a C++ struct in `unit` and returns its name. Its data members are the parameters, in

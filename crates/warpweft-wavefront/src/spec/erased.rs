@@ -31,7 +31,9 @@ pub(crate) struct ElementType {
     pub score: ScalarKind,
     pub member: &'static str,
     pub names: Names,
-    pub packed: fn(&mut Unit) -> Option<String>,
+    /// Whether two cells may share registers (see `strips/packed.rs`), and the names of a cell's members then.
+    pub packs: bool,
+    pub members: &'static [&'static str],
 }
 
 /// The C++ names of an element's types.
@@ -76,7 +78,8 @@ impl ElementType {
                 input: <E::Input as DeviceType>::cuda,
                 score: <Score<E> as DeviceType>::cuda,
             },
-            packed: E::cuda_packed,
+            packs: E::PAIRED && E::RELATIVE,
+            members: E::Cell::NEAR_MEMBERS,
         }
     }
 

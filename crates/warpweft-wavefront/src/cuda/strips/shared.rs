@@ -23,17 +23,16 @@ pub(super) fn block_bytes(wavefront: &Erased<'_>, policy: &CudaPolicy, staged: b
     let CudaPolicy { rows, columns, chunk, warps, .. } = *policy;
     let [warps, chunk, rows] = [warps, chunk, policy.lanes() * rows].map(|n| n as usize);
     let column = if element.column == 0 { 1 } else { element.column.max(4) };
-    let lines = match wavefront.keep {
-        Keep::Best | Keep::Least => {
-            2 * (rows + (policy.lanes() * (1 + columns) + WINDOW.max(policy.chunk)) as usize)
-        }
+    let window = match wavefront.keep {
+        Keep::Best | Keep::Least => 32 * (policy.rows + 1 + columns) + WINDOW.max(policy.chunk),
         _ => 2,
     };
+    let windows = 2 * warps * (window as usize * element.cell + 16);
     let inputs = element.input > 0;
     let pieces = if inputs { 4 } else { 2 };
     let stage = if staged { pieces * chunk * rows } else { 1 };
     let rings = (warps + 1) * RING as usize;
-    let cells = (rings + warps * (lines + stage)) * element.cell;
+    let cells = (rings + warps * stage) * element.cell + windows;
     let columns = (policy.inputs() as usize + chunk) * column;
     let given = warps * rows * 4 * chunk * element.input;
     let chunks = if inputs { 8 * warps } else { 0 };

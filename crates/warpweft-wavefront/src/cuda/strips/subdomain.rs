@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use super::assignment::Assignment;
+use super::packed;
 use super::recording::AlsoKept;
 use super::text::{Arguments, parameters};
 use crate::cuda::signature::Values;
@@ -198,7 +199,7 @@ impl<'g> Subdomain<'g> {
             all_blocks: self.assignment.all as i32,
             gpu_above: above.gpu.device.ordinal() as i32,
             delays,
-            reserved: 0,
+            symbols: packed::symbols(wavefront.columns).unwrap_or_default(),
         };
         self.gpu.watchdog.reset();
         let recording = also.recording();

@@ -1,5 +1,6 @@
 //! The translation unit of one element and policy.
 
+use super::packed;
 use super::recording::Recording;
 use super::shared;
 use crate::cuda::names::names;
@@ -47,7 +48,8 @@ arguments! {
         gpu_above: i32 = "int",
         /// Seed of random delays, where they are compiled in.
         delays: u32 = "unsigned",
-        reserved: i32 = "int",
+        /// Of packed cells the symbols of the columns, a byte each.
+        symbols: u32 = "unsigned",
     }
 }
 
@@ -72,6 +74,11 @@ pub(super) fn source(
 ) -> String {
     let mut unit = Unit::new();
     let inputs = wavefront.element.input > 0;
+    let packed = if policy.packed_16x2 {
+        packed::define(&mut unit, &wavefront.element)
+    } else {
+        String::new()
+    };
     let [element, types] = names(&mut unit, &wavefront.element, Some(wavefront.keep));
     let keep = match wavefront.keep {
         Keep::Best | Keep::Least => 0,
@@ -82,11 +89,6 @@ pub(super) fn source(
         Keep::Sum => 5,
     };
     let CudaPolicy { rows, columns, chunk, warps, blocks, packed_16x2 } = *policy;
-    // The struct for packed cells needs the element's, which is defined by now.
-    let lanes = match (wavefront.element.packed)(&mut unit) {
-        Some(name) if packed_16x2 => format!("using ww_packed = {name};"),
-        _ => String::new(),
-    };
     let choice = recording.map(|recording| (recording.define)(&mut unit));
     let choice = choice.map_or(String::new(), |name| format!("using ww_choice = {name};\n"));
     let directions = recording.map_or(0, |recording| recording.bits);
@@ -100,7 +102,7 @@ pub(super) fn source(
     let signature = Arguments::declaration() + &declaration(parameters(recording.is_some()));
     format!(
         "{}
-{element}{lanes}
+{element}{packed}
 {choice}{types}#define WW_KEEP {keep}
 #define WW_ROWS {rows}
 #define WW_COLUMNS {columns}
@@ -139,6 +141,7 @@ pub(super) fn options() -> Options {
         ("copy_warp.cuh", include_str!("kernel/copy_warp.cuh")),
         ("directions.cuh", include_str!("kernel/directions.cuh")),
         ("form.cuh", include_str!("kernel/form.cuh")),
+        ("packed.cuh", include_str!("kernel/packed.cuh")),
         ("replay.cuh", include_str!("kernel/replay.cuh")),
         ("stage.cuh", include_str!("kernel/stage.cuh")),
         ("flags.cuh", include_str!("../flags.cuh")),
@@ -177,7 +180,7 @@ pub fn compile_check_as<E: WavefrontElement>(
     let memory = SharedMemory::of_arch(arch);
     shared::check(wavefront, policy, memory)?;
     if policy.packed_16x2 {
-        super::packed::check(wavefront, policy, variant.edges)?;
+        packed::check(wavefront, policy, variant.edges)?;
     }
     compile(&source(wavefront, policy, memory, variant, None), E::NAME, arch, &options())
 }

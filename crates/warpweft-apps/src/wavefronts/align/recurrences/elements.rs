@@ -129,39 +129,6 @@ unsafe impl WavefrontElement for Dna {
         self.0.relative(h, a, b, x)
     }
 
-    fn cuda_packed(unit: &mut Unit) -> Option<String> {
-        Some(unit.define("warpweft_apps::align::Dna::packed", "smith_waterman_packed", |unit, name| {
-            let of = Self::cuda(unit);
-            format!(
-                "struct {name} {{
-  {of} of;
-  using Row = ww::u32;
-  using Column = ww::u16;
-  using PackedRow = uint2;
-  using PackedColumn = ww::u32;
-  WW_FN Row row(ww::u8 a) const {{ return of.row(a); }}
-  // Selectors of a byte and of its sign among two rows' scores: of the low row, of the high one.
-  WW_FN Column column(ww::u8 b) const {{
-    const ww::u32 k = b == 'A' ? 0 : b == 'C' ? 1 : b == 'G' ? 2 : 3;
-    return ww::u16((0x80 + 0x11 * k) | (0xc4 + 0x11 * k) << 8);
-  }}
-  WW_FN PackedRow rows(Row low, Row high) const {{ return uint2{{low, high}}; }}
-  WW_FN PackedColumn columns(Column low, Column high) const {{ return (low & 0xff) | (high & 0xff00); }}
-  WW_FN ww::u32 both(ww::i32 x) const {{ return __byte_perm(ww::u32(x), 0, 0x1010); }}
-  template<class Earlier>
-  WW_FN ww::u32 operator()(const Earlier& h, PackedRow a, PackedColumn b, ww::u32 zero) const {{
-    ww::u32 score;
-    asm(\"prmt.b32 %0, %1, %2, %3;\" : \"=r\"(score) : \"r\"(a.x), \"r\"(a.y), \"r\"(b));
-    const ww::u32 pair = __viaddmax_s16x2(h.template at<-1, -1>(), score, zero);
-    const ww::u32 rest = __viaddmax_s16x2(h.template at<0, -1>(), both(of.right), pair);
-    return __viaddmax_s16x2(h.template at<-1, 0>(), both(of.below), rest);
-  }}
-}};
-"
-            )
-        }))
-    }
-
     fn cuda(unit: &mut Unit) -> String {
         unit.define("warpweft_apps::align::Dna", "smith_waterman_dna", |_, name| {
             format!(

@@ -36,8 +36,47 @@ constexpr unsigned HANDED = LAST_ROW || WW_DIRECTIONS ? ~0u : WW_SOUTH;
 using cell_t = ww_cell;
 // What lanes compute with: the element, or its form for packed cells.
 #if WW_PACKED
-using lane_element = ww_packed;
+// What a row and a column give is looked up: a row holds what it gives with each of four symbols of the
+// columns, a byte each, and a column the selectors of a byte and of its sign.
+struct packed_element {
+    const ww_element& of;
+    unsigned symbols;  // of the columns, a byte each
+
+    using Row = unsigned;
+    using Column = unsigned short;
+
+    __device__ __forceinline__ ww_column_input symbol(int k) const {
+        const unsigned char byte = symbols >> (8 * k);
+        ww_column_input input;
+        static_assert(sizeof(input) == 1, "a symbol is a byte");
+        memcpy(&input, &byte, 1);
+        return input;
+    }
+    __device__ __forceinline__ Row row(const ww_row_input& input) const {
+        const auto row = of.row(input);
+        unsigned all = 0;
+#pragma unroll
+        for (int k = 0; k < 4; k++) all |= ((unsigned)of.pair(row, of.column(symbol(k))) & 0xff) << (8 * k);
+        return all;
+    }
+    __device__ __forceinline__ Column column(const ww_column_input& input) const {
+        unsigned char byte;
+        memcpy(&byte, &input, 1);
+        unsigned k = 0;
+#pragma unroll
+        for (int other = 1; other < 4; other++) if (byte == (symbols >> (8 * other) & 0xff)) k = other;
+        // Of the low row's bytes and of the high row's.
+        return (Column)((0x80 + 0x11 * k) | (0xc4 + 0x11 * k) << 8);
+    }
+};
+using lane_element = packed_element;
+constexpr int NUMBERS = sizeof(cell_t) / 4;
+struct pair_word {
+    unsigned of[NUMBERS];  // two numbers each
+};
+using held_t = pair_word;
 #else
+using held_t = cell_t;
 using lane_element = ww_element;
 #endif
 using row_t = typename lane_element::Row;
@@ -59,9 +98,13 @@ struct ww_edges {
 
 using earlier = earlier_of<cell_t>;
 
-// Cells of a saved window: per lane its rows, the cell above-left and its last columns, all as the
-// window finds them; then the window's row above.
-constexpr int SAVED = WW_KEEP == WW_BEST ? LANES * (K + 1 + SK) + WINDOW : 1;
+// What a window is computed from.
+constexpr bool SAVES = WW_KEEP == WW_BEST;
+struct window_t {
+    held_t held[SAVES ? 32 * (K + 1 + SK) : 1];  // per lane its rows, the cell above-left, its last columns
+    cell_t above[SAVES ? WINDOW : 1];            // its row above
+    int base;                                    // of packed cells
+};
 
 // A kept matrix goes out by way of a tile a warp, where the host says that it fits (stage.cuh): pieces
 // of a chunk of each row, two, or four where a copy warp takes them out (copy_warp.cuh).
@@ -79,7 +122,7 @@ struct __align__(16) shared_state {
     cell_t rings[WARPS + 1][RING];
     column_t inputs[INPUTS + CHUNK];  // the first CHUNK again behind the last: no wrap in a chunk
     int ready[WARPS + 1], consumed[WARPS + 1];
-    cell_t saved[WARPS][2][SAVED];     // each warp's present window, and that of its record
+    window_t saved[WARPS][2];          // each warp's present window, and that of its record
     rank_t records[WARPS], others;     // each warp's record; the greatest of the grid, lately
     __align__(16) cell_t stage[WARPS][STAGE];
 #if WW_INPUTS

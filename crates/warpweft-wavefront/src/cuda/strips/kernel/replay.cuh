@@ -1,11 +1,12 @@
 // A saved window computed again, cell by cell, to find the place of its best one.
 #pragma once
 #include "given.cuh"
+#include "form.cuh"
 #include "tables.cuh"
 
 // What a replay needs; by value, so that nothing of the walker lives in memory.
 struct saved_window {
-    const cell_t* cells;
+    const window_t& window;
     const ww_row_input* rows;
     const ww_column_input* columns;
 #if WW_INPUTS
@@ -19,20 +20,21 @@ struct saved_window {
 // The best cell of a saved window. Called by whole warps, once a run.
 __device__ __noinline__ candidate replay(const saved_window saved,
                                          passed<ww_element, has_tables<ww_element>>::type f, int lane) {
+    const window_t& window = saved.window;
+    const form in_form(window.base);
     cell_t h[HALVES][K], corner[HALVES], bottom[HALVES][SK];
     typename ww_element::Row inputs[HALVES][K];
 #pragma unroll
     for (int p = 0; p < HALVES; p++) {
-        const int at = HALVES * lane + p;
 #pragma unroll
         for (int r = 0; r < K; r++) {
             const int row = saved.first_row + p * K + r;
-            h[p][r] = saved.cells[LANES * r + at];
+            h[p][r] = in_form.cell(window.held[32 * r + lane], p);
             inputs[p][r] = f.row(row < saved.row_count ? saved.rows[row] : ww_row_input{});
         }
-        corner[p] = saved.cells[LANES * K + at];
+        corner[p] = in_form.cell(window.held[32 * K + lane], p);
 #pragma unroll
-        for (int u = 0; u < SK; u++) bottom[p][u] = saved.cells[LANES * (K + 1 + u) + at];
+        for (int u = 0; u < SK; u++) bottom[p][u] = in_form.cell(window.held[32 * (K + 1 + u) + lane], p);
     }
     candidate best{0, 0, FAR, FAR};
 #pragma unroll 1
@@ -41,7 +43,7 @@ __device__ __noinline__ candidate replay(const saved_window saved,
 #pragma unroll
         for (int u = 0; u < SK; u++) {
             tops[0][u] = shuffle_up<HANDED>(bottom[HALVES - 1][u]);
-            if (lane == 0) tops[0][u] = saved.cells[LANES * (K + 1 + SK) + m * SK + u];
+            if (lane == 0) tops[0][u] = window.above[m * SK + u];
             if (HALVES == 2) tops[HALVES - 1][u] = bottom[0][u];
         }
 #pragma unroll

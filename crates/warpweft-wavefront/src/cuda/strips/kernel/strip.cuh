@@ -40,7 +40,7 @@ wavefront_strip(WW_PARAMETERS) {
     __shared__ __align__(16) char element_copy[copy_bytes<ww_element>];
     const ww_element& here = held(element_copy, f, threadIdx.x, blockDim.x);
 #if WW_PACKED
-    const lane_element g{here};
+    const lane_element g{here, A.symbols};
 #else
     const lane_element& g = here;
 #endif

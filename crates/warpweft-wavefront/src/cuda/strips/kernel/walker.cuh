@@ -132,16 +132,16 @@ struct walker {
                 if constexpr (BEST) {
                     if constexpr (EDGE) {
                         const form::score score =
-                            kept_score(kept, form::score_of(cell));
+                            kept_score(kept, in_form.score_of(cell));
                         best[r] = form::greater_score(best[r], score);
                     } else if ((first_in_group + u) % 2 == 1) {
                         // Two columns at once: one instruction takes the maximum of three.
-                        best[r] = form::greater_score(best[r], form::score_of(w),
-                                                      form::score_of(cell));
+                        best[r] = form::greater_score(best[r], in_form.score_of(w),
+                                                      in_form.score_of(cell));
                     }
                 }
                 if constexpr (WW_KEEP == WW_SUM) {
-                    if (!EDGE || (kept && row0 + r < A.row_count)) sum += form::score_of(cell);
+                    if (!EDGE || (kept && row0 + r < A.row_count)) sum += in_form.score_of(cell);
                 }
                 if constexpr (STAGED) staged[r][u] = cell;
                 else keep_cell<EDGE>(kept, r, first + u, cell);
@@ -372,21 +372,17 @@ struct walker {
     __device__ __forceinline__ void open_window(int c) {
         if (c % WINDOW_CHUNKS != 0) return;
         if constexpr (WW_KEEP == WW_BEST) {
-            cell_t* saved = S.saved[warp][saved_half];
+            window_t& saved = S.saved[warp][saved_half];
 #pragma unroll
-            for (int half = 0; half < HALVES; half++) {
-                const int at = HALVES * lane + half;
+            for (int r = 0; r < K; r++) saved.held[32 * r + lane] = h[r];
+            saved.held[32 * K + lane] = corner;
 #pragma unroll
-                for (int r = 0; r < K; r++) saved[LANES * r + at] = in_form.cell(h[r], half);
-                saved[LANES * K + at] = in_form.cell(corner, half);
-#pragma unroll
-                for (int u = 0; u < SK; u++)
-                    saved[LANES * (K + 1 + u) + at] = in_form.cell(bottom[u], half);
-            }
+            for (int u = 0; u < SK; u++) saved.held[32 * (K + 1 + u) + lane] = bottom[u];
+            if (lane == 0) saved.base = in_form.base;
         }
 #if WW_PACKED
         if constexpr (WW_KEEP == WW_ONLY_SCORE) greatest = greater(greatest, greatest_score());
-        const int by = __shfl_sync(~0u, form::low(h[0]), 16);
+        const int by = __shfl_sync(~0u, form::low(in_form.score_of(h[0])), 16);
         in_form.rebase(in_form.base + by);
 #pragma unroll
         for (int r = 0; r < K; r++) h[r] = form::moved(h[r], by);
@@ -413,7 +409,7 @@ struct walker {
         record_row = __shfl_sync(~0u, row_of(greatest), first_lane);
         record_column = column;
         for (int j = lane; j < WINDOW; j += 32)
-            S.saved[warp][saved_half][LANES * (K + 1 + SK) + j] = S.rings[warp][(column + j) & (RING - 1)];
+            S.saved[warp][saved_half].above[j] = S.rings[warp][(column + j) & (RING - 1)];
         // All have read the ring when lane 0 says that it may be overwritten.
         __syncwarp();
         saved_half ^= 1;
@@ -429,7 +425,7 @@ struct walker {
         // and of the last if that row is kept.
         publishes = warp + 1 < active || !last_strip || LAST_ROW;
         ragged = warp_row + WARP_ROWS > A.row_count;
-        in_form.rebase((int)0);
+        in_form.rebase(0);
 #pragma unroll
         for (int r = 0; r < K; r++) {
             inputs[r] = form::rows(f, row_input(row_at(r, 0)), row_input(row_at(r, HALVES - 1)));
