@@ -2,7 +2,6 @@
 //! first GPU.
 
 use std::fmt::Debug;
-use std::time::Instant;
 
 use serde::Serialize;
 use warpweft::machine::Machine;
@@ -183,13 +182,6 @@ impl Bench<'_> {
         });
         Ok(self)
     }
-}
-
-/// What `run` computed, and how many seconds it took.
-pub fn timed<T>(run: impl FnOnce() -> T) -> (T, f64) {
-    let begin = Instant::now();
-    let result = std::hint::black_box(run());
-    (result, begin.elapsed().as_secs_f64())
 }
 
 /// Bytes of memory that this process had at most, where Linux tells.
