@@ -51,15 +51,20 @@ def started(folder, resume, victim, delay):
         while child.poll() is None:
             there = ranks(folder) if victim is not None else {}
             if victim in there and os.path.exists(f"{folder}/kept/results"):
-                time.sleep(delay)
-                # It may have ended meanwhile.
+                # It may end meanwhile, and its number may become another's.
                 with contextlib.suppress(ProcessLookupError):
-                    os.kill(there[victim], signal.SIGKILL)
-                    killed = True
+                    handle = os.pidfd_open(there[victim])
+                    same = ranks(folder).get(victim) == there[victim]
+                    time.sleep(delay)
+                    if same:
+                        signal.pidfd_send_signal(handle, signal.SIGKILL)
+                        killed = True
+                    os.close(handle)
                 victim, since = None, time.time()
             if time.time() - since > HANGS:
                 for process in ranks(folder).values():
-                    os.kill(process, signal.SIGKILL)
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(process, signal.SIGKILL)
                 child.kill()
                 return "hangs", "", killed
             time.sleep(0.02)
@@ -67,12 +72,14 @@ def started(folder, resume, victim, delay):
         return child.returncode, err.read(), killed
 
 
-folder = os.path.realpath(tempfile.mkdtemp())
+folders = contextlib.ExitStack()
+folder = os.path.realpath(folders.enter_context(tempfile.TemporaryDirectory()))
 subprocess.run([program] + APSP, cwd=folder, check=True, capture_output=True)
 expect = open(f"{folder}/out.csv").read()
 chance, counts = random.Random(seed), collections.Counter()
 for _ in range(runs):
-    folder, resume, resumes = os.path.realpath(tempfile.mkdtemp()), [], 0
+    folders.close()
+    folder, resume, resumes = os.path.realpath(folders.enter_context(tempfile.TemporaryDirectory())), [], 0
     victim, delay = chance.randrange(3), chance.uniform(0.0, 1.5)
     while True:
         status, said, killed = started(folder, resume, victim if resumes == 0 else None, delay)
@@ -86,6 +93,7 @@ for _ in range(runs):
         resume, resumes = ["--resume"], resumes + 1
     right = status == 0 and open(f"{folder}/out.csv").read() == expect
     counts[f"{'right' if right else 'WRONG'} after {resumes} resumes"] += 1
+folders.close()
 version = subprocess.run([program, "--version"], check=True, capture_output=True, text=True).stdout.split()[-1]
 launcher_version = subprocess.run(launcher[:1] + ["--version"], capture_output=True, text=True).stdout.splitlines()[:1]
 record = {
