@@ -26,6 +26,10 @@ pub fn circles(files: &[(&str, Source)]) -> Vec<String> {
     let mut crates = BTreeMap::<&str, BTreeMap<Path, File<'_>>>::new();
     for (path, source) in files {
         let Some((of, inner)) = path.split_once("/src/") else { continue };
+        // Next to a library, the program is a crate of its own.
+        if inner == "main.rs" && files.iter().any(|(path, _)| *path == format!("{of}/src/lib.rs")) {
+            continue;
+        }
         let module = module_of(inner);
         let code: Vec<_> = source.code().map(|(_, code)| code).collect();
         let file =
