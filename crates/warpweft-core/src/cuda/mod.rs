@@ -34,7 +34,9 @@ mod module;
 mod watchdog;
 
 pub use compile::{Cache, folder, trusted_folder, write_whole};
-pub use compile::{Cubin, Options, Request, cached, compile, compile_all, compile_in, compiler};
+pub use compile::{
+    Cubin, Options, Request, cached, compile, compile_all, compile_in, compiler, leave_to_compile,
+};
 pub use device::{
     Attribute, Device, Event, Priority, SharedMemory, Stream, Together, available, undisturbed,
 };

@@ -11,9 +11,11 @@ use self::cache::Key;
 use self::nvrtc::{Input, Nvrtc, library};
 use crate::error::{Error, Result};
 
+mod background;
 mod cache;
 mod nvrtc;
 
+pub use background::leave_to_compile;
 pub use cache::{Cache, folder, trusted_folder, write_whole};
 #[cfg(test)]
 pub(in crate::cuda) use nvrtc::NVRTC;

@@ -4,11 +4,10 @@ use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Instant;
 
 use crate::CudaPolicy;
 use crate::cuda::text::FusedText;
-use warpweft_core::cuda::{Cubin, Options, compile};
+use warpweft_core::cuda::{Cubin, Options, compile, leave_to_compile};
 use warpweft_core::error::Result;
 
 /// A kernel to be compiled.
@@ -90,13 +89,10 @@ impl Arrivals {
         Some(next)
     }
 
-    /// Gives up what no thread has begun, and waits for what one has; seconds that took.
-    pub fn end(&mut self) -> f64 {
-        let begun = Instant::now();
+    /// Gives up what no thread has begun. What one has begun is for the cache, and nobody waits for it.
+    pub fn end(&mut self) {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner).clear();
-        // The compiler must not be at work when the process ends.
-        self.threads.drain(..).for_each(|thread| _ = thread.join());
-        begun.elapsed().as_secs_f64()
+        leave_to_compile(std::mem::take(&mut self.threads));
     }
 }
 

@@ -17,6 +17,8 @@ const SHARE: usize = 1 << 22;
 pub enum Compile {
     /// Before the run begins.
     First,
+    /// The most promising alone, on a thread: the run is so short that it may end before.
+    Foremost,
     /// While it takes single steps, on up to so many threads.
     Meanwhile(usize),
     /// Likewise, once it has taken single steps for a while: nobody knows how long it will be.

@@ -11,8 +11,10 @@ use warpweft_core::grid::Axes;
 
 /// Kernels of several steps that are tried.
 const TRIED: usize = 3;
-/// Seconds of single steps from which on it pays to compile others, which takes some.
-const WORTH: f64 = 2.0;
+/// Seconds of single steps from which on it pays to compile another kernel, which takes 1.5 s: for this run or later ones.
+const WORTH: f64 = 0.5;
+/// Seconds from which on it pays to compile all that are to be tried.
+const LONG: f64 = 2.0;
 /// Bytes a second that a GPU copies, where that was not measured: an H200's.
 const COPY: f64 = 4.0e12;
 /// Seconds of a launch in a graph.
@@ -64,7 +66,8 @@ impl Kernels {
         let threads = known.cores.saturating_sub(1).clamp(1, TRIED);
         let compile = match known.steps {
             u64::MAX => Compile::Eventually(threads),
-            steps if steps as f64 * least > WORTH => Compile::Meanwhile(threads),
+            steps if steps as f64 * least > LONG => Compile::Meanwhile(threads),
+            steps if steps as f64 * least > WORTH => Compile::Foremost,
             _ => Compile::Never,
         };
         Self { single, fused, compile, least }
@@ -153,6 +156,7 @@ mod tests {
             Kernels::modelled(&stencil, [768; 3].into(), &Known { steps, free, ..KNOWN })
         };
         assert_eq!(of(100, u64::MAX).compile, Compile::Never);
+        assert_eq!(of(800, u64::MAX).compile, Compile::Foremost);
         assert_eq!(of(u64::MAX, u64::MAX).compile, Compile::Eventually(3), "a session");
         let deepest = |kernels: Kernels| {
             kernels.fused.iter().map(|policy| policy.temporal_depth).max().unwrap_or(0)

@@ -28,7 +28,7 @@ impl CudaSweeps {
         let names: Vec<_> = self.stencil.stages.iter().map(|stage| stage.name()).collect();
         let name = format!("fused steps of {}", names.join(" + "));
         let mut later = Vec::new();
-        for &policy in policies {
+        for (rank, &policy) in policies.iter().enumerate() {
             let Some(text) = fused_text(&self.stencil, extents, &policy) else { continue };
             let order = Order { policy, text, name: name.clone(), arch: arch.clone() };
             let (source, options) = (&order.text.source, order.options());
@@ -39,10 +39,12 @@ impl CudaSweeps {
             match found {
                 Some(cubin) if when == Compile::First => self.attach(order, &cubin)?,
                 Some(cubin) => self.receive_kernel(order, Ok(cubin)),
+                None if rank > 0 && when == Compile::Foremost => {}
                 None => later.push(order),
             }
         }
         match when {
+            Compile::Foremost => self.arrivals = Some(Arrivals::start(later, 1)),
             Compile::Meanwhile(threads) => self.arrivals = Some(Arrivals::start(later, threads)),
             Compile::Eventually(threads) => self.eventually = Some((0.0, later, threads)),
             Compile::First | Compile::Never => {}
@@ -142,16 +144,9 @@ impl CudaSweeps {
         }
     }
 
-    /// Gives up kernels that are still to be compiled, and waits for the compiler.
+    /// Gives up kernels that are still to be compiled.
     pub(in crate::cuda) fn end_compiling(&mut self) {
-        if let Some(mut arrivals) = self.arrivals.take() {
-            let waited = arrivals.end();
-            if waited > 0.1 {
-                self.notes.push(format!(
-                    "waited {waited:.1} s for the compiler: later runs begin with that kernel"
-                ));
-            }
-        }
+        self.arrivals = None;
     }
 }
 

@@ -22,7 +22,7 @@ use crate::{CudaPolicy, Spec};
 use warpweft_core::cuda::{Device, Module, Options, Stream, compile};
 use warpweft_core::element::Unit;
 use warpweft_core::error::Result;
-use warpweft_core::grid::RawVolume;
+use warpweft_core::grid::{Axes, RawVolume};
 
 impl CudaSweeps {
     /// Compiles the kernels of `policy` for `device` (or takes them from the cache) and copies `volume` there.
@@ -58,20 +58,22 @@ impl CudaSweeps {
         let given = stencil.stages.clone();
         let mut stencil = stencil.clone();
         stencil.stages = on_device(&given, &stream)?;
-        let mut sweeps = Self::single_steps(&stencil, volume, planned, stream)?;
+        let mut sweeps = Self::single_steps(&stencil, extents, planned, stream)?;
         sweeps.given = given;
         sweeps.contest = Contest::new(kernels.least);
+        // Threads compile while the cells are copied.
         sweeps.order(extents, &fused, kernels.compile)?;
+        sweeps.bring_in(volume)?;
         if stencil.until.is_some() {
             sweeps.prepare_change()?;
         }
         Ok(sweeps)
     }
 
-    /// An executor that takes single steps, with room for other kernels.
+    /// An executor that takes single steps, with room for other kernels; its cells are not there yet.
     fn single_steps(
         stencil: &Spec,
-        volume: &RawVolume,
+        extents: Axes<usize>,
         Planned { single, fused, layout, fuses, note }: Planned,
         stream: Stream,
     ) -> Result<Self> {
@@ -86,7 +88,7 @@ impl CudaSweeps {
             arrays.wrap = wrap_of(stencil, &single, &arrays.layout);
         }
         let kernels = text.stages.iter().map(|stage| kernel(&module, &stage.kernel, stage.shared));
-        let mut sweeps = Self {
+        Ok(Self {
             stencil: stencil.clone(),
             given: Vec::new(),
             single,
@@ -107,7 +109,7 @@ impl CudaSweeps {
             timing: None,
             clock: Clock::default(),
             history: History::default(),
-            cones: Cones::new(stencil, volume.extents()),
+            cones: Cones::new(stencil, extents),
             parts: Parts::default(),
             state: 0,
             change: None,
@@ -123,9 +125,7 @@ impl CudaSweeps {
             reducing: None,
             folds: Vec::new(),
             transferring: None,
-        };
-        sweeps.bring_in(volume)?;
-        Ok(sweeps)
+        })
     }
 
     /// Copies `volume` into the first arrays, gives ghosts their values, and makes the launches of a step.
