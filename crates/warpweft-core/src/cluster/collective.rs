@@ -96,27 +96,50 @@ pub fn agree_on(net: &dyn Transport, mine: Result<Vec<u8>>) -> Result<Vec<u8>> {
 /// If a rank failed, every rank gets an error: its own, or one that names the first rank that failed. See
 /// also [`Transport::receive`].
 pub fn gather_fine(net: &dyn Transport, mine: Result<Vec<u8>>) -> Result<Vec<Vec<u8>>> {
-    let all = gather(net, encoded(&mine))?;
-    let bad = all.iter().position(|theirs| theirs.first() != Some(&FINE));
-    let answer = bad.map_or(Vec::new(), |rank| {
-        [&(rank as u64).to_le_bytes(), all[rank].get(1..).unwrap_or_default()].concat()
-    });
-    let answer = broadcast(net, answer)?;
+    let (all, failure) = outcomes(net, encoded(&mine))?;
     mine?;
-    match answer.split_first_chunk::<8>() {
-        Some((rank, text)) => Err(failed(net.rank(), u64::from_le_bytes(*rank) as usize, text)),
-        None => Ok(all.into_iter().map(|theirs| theirs[1..].to_vec()).collect()),
-    }
+    check_fine(net, &failure)?;
+    Ok(all.into_iter().map(|theirs| theirs[1..].to_vec()).collect())
+}
+
+/// What this rank made, unless a rank failed. The network stays usable.
+///
+/// # Errors
+/// As [`gather_fine`].
+pub fn all_fine<T>(net: &dyn Transport, mine: Result<T>) -> Result<T> {
+    let message = mine.as_ref().map_or_else(failure_text, |_| vec![FINE]);
+    let (_, failure) = outcomes(net, message)?;
+    let mine = mine?;
+    check_fine(net, &failure)?;
+    Ok(mine)
 }
 
 /// The first byte of the message of a rank that did not fail.
 const FINE: u8 = 0;
 
-fn encoded(mine: &Result<Vec<u8>>) -> Vec<u8> {
-    match mine {
-        Ok(bytes) => [&[FINE], bytes.as_slice()].concat(),
-        Err(error) => [&[1], error.to_string().as_bytes()].concat(),
+/// What all ranks say, on rank 0, and on all ranks the first of them that failed and why; nothing if none did.
+fn outcomes(net: &dyn Transport, mine: Vec<u8>) -> Result<(Vec<Vec<u8>>, Vec<u8>)> {
+    let all = gather(net, mine)?;
+    let bad = all.iter().position(|theirs| theirs.first() != Some(&FINE));
+    let failure = bad.map_or(Vec::new(), |rank| {
+        [&(rank as u64).to_le_bytes(), all[rank].get(1..).unwrap_or_default()].concat()
+    });
+    Ok((all, broadcast(net, failure)?))
+}
+
+fn check_fine(net: &dyn Transport, failure: &[u8]) -> Result<()> {
+    match failure.split_first_chunk::<8>() {
+        Some((rank, text)) => Err(failed(net.rank(), u64::from_le_bytes(*rank) as usize, text)),
+        None => Ok(()),
     }
+}
+
+fn encoded(mine: &Result<Vec<u8>>) -> Vec<u8> {
+    mine.as_ref().map_or_else(failure_text, |bytes| [&[FINE], bytes.as_slice()].concat())
+}
+
+fn failure_text(error: &Error) -> Vec<u8> {
+    [&[1], error.to_string().as_bytes()].concat()
 }
 
 fn failed(rank: usize, other: usize, text: &[u8]) -> Error {
@@ -160,6 +183,11 @@ mod tests {
         }
         let fine = in_process(3, SOON, |net| {
             gather_fine(net, Ok(vec![net.rank() as u8]))?;
+            let mine =
+                if net.rank() == 2 { Err(Error::spec("no room", "make room")) } else { Ok(7) };
+            let error = all_fine(net, mine).unwrap_err().to_string();
+            assert!(error.contains("no room; help: make room"), "{error}");
+            assert_eq!(all_fine(net, Ok(net.rank()))?, net.rank());
             agree_on(net, Ok(vec![7, net.rank() as u8]))
         });
         assert_eq!(fine.unwrap(), vec![vec![7, 0]; 3]);

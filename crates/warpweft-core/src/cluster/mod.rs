@@ -21,7 +21,7 @@ mod tree;
 
 pub use alone::Alone;
 pub use collective::{agree, broadcast, gather};
-pub use collective::{agree_on, agree_on_each, gather_fine};
+pub use collective::{agree_on, agree_on_each, all_fine, gather_fine};
 pub use in_process::{in_process, in_process_all};
 pub use jitter::Jitter;
 pub use launched::{Launched, Launcher};

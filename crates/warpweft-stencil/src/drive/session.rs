@@ -8,6 +8,8 @@ mod stages;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use ranks::agreed;
+
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -85,11 +87,11 @@ impl<'v> RawSession<'v> {
         run: &Run<'r>,
     ) -> Result<Self> {
         let begun = Instant::now();
-        spec.check_volume(volume)?;
+        let net = run.net.filter(|net| net.ranks() > 1);
+        agreed(net, spec.check_volume(volume))?;
         let mut saved = spec.open_checkpoint(volume, steps, run)?;
         let probed = Mutex::new(spec.recorded_before(saved.as_mut()));
         let first = saved.as_ref().map(Opened::first).unwrap_or_default();
-        let net = run.net.filter(|net| net.ranks() > 1);
         let start = Start::of(volume, saved.as_ref().and_then(|saved| saved.from.as_ref()));
         let whole = Axes::filled(volume.rank(), 1);
         let margin = ranks::margin(spec, &spec.stages);
@@ -144,7 +146,9 @@ impl<'v> RawSession<'v> {
         if self.waits.1.elapsed() > LATEST {
             self.waits = (WAITS, begun);
         }
-        self.refresh(&self.spec.stages.clone())?;
+        if self.net.is_some() {
+            self.refresh(&self.spec.stages.clone())?;
+        }
         let Some(mut local) = self.local.take() else { return Err(over()) };
         let queues = !self.saves_at_end && self.waits.0 == 0 && local.queues();
         self.pace.may_queue(queues);

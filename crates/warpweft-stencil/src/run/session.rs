@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::ops::{ControlFlow, Range};
 
 use super::Run;
-use crate::drive::session::RawSession;
+use crate::drive::session::{RawSession, agreed};
 use crate::plan::Region;
 use crate::policy::{CudaKernel, Policy};
 use crate::spec::reduction::Reduce;
@@ -17,7 +17,7 @@ use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::{Axes, RawVolume, Volume};
 use warpweft_core::machine::Machine;
 use warpweft_core::report::Report;
-use warpweft_core::run::Target;
+use warpweft_core::run::{Devices, Target};
 
 /// A volume on its device, from [`Stencil::on`] to [`Session::finish`].
 ///
@@ -104,17 +104,29 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
     /// Over ranks of [`Run::net`] all of them call this with the same arguments, and then make the same calls of the
     /// session, each with a volume of its own that holds all cells. Each computes a subdomain on cores of its own.
     /// Reductions, [`Session::fold`], [`Session::read`] and [`Session::finish`] give every rank the same bits as one rank
-    /// alone gets. A session that is dropped before `finish` leaves the volume as it was.
+    /// alone gets; [`Report::probes`] of `finish` is rank 0's alone. A session that is dropped before `finish` leaves the
+    /// volume as it was at the beginning, or at an [`apply`](Session::apply) for which the executor was made anew. A
+    /// rank must make its next call before the deadline of the transport ends.
     ///
     /// # Errors
     /// As [`Stencil::run_with`]; several devices; over ranks also GPUs, checkpoints, a depth of ghost zones, and ranks
-    /// that are not processes of `Run::net`.
+    /// that are not processes of `Run::net`. What one rank lacks, such as memory, is an error on all. A fault of an element
+    /// function ends the network: no other session can be opened over it.
     pub fn on_with<'v, 'r: 'v>(
         &self,
         volume: &'v mut Volume<S, D>,
         machine: &'v Machine,
         run: &Run<'r>,
     ) -> Result<Session<'v, S, D>> {
+        let net = run.net.filter(|net| net.ranks() > 1);
+        let devices = agreed(net, self.devices_of_session(machine, run))?;
+        let mut raw = RawSession::open(self, volume.raw_mut(), u64::MAX, (machine, &devices), run)?;
+        raw.goes_on();
+        Ok(Session { raw, cell: PhantomData })
+    }
+
+    /// The one device of a session.
+    fn devices_of_session<'v>(&self, machine: &'v Machine, run: &Run<'_>) -> Result<Devices<'v>> {
         let refused = |what: &str, hint: &str| Err(Error::spec(format!("a session {what}"), hint));
         if self.regrouped {
             return refused("of regrouped sums", "call `run`, or leave `regroup_sums` out");
@@ -147,9 +159,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         if devices.gpus.len() > usize::from(devices.threads.is_none()) {
             return refused("on several devices", "name one: `Target::Cpu`, `Target::Gpu(0)`");
         }
-        let mut raw = RawSession::open(self, volume.raw_mut(), u64::MAX, (machine, &devices), run)?;
-        raw.goes_on();
-        Ok(Session { raw, cell: PhantomData })
+        Ok(devices)
     }
 }
 
@@ -226,7 +236,7 @@ impl<S: Fields, const D: usize> Session<'_, S, D> {
     pub fn read(&mut self, cells: [Range<usize>; D]) -> Result<Volume<S, D>> {
         let region = boxed(&cells);
         let extents = cells.map(|range| range.end.saturating_sub(range.start));
-        let mut volume = Volume::zeroed(extents)?;
+        let mut volume = self.raw.agreed(Volume::zeroed(extents))?;
         for field in 0..S::FIELDS.len() {
             let bytes = self.raw.read(&[(field, region)])?;
             volume.raw_mut().set_box(field, Axes::filled(D, 0), extents.into(), &bytes)?;

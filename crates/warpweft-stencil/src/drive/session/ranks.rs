@@ -16,10 +16,11 @@ use crate::spec::Spec;
 use crate::spec::fingerprint::digest;
 use crate::spec::reduction::{Reduce, Reduction};
 use crate::spec::stage::StageList;
-use warpweft_core::cluster::{Transport, agree_on_each, broadcast, gather, placement};
+use warpweft_core::cluster::{Transport, agree_on_each, all_fine, broadcast, gather, placement};
 use warpweft_core::error::{Error, Result};
-use warpweft_core::grid::{Axes, RawVolume};
+use warpweft_core::grid::{Axes, RawVolume, across};
 use warpweft_core::machine::Machine;
+use warpweft_core::memory::room;
 use warpweft_core::run::Target;
 
 /// How deep ghost zones must be for one step of `stages`.
@@ -27,10 +28,13 @@ pub(super) fn margin(spec: &Spec, stages: &StageList) -> Margin {
     Reach::new(spec.rank(), &footprints(stages), spec.cell.len(), 1).deepest()
 }
 
+/// Bytes that all ranks have of all others' cells at a time.
+const PIECE: usize = 1 << 24;
+
 /// This rank's subdomain, on cores of its own.
 ///
 /// # Errors
-/// Ranks that mean different sessions; subdomains smaller than a ghost zone; GPUs, which sessions over ranks don't use.
+/// Ranks that mean different sessions; subdomains smaller than a ghost zone; what fails on any rank.
 pub(super) fn made<'m>(
     spec: &Spec,
     volume: &RawVolume,
@@ -39,24 +43,29 @@ pub(super) fn made<'m>(
     net: &dyn Transport,
 ) -> Result<(Distribution, (LocalSubdomain, Prepared<'m>))> {
     let extents = volume.extents();
+    let grid = run.settings.ranks.and_then(|ranks| ranks.grid);
     agree_on_each(
         net,
         &[
             ("a session of", spec.identity(extents)),
+            ("a grid of ranks", grid.map_or("none".into(), |grid| across(&grid))),
             ("an initial state with the hash", format!("{:016x}", digest(volume))),
         ],
     )?;
-    let grid = run.settings.ranks.and_then(|ranks| ranks.grid);
+    // Up to `placement` all ranks fail alike.
     let cut = spec.distribution(extents, &Ranks { count: net.ranks(), grid, depth: Some(1) })?;
     spec.check_points_of_parts()?;
     check(spec, &spec.stages, &cut)?;
     let placement = placement(net, &machine.cpu.cores)?;
     let run = Run { target: Target::Cpu, ..run.clone() };
-    let device = spec.device_of(&cut, machine, &placement, (&run, u64::MAX))?;
     let (partition, rank) = (&cut.partition, net.rank());
-    let zone = partition.grown(rank, &margin(spec, &spec.stages));
-    let start = Start::Volume(volume);
-    let local = LocalSubdomain::new(spec, (partition, rank), zone, start, &*device.build, 0)?;
+    let mine = spec.device_of(&cut, machine, &placement, (&run, u64::MAX)).and_then(|device| {
+        let zone = partition.grown(rank, &margin(spec, &spec.stages));
+        let start = Start::Volume(volume);
+        let local = LocalSubdomain::new(spec, (partition, rank), zone, start, &*device.build, 0)?;
+        Ok((device, local))
+    });
+    let (device, local) = all_fine(net, mine)?;
     let prepared = Prepared {
         build: device.build,
         devices: vec![format!("rank {rank} of {} on {}", net.ranks(), device.label)],
@@ -68,6 +77,14 @@ pub(super) fn made<'m>(
         notes: device.notes,
     };
     Ok((cut, (local, prepared)))
+}
+
+/// What this rank made, unless one of the others that there are failed to.
+pub(crate) fn agreed<T>(net: Option<&dyn Transport>, mine: Result<T>) -> Result<T> {
+    match net {
+        Some(net) => all_fine(net, mine),
+        None => mine,
+    }
 }
 
 /// Whether neighbours own the ghost cells that one step of `stages` reads.
@@ -124,20 +141,32 @@ impl RawSession<'_> {
         outcome.inspect_err(tell)
     }
 
+    /// What this rank made, unless another rank failed to.
+    ///
+    /// # Errors
+    /// As [`all_fine`].
+    pub(crate) fn agreed<T>(&self, mine: Result<T>) -> Result<T> {
+        agreed(self.net, mine)
+    }
+
     /// Whether ghost zones have room for what the stages of `spec` read.
     pub(super) fn has_margin(&self, spec: &Spec) -> bool {
+        if self.net.is_none() {
+            return true;
+        }
         let mut wide = self.margin;
         widen(&mut wide, &margin(spec, &spec.stages));
-        self.net.is_none() || wide == self.margin
+        wide == self.margin
     }
 
     /// Makes room for what the stages of `spec` read, in zones made from now on.
     ///
     /// # Errors
-    /// Subdomains that are smaller than that.
+    /// Stages that are refused, and subdomains that are smaller than that: on all ranks.
     pub(super) fn widen(&mut self, spec: &Spec) -> Result<()> {
         if self.net.is_some() {
-            self.announced(check(spec, &spec.stages, &self.distribution))?;
+            spec.check(self.volume.extents())?;
+            check(spec, &spec.stages, &self.distribution)?;
             widen(&mut self.margin, &margin(spec, &spec.stages));
         }
         Ok(())
@@ -171,37 +200,66 @@ impl RawSession<'_> {
 
     /// The cells of these boxes, of all ranks.
     pub(super) fn gathered(&mut self, boxes: &[Cells], net: &dyn Transport) -> Result<Vec<u8>> {
-        let mine = self.own_parts(boxes, net.rank());
+        let bytes = |&(field, region): &Cells| cells(&region) * self.spec.cell.size(field);
+        let all: usize = boxes.iter().map(bytes).sum();
+        let whole = room(all, "read fewer cells at a time");
+        let mut whole = if all > PIECE { self.agreed(whole)? } else { whole? };
+        for &(field, region) in boxes {
+            self.each_piece(field, &region, net, |_, _, bytes| {
+                whole.extend_from_slice(bytes);
+                Ok(())
+            })?;
+        }
+        Ok(whole)
+    }
+
+    /// Gives `take` the cells of a field of a box, of all ranks: pieces along the slowest axis, one after another.
+    fn each_piece(
+        &mut self,
+        field: usize,
+        region: &Region,
+        net: &dyn Transport,
+        mut take: impl FnMut(&mut Self, &Region, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let size = self.spec.cell.size(field);
+        let planes = region.high[0] - region.low[0];
+        let plane = (cells(region) / planes.max(1) * size).max(1);
+        let mut piece = *region;
+        while piece.low[0] < region.high[0] {
+            piece.high[0] = (piece.low[0] + (PIECE / plane).max(1)).min(region.high[0]);
+            let bytes = self.gathered_piece(field, &piece, net)?;
+            take(self, &piece, &bytes)?;
+            piece.low[0] = piece.high[0];
+        }
+        Ok(())
+    }
+
+    /// The cells of a field of a box, of all ranks at once.
+    fn gathered_piece(
+        &mut self,
+        field: usize,
+        region: &Region,
+        net: &dyn Transport,
+    ) -> Result<Vec<u8>> {
+        let size = self.spec.cell.size(field);
+        let part_of = |this: &Self, rank| common(region, &this.distribution.partition.region(rank));
+        let mine = part_of(self, net.rank());
         let bytes = self.with(|local| {
             let mut bytes = Vec::new();
-            for (field, _, part) in mine.into_iter().filter(|(.., part)| cells(part) > 0) {
-                let part = local.local(part.into());
+            if cells(&mine) > 0 {
+                let part = local.local(mine.into());
                 local.executor().read(&[(field, part)], &mut bytes)?;
             }
             Ok(bytes)
         })?;
         let all = gather(net, bytes)?;
-        let size = |field| self.spec.cell.size(field);
-        let starts: Vec<usize> = boxes
-            .iter()
-            .scan(0, |next, (field, region)| {
-                let start = *next;
-                *next += cells(region) * size(*field);
-                Some(start)
-            })
-            .collect();
-        let count = boxes.iter().map(|(field, region)| cells(region) * size(*field)).sum();
-        let mut whole = vec![0; if all.is_empty() { 0 } else { count }];
+        let mut whole = vec![0; if all.is_empty() { 0 } else { cells(region) * size }];
         for (rank, bytes) in all.iter().enumerate() {
             let mut rest = &bytes[..];
-            for ((field, region, part), start) in
-                self.own_parts(boxes, rank).into_iter().zip(&starts)
-            {
-                for row in rows(&region, &part, size(field)) {
-                    let (theirs, after) = rest.split_at(row.len().min(rest.len()));
-                    whole[start + row.start..][..theirs.len()].copy_from_slice(theirs);
-                    rest = after;
-                }
+            for row in rows(region, &part_of(self, rank), size) {
+                let (theirs, after) = rest.split_at(row.len().min(rest.len()));
+                whole[row.start..][..theirs.len()].copy_from_slice(theirs);
+                rest = after;
             }
         }
         broadcast(net, whole)
@@ -242,8 +300,9 @@ impl RawSession<'_> {
         self.local = Some(local);
         let whole = Region::whole(self.volume.extents());
         for field in 0..self.spec.cell.len() {
-            let bytes = self.gathered(&[(field, whole)], net)?;
-            self.volume.set_box(field, whole.low, whole.high, &bytes)?;
+            self.each_piece(field, &whole, net, |this, piece, bytes| {
+                this.volume.set_box(field, piece.low, piece.high, bytes)
+            })?;
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::RawSession;
+use super::{RawSession, over};
 use crate::drive::start::Start;
 use crate::drive::subdomain::LocalSubdomain;
 use crate::plan::Sweep;
@@ -31,13 +31,13 @@ impl RawSession<'_> {
 
     /// Computes by the stages of `spec` from now on.
     fn go_by(&mut self, spec: &Spec) -> Result<()> {
-        if self.has_margin(spec) && self.with(|local| local.adopt(spec))? {
+        if self.has_margin(spec) && self.adopted(spec)? {
             return Ok(());
         }
         // Made anew, with room for all that was asked for so far.
+        self.widen(spec)?;
         self.store()?;
         self.with(|local| local.executor().end_numbers())?;
-        self.widen(spec)?;
         let spec = &self.with_values(spec.clone())?;
         if !spec.has_functions() {
             for stage in &spec.stages {
@@ -57,6 +57,18 @@ impl RawSession<'_> {
         self.make(&wide)
     }
 
+    /// Whether the executor computes by the stages of `spec` from now on. Where they are refused, the session goes on
+    /// without.
+    fn adopted(&mut self, spec: &Spec) -> Result<bool> {
+        let Some(mut local) = self.local.take() else { return Err(over()) };
+        let outcome = local.adopt(spec);
+        if outcome.is_ok() || spec.check(self.volume.extents()).is_err() {
+            self.local = Some(local);
+            return outcome;
+        }
+        self.announced(outcome)
+    }
+
     /// Makes the executor anew from the volume.
     pub(super) fn make(&mut self, spec: &Spec) -> Result<()> {
         let (partition, rank) = (&self.distribution.partition, self.rank());
@@ -65,8 +77,8 @@ impl RawSession<'_> {
         let build = &*self.prepared.build;
         let steps = self.total.steps;
         self.local = None;
-        let local = LocalSubdomain::new(spec, (partition, rank), zone, start, build, steps)?;
-        self.local = Some(local);
+        let local = LocalSubdomain::new(spec, (partition, rank), zone, start, build, steps);
+        self.local = Some(self.agreed(local)?);
         Ok(())
     }
 
