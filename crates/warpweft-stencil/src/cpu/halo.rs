@@ -108,6 +108,7 @@ impl CpuSweeps {
     /// [`crate::SweepExecutor::write`].
     pub(super) fn write_boxes(&mut self, boxes: &[Cells], bytes: &[u8]) -> Result<()> {
         check_bytes(self.cell, boxes, bytes)?;
+        self.ahead.forget();
         let mut rest = bytes;
         for &(field, region) in boxes {
             let array = self.arrays.array(field, self.present);

@@ -26,6 +26,7 @@ use super::policy::CpuPolicy;
 use super::spec::Spec;
 use super::spec::functions::Frame;
 use crate::plan::cone::Cones;
+use crate::spec::reduction::ahead::Ahead;
 use crate::spec::reduction::fold::Folded;
 use crate::spec::reduction::{Reduce, Reduction};
 use crate::spec::residual::Residual;
@@ -79,6 +80,7 @@ pub struct CpuSweeps {
     /// Per worker, the stage it is at: where a panic happened.
     at_stage: Vec<Progress>,
     change: Change,
+    ahead: Ahead<Reduction>,
     /// The rows of the last region that was measured or reduced.
     rows: Option<(Region, halo::Rows)>,
     trace: Option<Arc<Trace>>,
@@ -229,6 +231,7 @@ impl CpuSweeps {
             published: 0,
             at_stage: (0..pool.len()).map(|_| Progress::default()).collect(),
             change: Change::default(),
+            ahead: Ahead::default(),
             rows: None,
             trace: None,
             stages,

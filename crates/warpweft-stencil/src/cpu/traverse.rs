@@ -1,14 +1,18 @@
 //! Running blocks of levels on all workers.
 
+use std::sync::{Mutex, PoisonError};
+
 use super::CpuSweeps;
 use super::arrays::Outcome;
 use super::ghosts::Box4;
 use super::layout::{M, X, Y, Z, canonical};
 use super::levels::{Block, Level};
 use super::log::Log;
+use super::measure::ahead::Taking;
 use super::slab::Slab;
 use crate::plan::cone::Cone;
 use crate::spec::functions::Times;
+use crate::spec::reduction::Reduction;
 use crate::{Region, Sweep};
 use warpweft_core::cpu::Worker;
 use warpweft_core::error::Result;
@@ -17,6 +21,8 @@ impl CpuSweeps {
     /// Advances the cells of `cone` by the steps of `sweep`.
     pub(super) fn advance(&mut self, sweep: &Sweep, cone: &Cone) -> Result<()> {
         let stages = self.stages.len();
+        let asked = self.ahead.expected(&self.stages, &sweep.region);
+        let taken = Mutex::new(vec![Reduction::default(); asked.len()]);
         // No count of steps overflows this.
         let mut left = u128::from(sweep.steps) * stages as u128;
         let (mut first, mut step) = (0, sweep.first_step);
@@ -41,18 +47,35 @@ impl CpuSweeps {
             let tiles = blocks.iter().map(|(block, ..)| block.tiles.len()).max().unwrap_or(0);
             self.progress.resize_with(self.progress.len().max(tiles), Default::default);
             let this = &*self;
+            let asked = if left == 0 { &asked[..] } else { &[] };
             let outcome = this.pool.run(|worker| {
-                blocks
-                    .iter()
-                    .try_for_each(|(block, base, step)| this.block(worker, block, *base, *step))
+                let mut taking = Taking::new(asked);
+                let last = blocks.len() - 1;
+                for (at, (block, base, step)) in blocks.iter().enumerate() {
+                    let taking = (at == last && !asked.is_empty()).then_some(&mut taking);
+                    this.block(worker, block, (*base, *step), taking)?;
+                }
+                taking.merge_into(&taken);
+                Ok(())
             });
             outcome.map_err(|panic| self.fault(panic))?;
+        }
+        if sweep.steps > 0 {
+            let taken = taken.into_inner().unwrap_or_else(PoisonError::into_inner);
+            self.ahead.came(asked.into_iter().zip(taken));
         }
         Ok(())
     }
 
-    /// One worker's part of a block that begins after `step` steps; ends with all workers done.
-    fn block(&self, worker: &Worker<'_>, block: &Block, base: usize, step: u64) -> Outcome {
+    /// One worker's part of a block that begins after `step` steps; ends with all workers done. What its last level writes
+    /// is taken in.
+    fn block(
+        &self,
+        worker: &Worker<'_>,
+        block: &Block,
+        (base, step): (usize, u64),
+        mut taking: Option<&mut Taking<'_>>,
+    ) -> Outcome {
         let mut log = Log::new(self.trace.as_deref(), worker.index);
         if self.ghosts.any_deep() {
             let from = log.now();
@@ -80,6 +103,11 @@ impl CpuSweeps {
                 for (l, level) in block.levels.iter().enumerate() {
                     if let Some(cells) = block.cells(l, wave, tile) {
                         self.level(worker, level, cells, step + level.step);
+                        if let Some(taking) =
+                            taking.as_mut().filter(|_| l + 1 == block.levels.len())
+                        {
+                            self.take_box(taking, level, cells);
+                        }
                     }
                 }
                 self.progress[tile].publish(due);

@@ -3,6 +3,7 @@
 //! Values are converted to `f64` as `as` does, and products are rounded to `f64`. Their sum is exact ([`Total`]) and
 //! rounded once, so it has the same bits on any threads, devices and ranks.
 
+pub(crate) mod ahead;
 pub mod fold;
 pub mod scalar;
 mod split;
@@ -34,6 +35,19 @@ impl Reduce {
 pub(crate) const CHUNK: usize = 256;
 
 const _: () = assert!(CHUNK <= WINDOW);
+
+/// Numbers that are still to be taken in, of one or two fields.
+#[derive(Clone, Debug)]
+pub struct Chunk {
+    values: [[f64; CHUNK]; 2],
+    filled: usize,
+}
+
+impl Default for Chunk {
+    fn default() -> Self {
+        Self { values: [[0.0; CHUNK]; 2], filled: 0 }
+    }
+}
 
 /// What some cells come to.
 #[derive(Clone, Debug, Default)]
@@ -74,28 +88,45 @@ impl Reduction {
         kinds: [ScalarKind; 2],
         rows: impl Iterator<Item = [&'b [u8]; 2]>,
     ) {
+        let mut chunk = Chunk::default();
+        self.gather(what, kinds, &mut chunk, rows);
+        self.take_rest(what, &mut chunk);
+    }
+
+    /// Takes in all that fills chunks; [`Reduction::take_rest`] takes the rest.
+    #[inline(always)]
+    pub fn gather<'b>(
+        &mut self,
+        what: Reduce,
+        kinds: [ScalarKind; 2],
+        Chunk { values: [a, b], filled }: &mut Chunk,
+        rows: impl Iterator<Item = [&'b [u8]; 2]>,
+    ) {
         let sizes = kinds.map(ScalarKind::size);
-        let [mut a, mut b] = [[0.0; CHUNK]; 2];
-        let mut filled = 0;
         for [mut first, mut second] in rows {
             while first.len() >= sizes[0] {
-                let cells = (first.len() / sizes[0]).min(CHUNK - filled);
+                let cells = (first.len() / sizes[0]).min(CHUNK - *filled);
                 let (some, rest) = first.split_at(cells * sizes[0]);
-                convert(kinds[0], some, &mut a[filled..filled + cells]);
+                convert(kinds[0], some, &mut a[*filled..*filled + cells]);
                 first = rest;
                 if what == Reduce::Dot {
                     let (some, rest) = second.split_at(cells * sizes[1]);
-                    convert(kinds[1], some, &mut b[filled..filled + cells]);
+                    convert(kinds[1], some, &mut b[*filled..*filled + cells]);
                     second = rest;
                 }
-                filled += cells;
-                if filled == CHUNK {
-                    self.take_chunk(what, &mut a, &b, CHUNK);
-                    filled = 0;
+                *filled += cells;
+                if *filled == CHUNK {
+                    self.take_chunk(what, a, b, CHUNK);
+                    *filled = 0;
                 }
             }
         }
-        self.take_chunk(what, &mut a, &b, filled);
+    }
+
+    /// Takes in what does not fill a chunk.
+    #[inline(always)]
+    pub fn take_rest(&mut self, what: Reduce, Chunk { values: [a, b], filled }: &mut Chunk) {
+        self.take_chunk(what, a, b, std::mem::take(filled));
     }
 
     /// Takes in the first `cells` of a chunk.

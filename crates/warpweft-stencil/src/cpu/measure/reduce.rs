@@ -5,7 +5,8 @@ use std::sync::{Mutex, PoisonError};
 use crate::Region;
 use crate::cpu::ghosts::Array;
 use crate::cpu::{CpuSweeps, internal};
-use crate::spec::reduction::{Reduce, Reduction};
+use crate::spec::reduction::ahead::Asked;
+use crate::spec::reduction::{Chunk, Reduce, Reduction};
 use warpweft_core::cpu::Simd;
 use warpweft_core::element::ScalarKind;
 use warpweft_core::error::Result;
@@ -18,16 +19,21 @@ impl CpuSweeps {
         fields: [usize; 2],
         region: Region,
     ) -> Result<Reduction> {
+        let asked = Asked::new(what, fields, region);
+        if let Some(ready) = self.ahead.take(&asked) {
+            return Ok(ready);
+        }
         // All fields have one layout.
         let rows = self.kept_rows(fields[0].max(fields[1]), region)?;
         let kinds = fields.map(|field| self.cell.kind(field));
         let all = Mutex::new(Reduction::default());
         let outcome = self.pool.run(|worker| {
             let arrays = fields.map(|field| self.arrays.array(field, self.present));
-            let mut mine = Reduction::default();
-            let mine_of = &rows[worker.share(rows.len())];
+            let (mut mine, mut chunk) = (Reduction::default(), Chunk::default());
+            let mine_of = rows[worker.share(rows.len())].iter().copied();
             // SAFETY: the rows are inside both arrays, which nobody writes now, and `simd` is a set the machine has.
-            unsafe { take(self.simd, &mut mine, (what, kinds), &arrays, mine_of) };
+            unsafe { take(self.simd, (&mut mine, &mut chunk), (what, kinds), &arrays, mine_of) };
+            mine.take_rest(what, &mut chunk);
             all.lock().unwrap_or_else(PoisonError::into_inner).merge(&mine);
             Ok(())
         });
@@ -36,16 +42,16 @@ impl CpuSweeps {
     }
 }
 
-/// Takes in rows, each given by its first cell and its cells.
+/// Takes in rows, each given by its first cell and its cells. What does not fill the chunk stays there.
 ///
 /// # Safety
-/// The rows must be inside both arrays, which nobody writes, and the machine must have the instruction set.
-unsafe fn take(
+/// The rows must be inside both arrays, nobody may write their cells, and the machine must have the instruction set.
+pub(in crate::cpu) unsafe fn take(
     simd: Simd,
-    to: &mut Reduction,
+    to: (&mut Reduction, &mut Chunk),
     of: (Reduce, [ScalarKind; 2]),
     arrays: &[Array; 2],
-    rows: &[(isize, usize)],
+    rows: impl Iterator<Item = (isize, usize)>,
 ) {
     #[cfg(target_arch = "x86_64")]
     if simd >= Simd::Avx2 {
@@ -61,10 +67,10 @@ unsafe fn take(
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 unsafe fn take_by_avx2(
-    to: &mut Reduction,
+    to: (&mut Reduction, &mut Chunk),
     of: (Reduce, [ScalarKind; 2]),
     arrays: &[Array; 2],
-    rows: &[(isize, usize)],
+    rows: impl Iterator<Item = (isize, usize)>,
 ) {
     // SAFETY: passed on to the caller.
     unsafe { take_rows(to, of, arrays, rows) }
@@ -74,16 +80,16 @@ unsafe fn take_by_avx2(
 /// As [`take`], but for the instruction set.
 #[inline(always)]
 unsafe fn take_rows(
-    to: &mut Reduction,
+    (to, chunk): (&mut Reduction, &mut Chunk),
     (what, kinds): (Reduce, [ScalarKind; 2]),
     arrays: &[Array; 2],
-    rows: &[(isize, usize)],
+    rows: impl Iterator<Item = (isize, usize)>,
 ) {
-    let bytes = |&(start, cells): &(isize, usize)| {
+    let bytes = |(start, cells): (isize, usize)| {
         // SAFETY: the caller's contract.
         arrays.each_ref().map(|array| unsafe {
             std::slice::from_raw_parts(array.at(start).cast_const(), cells * array.size)
         })
     };
-    to.take_rows(what, kinds, rows.iter().map(bytes));
+    to.gather(what, kinds, chunk, rows.map(bytes));
 }
