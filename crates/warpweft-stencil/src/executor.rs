@@ -31,6 +31,8 @@ pub struct History {
     pub passes: u64,
     /// Passes that began while the halo exchange before them was under way.
     pub overlapped: u64,
+    /// Steps that took in a reduction of their cells.
+    pub summed: u64,
     /// In the order of the steps.
     pub stretches: Vec<Stretch>,
 }
@@ -74,6 +76,9 @@ impl History {
             }),
         });
         report["kernels"] = ran.collect();
+        if self.summed > 0 {
+            report["reducing_steps"] = json!(self.summed);
+        }
     }
 
     /// Adds the steps of a sweep.

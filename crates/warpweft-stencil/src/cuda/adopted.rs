@@ -4,6 +4,7 @@ use std::any::TypeId;
 use std::sync::Arc;
 
 use super::launch::place::Placed;
+use super::summing::Summing;
 use super::text::StepText;
 use crate::spec::stage::StageList;
 use crate::{CudaPolicy, Spec, Stage};
@@ -19,6 +20,8 @@ pub(super) struct Adopted {
     pub kernels: Vec<Kernel>,
     pub place: Option<Placed>,
     pub fault: Option<Global>,
+    /// The kernels that take in a reduction.
+    pub summing: Summing,
 }
 
 /// What kernels are made for: functions, each with the parameters that are numbers of the session.

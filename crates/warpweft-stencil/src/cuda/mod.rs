@@ -18,6 +18,8 @@ mod peers;
 mod policy;
 mod resident;
 mod single;
+mod summing;
+mod sums;
 mod sweeps;
 mod tables;
 mod temporal;

@@ -132,3 +132,19 @@ fn a_gpu_holds_many_numbers_and_a_full_bank_ends_no_session() {
     on.norm("u").unwrap();
     on.finish().unwrap();
 }
+
+#[test]
+fn steps_on_a_gpu_take_in_dot_products_with_the_same_bits() {
+    let (machine, (stencil, extents)) = (machine(), ranks::system());
+    let Some(run) = on_a_gpu(&stencil, extents.into(), &machine) else { return };
+    let expect = ranks::solved(&on_the_cores(), &machine).unwrap();
+    // The kernels for that are compiled in the first sessions.
+    let solve = |n: u64| {
+        std::thread::sleep(std::time::Duration::from_millis(20 * n));
+        let found = ranks::solved(&run, &machine).unwrap();
+        assert!(ranks::alike(&found, &expect));
+        found.2
+    };
+    let steps = (0..40).map(solve).find(|&steps| steps >= 50);
+    assert!(steps.is_some(), "no session has kernels that take in dot products");
+}

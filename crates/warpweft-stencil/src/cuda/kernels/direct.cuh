@@ -72,8 +72,10 @@ WW_FN void direct_tile(const Pointers<S>& fields, const Box& box, const E& eleme
   }
 }
 
-template <class S, class E>
-WW_FN void direct(const Pointers<S>& fields, const Box& box, const E& element) {
+// Calls `tile` for each of the thread's tiles, given by its first cell; of lanes beyond the region's end only if `all_lanes`
+// are to come, which then are those of whole warps.
+template <class S, bool all_lanes, class Tile>
+WW_FN void each_tile(const Box& box, Tile&& tile) {
   const int lane = threadIdx.x, warp = threadIdx.y;
   const int column = S::dims == 1 ? blockIdx.x * S::warps + warp : blockIdx.x;
   const int x = (box.low[3] / S::vx + column * 32 + lane) * S::vx;
@@ -81,23 +83,28 @@ WW_FN void direct(const Pointers<S>& fields, const Box& box, const E& element) {
   const int group = S::dims == 3 && !S::strided ? blockIdx.z / tiles : 0;
   const int tile_y = group * gridDim.y + blockIdx.y;
   const int y = S::dims >= 3 ? box.low[2] + (tile_y * S::warps + warp) * S::vy : 0;
-  if (x >= box.high[3] || y >= box.high[2]) return;
+  if ((!all_lanes && x >= box.high[3]) || y >= box.high[2]) return;
   if (S::dims == 4) {
     // The last two axes of four share the grid's third, which ends at 65,535.
     const i64 all = i64(tiles) * (box.high[0] - box.low[0]);
     for (i64 t = blockIdx.z; t < all; t += gridDim.z) {
-      direct_tile<S>(fields, box, element, box.low[0] + int(t / tiles),
-                     box.low[1] + int(t % tiles) * S::vz, y, x);
+      tile(box.low[0] + int(t / tiles), box.low[1] + int(t % tiles) * S::vz, y, x);
     }
   } else if (S::strided) {
     for (int t = S::dims == 2 ? blockIdx.z * S::warps + warp : blockIdx.z; t < tiles;
          t += S::dims == 2 ? gridDim.z * S::warps : gridDim.z) {
-      direct_tile<S>(fields, box, element, 0, box.low[1] + t * S::vz, y, x);
+      tile(0, box.low[1] + t * S::vz, y, x);
     }
   } else {
     const int t = S::dims == 2 ? blockIdx.z * S::warps + warp : blockIdx.z - group * tiles;
-    if (t < tiles) direct_tile<S>(fields, box, element, 0, box.low[1] + t * S::vz, y, x);
+    if (t < tiles) tile(0, box.low[1] + t * S::vz, y, x);
   }
+}
+
+template <class S, class E>
+WW_FN void direct(const Pointers<S>& fields, const Box& box, const E& element) {
+  each_tile<S, false>(
+      box, [&](int w, int z, int y, int x) { direct_tile<S>(fields, box, element, w, z, y, x); });
 }
 
 }  // namespace ww::stencil

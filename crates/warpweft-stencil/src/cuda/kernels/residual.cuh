@@ -4,7 +4,7 @@
 // Grid:   a warp a piece of a row, pieces dealt round to the warps of a line of blocks.
 // Block:  256 threads.
 // Shared: none. Totals are in device memory: the largest change's bits, then digits of 32 bits of the
-//         sum, from 2^-1074 on, with carries yet to come above them.
+//         sum, from 2^-1074 on, with carries yet to come above them. Comes after digit.cuh.
 #pragma once
 
 namespace ww::stencil {
@@ -35,14 +35,6 @@ WW_FN f64 value_of(int scalar, const void* field, i64 at) {
 
 // Cells of a row that a warp takes at a time.
 enum { piece = 1024 };
-
-// Adds to a digit, and what runs over to the digit that counts 2^64 times as much.
-WW_FN void put(u64* digit, u64 part) {
-  for (; part; digit += 2) {
-    const u64 old = atomicAdd(digit, part);
-    part = old + part < old;
-  }
-}
 
 // A sum of 128 bits at digit `place` of a total.
 struct Window {

@@ -28,6 +28,8 @@ pub(crate) struct Queue<'a> {
     pub arrays: &'a Arrays,
     pub faces: Option<&'a Faces>,
     pub place: Option<&'a Placed>,
+    /// The accumulator of what the last stage sums up.
+    pub words: u64,
 }
 
 impl Queue<'_> {
@@ -103,6 +105,9 @@ impl Queue<'_> {
         element_argument(&mut args, stage);
         for (_, number) in stage.taken() {
             args.value(number.address());
+        }
+        if shape.summand.is_some() {
+            args.value(self.words);
         }
         let launch = Launch::new(blocks, [32, self.text.warps, 1]).shared(shape.shared as u32);
         Ok(Queued { kernel: kernel.clone(), launch, args })

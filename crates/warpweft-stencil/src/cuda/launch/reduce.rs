@@ -3,13 +3,14 @@
 use super::residual;
 use super::scalars::{self, Numbers};
 use crate::cuda::memory::layout::Layout;
+use crate::cuda::sums::{DIGIT, SUMS};
 use crate::spec::reduction::Reduce;
 use crate::spec::reduction::scalar::{Code, SessionScalar};
 use warpweft_core::cuda::{Args, Kernel, Launch, Module, Options, Stream, compile};
 use warpweft_core::element::{ScalarKind, Unit};
 use warpweft_core::error::Result;
 
-/// The kernel's text, after that of residuals.
+/// The kernel's text, after that of residuals and sums.
 const TEXT: &str = include_str!("../kernels/reduce.cuh");
 
 /// Cells of a row that a warp takes at a time, as in the kernel.
@@ -21,7 +22,9 @@ const BLOCKS: usize = 4;
 /// The text by itself, with that of numbers; it is compiled when the first reduction is asked for.
 pub(crate) fn reduce_text() -> String {
     let prelude = Unit::new().source();
-    [prelude.as_str(), residual::TEXT, TEXT, scalars::TEXT].concat().replace("#pragma once\n", "")
+    [prelude.as_str(), DIGIT, residual::TEXT, SUMS, TEXT, scalars::TEXT]
+        .concat()
+        .replace("#pragma once\n", "")
 }
 
 /// The kernel, and where its results go.

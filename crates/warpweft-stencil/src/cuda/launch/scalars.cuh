@@ -8,8 +8,6 @@
 
 namespace ww::stencil {
 
-enum { words_of_reduction = 2 * words_of_total + 3 };
-
 // As spec/reduction/scalar.rs lists them.
 enum { op_sum, op_least, op_greatest, op_add, op_subtract, op_multiply, op_divide, op_negate, op_root };
 
@@ -115,12 +113,20 @@ WW_FN f64 computed(const Operation& of, const f64* numbers) {
 
 // Takes the words of an accumulator, which is 0 afterwards, to where all lanes of the warp see them; lane 0 gets where
 // digits begin and end that are not 0.
-WW_FN void taken(u64* accumulator, u64* words, int* range) {
+// It is the first of one or `more` copies.
+WW_FN void taken(u64* accumulator, u32 more, u64* words, int* range) {
   const int lane = threadIdx.x;
   u64 first = 0, last = 0;
   for (int i = lane; i < words_of_reduction; i += 32) {
-    words[i] = accumulator[i];
+    u64 all = accumulator[i];
     accumulator[i] = 0;
+    const bool largest = i % words_of_total == 0 || i >= 2 * words_of_total;
+    for (u32 copy = 1; copy <= more; copy++) {
+      const u64 other = accumulator[copy * words_of_reduction + i];
+      accumulator[copy * words_of_reduction + i] = 0;
+      all = !largest ? all + other : other > all ? other : all;
+    }
+    words[i] = all;
     const int digit = i % words_of_total - 1;
     if (i >= 2 * words_of_total || digit < 0 || words[i] == 0) continue;
     first = first > u64(digits_of_total - digit) ? first : u64(digits_of_total - digit);
@@ -143,7 +149,7 @@ extern "C" __global__ void __launch_bounds__(32)
   for (i64 n = 0; n < list.count; n++) {
     const Operation& of = list.each[n];
     const bool reduced = of.code <= op_greatest;
-    if (reduced) taken(accumulators + i64(of.from[0]) * words_of_reduction, words, range);
+    if (reduced) taken(accumulators + i64(of.from[0]) * words_of_reduction, of.from[1], words, range);
     if (threadIdx.x == 0) {
       const u64* keys = words + 2 * words_of_total;
       f64 number;

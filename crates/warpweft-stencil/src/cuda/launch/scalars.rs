@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::cuda::sums::COPIES;
 use crate::spec::reduction::Reduction;
 use crate::spec::reduction::scalar::{Bank, CAPACITY, Operation};
 use warpweft_core::cuda::{Args, Buffer, Kernel, Launch, Module, Pinned, Stream};
@@ -34,7 +35,7 @@ impl Numbers {
         let numbers = Buffer::zeroed(stream, CAPACITY * size_of::<f64>())?;
         Ok(Self {
             kernel: module.kernel("ww_numbers")?,
-            accumulators: Buffer::zeroed(stream, ACCUMULATORS * BYTES)?,
+            accumulators: Buffer::zeroed(stream, ACCUMULATORS * COPIES * BYTES)?,
             used: 0,
             bank: Bank::new(numbers.address()),
             numbers,
@@ -42,12 +43,13 @@ impl Numbers {
         })
     }
 
-    /// An accumulator that is 0: its address and its number, for an operation that takes the sum out.
+    /// An accumulator that is 0, of [`COPIES`] copies: the address and the number of the first, for an operation that takes
+    /// the sum out.
     pub fn accumulator(&mut self, stream: &Stream) -> Result<(u64, u32)> {
         if self.used == ACCUMULATORS {
             self.compute(stream)?;
         }
-        let number = self.used;
+        let number = self.used * COPIES;
         self.used += 1;
         Ok((self.accumulators.address() + (number * BYTES) as u64, number as u32))
     }

@@ -11,6 +11,7 @@ use crate::cuda::launch::place::Placed;
 use crate::cuda::launch::queue::Queue;
 use crate::cuda::limits::check_device;
 use crate::cuda::single::{compiled_step, kernel};
+use crate::cuda::summing::Summing;
 use crate::cuda::tables::on_device;
 use crate::cuda::text::{grid, step_text};
 use crate::{CudaPolicy, Spec, Sweep};
@@ -89,7 +90,8 @@ impl CudaSweeps {
         let place = Placed::new(&stencil, &module, &self.arrays.layout)?;
         let kernels = text.stages.iter().map(|stage| kernel(&module, &stage.kernel, stage.shared));
         let kernels = kernels.collect::<Result<_>>()?;
-        Ok(Adopted { functions, stencil, policy, text, kernels, place, fault })
+        let summing = Summing::default();
+        Ok(Adopted { functions, stencil, policy, text, kernels, place, fault, summing })
     }
 
     /// Goes back to the executor's own stages, whose launches know in which array a field is.
@@ -114,7 +116,14 @@ impl CudaSweeps {
         };
         self.compute_numbers(&stages)?;
         let whole = boxes::whole(&self.arrays.layout);
+        let expected = self.expected(&stages);
         for step in 0..sweep.steps {
+            let expected = expected.filter(|_| step + 1 == sweep.steps);
+            let mut summing = std::mem::take(&mut self.others[by].summing);
+            let (summed, taking) = match expected {
+                Some(expected) => self.summed_by(by, expected, &mut summing)?,
+                None => (None, None),
+            };
             let Some(other) = self.others.get_mut(by) else { break };
             if let Some(place) = &mut other.place {
                 place.set(&self.stream, sweep.first_step + step)?;
@@ -124,15 +133,17 @@ impl CudaSweeps {
                 stencil: &other.stencil,
                 policy: &other.policy,
                 deep: self.deep,
-                text: &other.text,
+                text: summed.map_or(&other.text, |summed| &summed.text),
                 tools: &self.tools,
                 arrays: &self.arrays,
                 faces: None,
                 place: other.place.as_ref(),
+                words: taking.as_ref().map_or(0, |taking| taking.words),
             };
+            let kernels = summed.map_or(&other.kernels, |summed| &summed.kernels);
             let before: Vec<_> =
                 (0..self.stencil.cell.len()).map(|f| self.arrays.current(f, self.state)).collect();
-            let (queued, after) = queue.step_from(&other.kernels, before.clone(), |_| whole)?;
+            let (queued, after) = queue.step_from(kernels, before.clone(), |_| whole)?;
             for queued in queued {
                 // SAFETY: the arrays live as long as `self`, and dropping one waits for the device.
                 unsafe { queued.launch(&self.stream)? };
@@ -141,6 +152,8 @@ impl CudaSweeps {
                 self.arrays.swapped ^= u32::from(before != after) << f;
             }
             self.history.passes += 1;
+            taking.into_iter().for_each(|taking| self.end_sum(taking));
+            self.others[by].summing = summing;
         }
         Ok(())
     }

@@ -63,6 +63,7 @@ impl SweepExecutor for CudaSweeps {
         match cone.is_whole() {
             true => self.sweep_whole(sweep)?,
             false => {
+                self.ahead.forget();
                 self.history.add(self.fused_now().map(|fused| fused.policy), sweep);
                 self.sweep_part(sweep, &cone, overlapped)?;
             }
@@ -172,6 +173,7 @@ impl SweepExecutor for CudaSweeps {
     }
 
     fn add(&mut self, field: usize, at: &[Axes<usize>], amount: f64) -> Result<()> {
+        self.ahead.forget();
         let kind = self.stencil.cell.kind(field);
         let mut bytes = [0u8; 8];
         let bytes = &mut bytes[..kind.size()];
@@ -243,6 +245,7 @@ impl SweepExecutor for CudaSweeps {
     fn write(&mut self, boxes: &[Cells], bytes: &[u8]) -> Result<()> {
         self.check_boxes(boxes)?;
         check_bytes(self.stencil.cell, boxes, bytes)?;
+        self.ahead.forget();
         self.settle()?;
         let mut rest = bytes;
         for &(field, region) in boxes {

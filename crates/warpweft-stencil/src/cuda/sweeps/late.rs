@@ -86,6 +86,7 @@ impl CudaSweeps {
         while let Some((order, compiled)) = self.arrivals.as_mut().and_then(Arrivals::wait) {
             self.receive_kernel(order, compiled);
         }
+        self.await_sums();
     }
 
     /// The kernel of several steps that takes the next sweep; none if that takes single steps.
@@ -95,6 +96,7 @@ impl CudaSweeps {
 
     /// Queues a sweep of the whole volume, by one kernel and single steps for what is left.
     pub(in crate::cuda) fn sweep_whole(&mut self, sweep: &Sweep) -> Result<()> {
+        let expected = self.expected(&self.given.clone());
         let next = self.contest.next();
         let fused = next.checked_sub(1).and_then(|at| self.fused.get(at));
         let depth = fused.map_or(1, Fused::depth);
@@ -119,9 +121,17 @@ impl CudaSweeps {
             self.history.passes += steps / depth;
             steps %= depth;
         }
-        // SAFETY: as above.
-        self.state = unsafe { self.step.run(&self.stream, steps, self.state)? };
         self.history.passes += steps;
+        // The last of single steps takes in what is expected.
+        let expected = expected.filter(|_| next == SINGLE && steps > 0 && self.faces.is_none());
+        let last = u64::from(expected.is_some());
+        // SAFETY: as above.
+        self.state = unsafe { self.step.run(&self.stream, steps - last, self.state)? };
+        match expected {
+            Some(expected) if self.step_summed(expected)? => {}
+            // SAFETY: as above.
+            _ => self.state = unsafe { self.step.run(&self.stream, last, self.state)? },
+        }
         Ok(())
     }
 

@@ -11,6 +11,7 @@ mod parts;
 mod reduced;
 mod start;
 mod stay;
+mod summed;
 mod transfer;
 
 use std::time::Instant;
@@ -33,10 +34,13 @@ use crate::cuda::launches::Parts;
 use crate::cuda::memory::arrays::{Arrays, Unused};
 use crate::cuda::memory::layout::axes;
 use crate::cuda::resident::Resident;
+use crate::cuda::summing::Summing;
 use crate::cuda::text::StepText;
 use crate::cuda::transfer::Transferring;
 use crate::executor::History;
 use crate::plan::cone::Cones;
+use crate::spec::reduction::ahead::Ahead;
+use crate::spec::reduction::scalar::SessionScalar;
 use crate::spec::stage::StageList;
 use crate::spec::total::Total;
 use crate::{CudaPolicy, Region, Residual, Spec};
@@ -104,6 +108,10 @@ pub struct CudaSweeps {
     pub(in crate::cuda) by: Option<usize>,
     /// What reduces fields, once that was asked for.
     pub(in crate::cuda) reducing: Option<Reducing>,
+    /// Reductions that are expected after sweeps.
+    pub(in crate::cuda) ahead: Ahead<SessionScalar>,
+    /// The kernels of its own stages that take them in.
+    pub(in crate::cuda) summing: Summing,
     /// What reduces cells by functions of the user's, once that was asked for.
     pub(in crate::cuda) folds: Vec<Fold>,
     /// What brings fields from grids of another spacing, once that was asked for.
@@ -217,7 +225,7 @@ impl CudaSweeps {
         let Self { stencil, single, deep, text, tools, arrays, faces, place, .. } = self;
         let (policy, deep) = (single, *deep);
         let (faces, place) = (faces.as_ref(), place.as_ref());
-        Queue { stencil, policy, deep, text, tools, arrays, faces, place }
+        Queue { stencil, policy, deep, text, tools, arrays, faces, place, words: 0 }
     }
 
     /// Brings the ghosts of function faces to the present state, which is that after `steps` steps.

@@ -14,10 +14,13 @@ use crate::cuda::limits::check_device;
 use crate::cuda::memory::arrays::{Arrays, STEP, Unused};
 use crate::cuda::policy::kernels::{Kernels, Planned};
 use crate::cuda::single::{compiled_step, kernel, wrap_of};
+use crate::cuda::summing::Summing;
+use crate::cuda::sums::DIGIT;
 use crate::cuda::tables::on_device;
 use crate::cuda::text::{StepText, grid, step_text};
 use crate::executor::History;
 use crate::plan::cone::Cones;
+use crate::spec::reduction::ahead::Ahead;
 use crate::{CudaPolicy, Spec};
 use warpweft_core::cuda::{Device, Module, Options, Stream, compile};
 use warpweft_core::element::Unit;
@@ -123,6 +126,8 @@ impl CudaSweeps {
             others: Vec::new(),
             by: None,
             reducing: None,
+            ahead: Ahead::default(),
+            summing: Summing::default(),
             folds: Vec::new(),
             transferring: None,
         })
@@ -162,7 +167,7 @@ fn modules(
 /// The text of the kernels that every stencil shares.
 fn tools_text() -> String {
     let prelude = Unit::new().source();
-    [prelude.as_str(), ghosts::TEXT, residual::TEXT, halo::TEXT]
+    [prelude.as_str(), ghosts::TEXT, DIGIT, residual::TEXT, halo::TEXT]
         .concat()
         .replace("#pragma once\n", "")
 }

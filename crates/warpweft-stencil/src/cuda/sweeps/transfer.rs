@@ -28,6 +28,7 @@ impl CudaSweeps {
         }
         from.settle()?;
         self.settle()?;
+        self.ahead.forget();
         let transferring = match &mut self.transferring {
             Some(transferring) => transferring,
             none => none.insert(Transferring::new(&self.stream)?),

@@ -7,11 +7,18 @@ use std::process::Command;
 use super::{engine, host, taken};
 use crate::cuda::launch::boxes::{PipelineBox, hold, step_box};
 use crate::cuda::memory::layout::{Layout, axes};
+use crate::cuda::sums::{COPIES, Summand};
 use crate::cuda::temporal::{TemporalShape, TimeBlock, held_values};
-use crate::cuda::text::{FusedShape, PipelineShape, StepText, fused_text, layout_of, step_text};
+use crate::cuda::text::{
+    FusedShape, PipelineShape, StepText, fused_text, layout_of, step_text, summed_text,
+};
+use crate::spec::reduction::Reduction;
 use crate::{Boundaries, Boundary, CudaKernel, CudaPolicy, Ghost, Region, Spec};
 use warpweft_core::element::{Scalar, ScalarKind, Unit};
 use warpweft_core::grid::Volume;
+
+/// Words of an accumulator with all its copies.
+const WORDS: usize = COPIES * Reduction::WORDS;
 
 /// What a program is told of a launch.
 struct Told {
@@ -139,8 +146,10 @@ fn main_of(
     policy: &CudaPolicy,
     told: &Told,
     ringed: Option<[usize; 2]>,
+    sums: bool,
 ) -> String {
     let Told { kernel, warps, waits, setup, .. } = told;
+    let words = if sums { ", words" } else { "" };
     let size = kind.size();
     let (args, map) = match (*kernel, ringed) {
         ("ww_time_block", _) => ("in, out, block, held", String::new()),
@@ -155,6 +164,7 @@ fn main_of(
     format!(
         "static const double numbers[] = {{{taken}}};
 namespace ww::stencil {{ alignas(128) char shared_memory[1 << 20]; }}
+static ww::u64 words[{room}];
 int main(int, char** names) {{
   const auto number = [&](int n) {{ return atol(names[7 + n]); }};
   const size_t room = ({len} * {size} / 16 + 2) * 16;
@@ -171,11 +181,13 @@ int main(int, char** names) {{
   {map}
   {functor} f;
   memcpy(&f, element, sizeof f);
-  run_grid({{unsigned(number(-3)), unsigned(number(-2)), unsigned(number(-1))}}, {{32, {warps}, 1}}, {waits}, [&] {{ {kernel}({args}, f{pointers}); }});
+  run_grid({{unsigned(number(-3)), unsigned(number(-2)), unsigned(number(-1))}}, {{32, {warps}, 1}}, {waits}, [&] {{ {kernel}({args}, f{pointers}{words}); }});
   file = fopen(names[2], \"wb\");
-  return !file || fwrite(b, {size}, {len}, file) != {len} || fclose(file);
+  if (!file || fwrite(words, 8, {room}, file) != {room}) return 4;
+  return fwrite(b, {size}, {len}, file) != {len} || fclose(file);
 }}
 ",
+        room = WORDS,
         taken = taken::values(&*stencil.stages[0]),
         len = layout.len,
     )
@@ -225,22 +237,43 @@ pub fn launch<T: Scalar, const D: usize>(
     region: &Region,
     folder: &Path,
 ) -> Option<Volume<T, D>> {
+    launch_summed(stencil, volume, policy, (region, None), folder).map(|(cells, _)| cells)
+}
+
+/// The same, and the words of what the launch has summed up.
+pub fn launch_summed<T: Scalar, const D: usize>(
+    stencil: &Spec,
+    volume: &Volume<T, D>,
+    policy: &CudaPolicy,
+    (region, summand): (&Region, Option<Summand>),
+    folder: &Path,
+) -> Option<(Volume<T, D>, Vec<u64>)> {
     let policy = policy.shaped(D).unwrap();
     let layout = layout_of(stencil, volume.extents().into(), &policy).unwrap();
-    let text = step_text(stencil, &policy, false);
+    let text = match summand {
+        Some(summand) => summed_text(stencil, &policy, false, summand).unwrap(),
+        None => step_text(stencil, &policy, false),
+    };
     let fused = fused_text(stencil, volume.extents().into(), &policy);
     let told = match fused.as_ref().map(|it| &it.shape) {
         Some(FusedShape::Temporal(shape)) => Told::of_block(&layout, (&policy, shape), region),
         Some(FusedShape::Pipeline(shape)) => {
             Told::of_pipeline(stencil, &layout, (&policy, shape), region)
         }
-        _ => Told::of_step(stencil, &layout, (&policy, &text), region),
+        _ => {
+            let told = Told::of_step(stencil, &layout, (&policy, &text), region);
+            Told { waits: told.waits || summand.is_some(), ..told }
+        }
     };
     let ringed = text.stages[0].ringed.first().filter(|_| fused.is_none());
     let ringed = ringed.map(|(_, tile)| *tile);
-    let main = main_of(stencil, (&layout, T::KIND), &policy, &told, ringed);
+    let main = main_of(stencil, (&layout, T::KIND), &policy, &told, ringed, summand.is_some());
     let kernels = fused.as_ref().map_or(&text.source, |it| &it.source);
-    let source = [include_str!("../kernels/host.cuh"), kernels, &main].concat();
+    let (warp, kernels) = match summand {
+        Some(_) => (include_str!("../launch/warp.cuh"), kernels.replace("__shared__", "static")),
+        None => ("", kernels.clone()),
+    };
+    let source = [include_str!("../kernels/host.cuh"), warp, &kernels, &main].concat();
     // A skeleton knows no boundary: one program is for several.
     let mut hasher = DefaultHasher::new();
     source.hash(&mut hasher);
@@ -254,7 +287,10 @@ pub fn launch<T: Scalar, const D: usize>(
     let numbers = placed.chain(told.numbers.iter().map(i32::to_string));
     let run = Command::new(&program).args([&from, &to]).args(numbers).status().unwrap();
     assert!(run.success(), "{run}");
-    Some(cells(volume, &layout, &std::fs::read(&to).unwrap()))
+    let found = std::fs::read(&to).unwrap();
+    let (words, found) = found.split_at(8 * WORDS);
+    let words = words.as_chunks().0.iter().map(|&word| u64::from_ne_bytes(word)).collect();
+    Some((cells(volume, &layout, found), words))
 }
 
 /// The bytes of the padded array: ghosts looked up through the boundaries, pads all ones.

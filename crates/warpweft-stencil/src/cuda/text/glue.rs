@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::reach::{COPY_UNIT, Reach, Role, reach_of, ring_of, role_of, type_of};
+use crate::cuda::sums::{COPIES, Summand};
 use crate::{CudaKernel, CudaPolicy, Stage};
 
 /// What every skeleton reads and writes cells with.
@@ -21,6 +22,8 @@ pub struct StageShape {
     pub start: usize,
     /// Dynamic shared memory in bytes.
     pub shared: usize,
+    /// What it sums up, for which its last argument is the address of an accumulator.
+    pub summand: Option<Summand>,
 }
 
 pub struct Glue<'a> {
@@ -33,9 +36,19 @@ pub struct Glue<'a> {
 }
 
 impl<'a> Glue<'a> {
-    pub fn new(stage: &'a dyn Stage, number: usize, policy: &'a CudaPolicy, strided: bool) -> Self {
+    pub fn new(
+        stage: &'a dyn Stage,
+        number: usize,
+        (policy, strided): (&'a CudaPolicy, bool),
+        summand: Option<Summand>,
+    ) -> Self {
         let reach: Vec<_> = (0..stage.cell_type().len()).map(|f| reach_of(stage, f)).collect();
-        let roles = (0..stage.cell_type().len()).map(|f| role_of(stage, f)).collect();
+        let summed = |f| summand.is_some_and(|summand| summand.fields.contains(&f));
+        let role = |f| match role_of(stage, f) {
+            Role::Unused if summed(f) => Role::Read,
+            role => role,
+        };
+        let roles = (0..stage.cell_type().len()).map(role).collect();
         let (ringed, shared) = match policy.kernel {
             CudaKernel::Planes => ring_of(stage.cell_type(), &reach, policy),
             _ => (Vec::new(), 0),
@@ -44,7 +57,7 @@ impl<'a> Glue<'a> {
         let units = ringed.iter().map(unit).max().unwrap_or(1);
         let start = units.max(policy.cells[0].max(1) as usize);
         let kernel = format!("ww_stage{number}");
-        let shape = StageShape { kernel, roles, ringed, start, shared };
+        let shape = StageShape { kernel, roles, ringed, start, shared, summand };
         Self { stage, number, policy, strided, reach, shape }
     }
 
@@ -52,31 +65,17 @@ impl<'a> Glue<'a> {
         let shape = format!("ww_shape{}", self.number);
         self.write_shape(text, &shape)?;
         let kernel = &self.shape.kernel;
-        let (threads, blocks) = (32 * self.policy.warps, self.policy.min_blocks);
+        let sum = self.shape.summand.map(|summand| self.write_sum(text, &summand)).transpose()?;
+        let (threads, mut blocks) = (32 * self.policy.warps, self.policy.min_blocks);
+        if sum.is_some() && blocks > 2 {
+            // Room for the registers of sums.
+            blocks -= 1;
+        }
         write!(
             text,
             "extern \"C\" __global__ void __launch_bounds__({threads}, {blocks}) {kernel}("
         )?;
-        let mut pairs = Vec::new();
-        for (f, role) in self.shape.roles.iter().enumerate() {
-            let scalar = type_of(self.stage.cell_type(), f);
-            match role {
-                Role::Unused => {}
-                Role::Read => {
-                    write!(text, "const {scalar}* __restrict__ in{f}, ")?;
-                    pairs.push(format!("{{in{f}, nullptr}}"));
-                }
-                Role::InPlace => {
-                    write!(text, "{scalar}* u{f}, ")?;
-                    pairs.push(format!("{{u{f}, u{f}}}"));
-                }
-                Role::Doubled => {
-                    write!(text, "const {scalar}* __restrict__ in{f}, ")?;
-                    write!(text, "{scalar}* __restrict__ out{f}, ")?;
-                    pairs.push(format!("{{in{f}, out{f}}}"));
-                }
-            }
-        }
+        let pairs = self.write_fields(text)?;
         for (f, _) in &self.shape.ringed {
             write!(text, "const __grid_constant__ ww::stencil::TensorMap map{f}, ")?;
         }
@@ -98,22 +97,74 @@ impl<'a> Glue<'a> {
             | CudaKernel::Packed
             | CudaKernel::Resident => ("direct", ""),
         };
-        writeln!(text, "  ww::stencil::{skeleton}<{shape}>(fields, {maps}box, element);\n}}")
+        match sum {
+            Some(sum) => writeln!(
+                text,
+                "  ww::stencil::direct_summed<{shape}, {sum}>(fields, box, element, words);\n}}"
+            ),
+            None => {
+                writeln!(
+                    text,
+                    "  ww::stencil::{skeleton}<{shape}>(fields, {maps}box, element);\n}}"
+                )
+            }
+        }
+    }
+
+    /// The pointers to fields among the kernel's parameters; the pairs of what is read and written.
+    fn write_fields(&self, text: &mut String) -> Result<Vec<String>, std::fmt::Error> {
+        let mut pairs = Vec::new();
+        for (f, role) in self.shape.roles.iter().enumerate() {
+            let scalar = type_of(self.stage.cell_type(), f);
+            match role {
+                Role::Unused => {}
+                Role::Read => {
+                    write!(text, "const {scalar}* __restrict__ in{f}, ")?;
+                    pairs.push(format!("{{in{f}, nullptr}}"));
+                }
+                Role::InPlace => {
+                    write!(text, "{scalar}* u{f}, ")?;
+                    pairs.push(format!("{{u{f}, u{f}}}"));
+                }
+                Role::Doubled => {
+                    write!(text, "const {scalar}* __restrict__ in{f}, ")?;
+                    write!(text, "{scalar}* __restrict__ out{f}, ")?;
+                    pairs.push(format!("{{in{f}, out{f}}}"));
+                }
+            }
+        }
+        Ok(pairs)
+    }
+
+    /// What is summed up, and where the kernel finds it.
+    fn write_sum(&self, text: &mut String, summand: &Summand) -> Result<String, std::fmt::Error> {
+        let name = format!("ww_sum{}", self.number);
+        let Summand { fields: [a, b], dot } = *summand;
+        let [a_written, b_written] = [a, b].map(|f| self.stage.writes().contains(&f));
+        writeln!(
+            text,
+            "struct {name} {{
+  static constexpr int a = {a}, b = {b}, copies = {COPIES};
+  static constexpr bool dot = {dot}, a_written = {a_written}, b_written = {b_written};
+}};"
+        )?;
+        Ok(name)
     }
 
     /// The parameters of the function: by value, and those that are numbers of a session where that has them.
     fn write_element(&self, text: &mut String, functor: &str) -> std::fmt::Result {
         let taken = self.stage.taken();
+        let words = if self.shape.summand.is_some() { ", ww::u64* __restrict__ words" } else { "" };
         if self.stage.parameters_size() == 0 {
-            return writeln!(text, ") {{\n  const {functor} element{{}};");
+            return writeln!(text, "{words}) {{\n  const {functor} element{{}};");
         }
         if taken.is_empty() {
-            return writeln!(text, ", const {functor} element) {{");
+            return writeln!(text, ", const {functor} element{words}) {{");
         }
         write!(text, ", const {functor} given")?;
         (0..taken.len())
             .try_for_each(|n| write!(text, ", const ww::f64* __restrict__ number{n}"))?;
-        writeln!(text, ") {{\n  {functor} element = given;")?;
+        writeln!(text, "{words}) {{\n  {functor} element = given;")?;
         taken.iter().enumerate().try_for_each(|(n, (member, _))| {
             writeln!(
                 text,

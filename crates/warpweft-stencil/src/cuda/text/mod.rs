@@ -16,6 +16,7 @@ pub use self::reach::Role;
 use super::launch::{faces, place};
 use super::memory::arrays;
 use super::resident::ResidentShape;
+use super::sums::{DIGIT, SUMMED, SUMS, Summand};
 use crate::{CudaKernel, CudaPolicy, Spec};
 use warpweft_core::cuda::{Cache, Cubin, Options, compile_in};
 use warpweft_core::element::Unit;
@@ -49,6 +50,29 @@ fn one_step(kernel: CudaKernel) -> &'static [&'static str] {
 
 /// Writes the text of single steps of `stencil` under `policy`. `strided` lets blocks take several tiles along z.
 pub fn step_text(stencil: &Spec, policy: &CudaPolicy, strided: bool) -> StepText {
+    text_of(stencil, policy, strided, None)
+}
+
+/// The text of single steps whose last stage also sums up; none where no kernel does.
+pub fn summed_text(
+    stencil: &Spec,
+    policy: &CudaPolicy,
+    strided: bool,
+    summand: Summand,
+) -> Option<StepText> {
+    let direct = single(policy).kernel == CudaKernel::Direct;
+    // What the device tells functions, and faults, are of one module.
+    let plain = !stencil.knows().anything() && !stencil.has_functions();
+    let text = (direct && plain).then(|| text_of(stencil, policy, strided, Some(summand)));
+    text.filter(|text| !text.unit.faults())
+}
+
+fn text_of(
+    stencil: &Spec,
+    policy: &CudaPolicy,
+    strided: bool,
+    summand: Option<Summand>,
+) -> StepText {
     let policy = &single(policy).reduced(stencil.rank());
     let mut unit = Unit::new();
     let names: Vec<String> = stencil.stages.iter().map(|stage| stage.cuda(&mut unit)).collect();
@@ -59,9 +83,13 @@ pub fn step_text(stencil: &Spec, policy: &CudaPolicy, strided: bool) -> StepText
     }
     source.push_str(CELLS);
     source.extend(one_step(policy.kernel).iter().copied());
+    if summand.is_some() {
+        source.extend([DIGIT, SUMS, SUMMED]);
+    }
     let mut stages = Vec::new();
     for (number, (stage, functor)) in stencil.stages.iter().zip(&names).enumerate() {
-        let glue = Glue::new(&**stage, number, policy, strided);
+        let summand = summand.filter(|_| number + 1 == names.len());
+        let glue = Glue::new(&**stage, number, (policy, strided), summand);
         // Writing to a string can't fail.
         let _ = glue.write(&mut source, functor);
         stages.push(glue.shape);

@@ -105,7 +105,8 @@ pub struct Operation {
     pub code: Code,
     /// The place of the result.
     pub to: u32,
-    /// The places of the operands, or the accumulator; [`Operation::VALUE`] of an operand among `values`.
+    /// The places of the operands, or the accumulator and how many copies of it follow; [`Operation::VALUE`] of an operand
+    /// among `values`.
     pub from: [u32; 2],
     pub values: [f64; 2],
 }
