@@ -197,7 +197,8 @@ pub(super) fn on_one(
         });
     }
     let two = CudaPolicy::for_packed(rows, sms).filter(|_| packed_16x2).map(fit);
-    two.filter(|policy| packed::check(wavefront, policy, false).is_ok())
+    let fits = |policy: &CudaPolicy| check(wavefront, policy, shared);
+    two.filter(|policy| packed::check(wavefront, policy, false).and(fits(policy)).is_ok())
         .unwrap_or_else(|| fit(CudaPolicy::for_domain(rows, cell, sms)))
 }
 
