@@ -1,8 +1,7 @@
 //! The kernel of `tasks.cuh` on one GPU with its memory, kept between runs.
 
 use std::any::TypeId;
-use std::collections::HashMap;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 use super::proof::Proof;
 use super::text::{
@@ -35,8 +34,9 @@ const RECORDS_POOL: usize = 256 << 20;
 /// What tells compiled kernels apart: the device, the type of the calls, whether there is one root, and the policy.
 type Key = (String, TypeId, bool, StacksPolicy);
 
-/// Kernels that no run uses now.
-static KEPT: Mutex<Option<HashMap<Key, Vec<Tasks>>>> = Mutex::new(None);
+/// Kernels that no run uses now, the last used at the end, and how many there are at most: each has memory of its own.
+static KEPT: Mutex<Vec<Tasks>> = Mutex::new(Vec::new());
+const KEPT_MOST: usize = 16;
 
 /// What the kernel counted.
 #[derive(Clone, Copy, Debug, Default)]
@@ -88,10 +88,10 @@ impl Tasks {
         let roots = channels.roots.len();
         let key = |uniform| (device.label().to_string(), TypeId::of::<C>(), uniform, policy);
         for uniform in [roots == 1, false] {
-            let mut kept = KEPT.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            let found = kept.get_or_insert_default().get_mut(&key(uniform)).and_then(Vec::pop);
-            if let Some(found) = found {
-                return Ok(found);
+            let (mut kept, key) =
+                (KEPT.lock().unwrap_or_else(PoisonError::into_inner), key(uniform));
+            if let Some(at) = kept.iter().rposition(|tasks| tasks.key == key) {
+                return Ok(kept.remove(at));
             }
         }
         let mut unit = Unit::new();
@@ -283,10 +283,14 @@ impl Tasks {
         self.pool.bytes() >> 20
     }
 
-    /// Leaves the kernel to the next run.
+    /// Leaves the kernel to the next run, in place of the one that was not used for longest where there are many.
     pub fn keep(self) {
-        let mut kept = KEPT.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        kept.get_or_insert_default().entry(self.key.clone()).or_default().push(self);
+        let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        let oldest = (kept.len() >= KEPT_MOST).then(|| kept.remove(0));
+        kept.push(self);
+        // Memory is given back without the lock.
+        drop(kept);
+        drop(oldest);
     }
 }
 
