@@ -29,7 +29,7 @@ pub fn program(seeds: std::ops::Range<u64>, functions: usize) -> String {
         groups.push_str(&format!("group!(g{seed}), "));
     }
     text.push_str(&format!("const FUNCTIONS: u32 = {functions};\n"));
-    text.push_str(&format!("const GROUPS: &[fn(bool)] = &[{groups}];\n"));
+    text.push_str(&format!("const GROUPS: &[fn(What) -> [u64; 2]] = &[{groups}];\n"));
     text
 }
 
