@@ -34,9 +34,10 @@ pub struct Trees {
     /// One of the paper's experiments on channel-flow graphs instead: 15, 17, 18 or 19.
     #[arg(long, value_enum, value_name = "N")]
     figure: Option<Experiment>,
-    /// Sorts and products by teams of lanes on the first GPU instead.
-    #[arg(long, conflicts_with_all = ["figure", "only"])]
-    teams: bool,
+    /// Sorts, products of matrices or both by teams of lanes on the first GPU instead [both if not said].
+    #[arg(long, conflicts_with_all = ["figure", "only"], value_enum, value_name = "WHAT",
+          num_args = 0..=1, default_missing_value = "both")]
+    teams: Option<teams::What>,
     #[command(flatten)]
     options: Options,
 }
@@ -127,7 +128,7 @@ impl Trees {
         };
         let figure =
             self.figure.map_or_else(String::new, |it| format!(" --figure {}", it.number()));
-        let teams = if self.teams { " --teams" } else { "" };
+        let teams = self.teams.map_or_else(String::new, |what| format!(" --teams{}", what.said()));
         format!("warpweft bench channels{only}{figure}{teams}{}", self.options.command())
     }
 
@@ -136,8 +137,8 @@ impl Trees {
         if let Some(figure) = self.figure {
             return self.experiment(figure, &machine);
         }
-        if self.teams {
-            return self.teams(&machine);
+        if let Some(what) = self.teams {
+            return self.teams(what, &machine);
         }
         let gpu = machine.gpus.first().filter(|_| self.only != Some(Kind::Cpu));
         if gpu.is_none() && self.only != Some(Kind::Cpu) {
@@ -192,14 +193,14 @@ impl Trees {
     }
 
     /// Programs of teams of lanes.
-    fn teams(&self, machine: &Machine) -> Result<String> {
+    fn teams(&self, what: teams::What, machine: &Machine) -> Result<String> {
         let probe = limits(machine)?;
         let record = |rows: &[teams::Row]| {
             let probe = probe.clone();
             Record::new("channels-teams", &self.command(), machine, probe, &rows, &[(); 0])
         };
         let so_far = |rows: &[teams::Row]| record(rows).so_far(&self.options);
-        let rows = teams::measure(machine, self.options.repeats, so_far)?;
+        let rows = teams::measure(what, machine, self.options.repeats, so_far)?;
         record(&rows).conclude(&self.options, teams::table(&rows))
     }
 
