@@ -27,7 +27,7 @@ use self::form::by_fronts;
 use self::output::{Filled, Outcome};
 use self::record::Recorded;
 use self::strips::Strips;
-use self::sweeps::Sweeps;
+use self::sweeps::{Rows, Sweeps, reads_rows_above};
 use self::thread_group::Watched;
 use crate::executor::{
     Edges, Need, TakePaths, Walk, WavefrontExecutor, check_kept, edges_by_runs, unrecorded,
@@ -41,6 +41,9 @@ use warpweft_core::cpu::{Pool, Simd, WorkerPanic};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::report::Report;
 use warpweft_core::run::Watch;
+
+/// Threads that fronts need to be as fast as rows in vectors on one: a sixth of their rate (seam carving, one core).
+const FEW: usize = 6;
 
 /// Runs wavefronts on the workers of a pool.
 pub struct CpuExecutor<'a> {
@@ -126,6 +129,45 @@ impl CpuExecutor<'_> {
         Ok((sweeps.outcome(), report))
     }
 
+    /// As [`CpuExecutor::strips`], of dependences on rows above alone, by one thread.
+    fn rows<E: WavefrontElement>(
+        &self,
+        wavefront: &Wavefront<'_, E>,
+        filled: &mut Filled<E::Cell>,
+    ) -> Result<(Outcome<E::Cell>, Report)> {
+        let begin = Instant::now();
+        let rows = Rows::new(wavefront, self.simd, filled)?;
+        let setup_seconds = begin.elapsed().as_secs_f64();
+        let begin = Instant::now();
+        rows.run(&self.thread_group()).map_err(|panic| self.failed(E::NAME, panic))?;
+        let seconds = begin.elapsed().as_secs_f64();
+        let [tile_rows, tile_columns] = wavefront.extents();
+        let policy = CpuPolicy { threads: 1, tile_rows, tile_columns, cells_16_bit: false };
+        let mut report = self.report(&wavefront.erased(), policy, seconds, setup_seconds);
+        if self.pool.len() > 1 {
+            report
+                .notes
+                .push("row by row on one thread: no cell waits for one of its own row".into());
+        }
+        Ok((rows.outcome(), report))
+    }
+
+    /// Fills `filled`, by whichever form is the fastest; there are no old values.
+    fn fill<E: WavefrontElement>(
+        &self,
+        wavefront: &Wavefront<'_, E>,
+        filled: &mut Filled<E::Cell>,
+    ) -> Result<(Outcome<E::Cell>, Report)> {
+        if const { by_fronts::<E>() } {
+            return self.strips(wavefront, filled);
+        }
+        let few = self.pool.len() <= FEW && wavefront.band.is_none();
+        if const { reads_rows_above::<E>() } && few {
+            return self.rows(wavefront, filled);
+        }
+        self.sweeps(wavefront, filled)
+    }
+
     /// Sweeps through all cells in memory.
     fn in_place<E: WavefrontElement>(
         &self,
@@ -188,11 +230,7 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CpuExecutor<'_> {
         }
         let mut filled = Filled::new(wavefront)?;
         let allocated = begin.elapsed().as_secs_f64();
-        let (outcome, mut report) = if const { by_fronts::<E>() } {
-            self.strips(wavefront, &mut filled)?
-        } else {
-            self.sweeps(wavefront, &mut filled)?
-        };
+        let (outcome, mut report) = self.fill(wavefront, &mut filled)?;
         report.setup_seconds += allocated;
         self.watch.ended()?;
         Ok((outcome.kept(wavefront.keep, filled), report))
@@ -213,11 +251,7 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CpuExecutor<'_> {
         let wavefront = wavefront.clone().keep(keep);
         wavefront.check()?;
         let mut filled = Filled::last_column(&wavefront)?;
-        let (outcome, report) = if const { by_fronts::<E>() } {
-            self.strips(&wavefront, &mut filled)?
-        } else {
-            self.sweeps(&wavefront, &mut filled)?
-        };
+        let (outcome, report) = self.fill(&wavefront, &mut filled)?;
         Ok((outcome.edges(filled), report))
     }
 

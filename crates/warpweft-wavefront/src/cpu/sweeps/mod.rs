@@ -8,6 +8,7 @@
 
 mod front;
 mod geometry;
+mod rows;
 mod store;
 mod strip;
 
@@ -15,6 +16,7 @@ use std::sync::{Mutex, PoisonError};
 
 use self::front::{Loops, Score};
 use self::geometry::{ByLane, Geometry};
+pub(super) use self::rows::{Rows, reads_rows_above};
 use self::store::Store;
 use self::strip::{Shared, Strip};
 use super::output::{Filled, Outcome, TileRowOutput};

@@ -1,0 +1,185 @@
+//! Dependences on rows above alone: one row after the other by one worker, its columns in vectors.
+//!
+//! Cells of a row do not wait for one another, so there is no front: all that is read lies side by side in memory. The
+//! last rows lie in a ring, next to each the cells outside the domain that are read. Not here: bands, and old values.
+
+use std::sync::{Mutex, PoisonError};
+
+use super::front::{Loops, Read, Score, Write};
+use super::geometry::MOST;
+use crate::cpu::output::{Filled, Outcome};
+use crate::cpu::thread_group::{Stopped, ThreadGroup};
+use crate::frame::allocate;
+use crate::recurrence::{Best, Extreme, Reach, WavefrontElement, is_nan};
+use crate::spec::{Keep, Wavefront};
+use warpweft_core::cpu::{Aborted, Simd, Worker};
+use warpweft_core::error::Result;
+use warpweft_core::run::Done;
+
+/// Whether `E` reads cells of rows above, and no others.
+pub(in crate::cpu) const fn reads_rows_above<E: WavefrontElement>() -> bool {
+    let mut k = 0;
+    while k < E::DEPENDENCES.len() {
+        if E::DEPENDENCES[k][0] >= 0 {
+            return false;
+        }
+        k += 1;
+    }
+    k > 0 && E::OLD.is_empty()
+}
+
+/// A wavefront without a band, ready to run.
+pub(in crate::cpu) struct Rows<'a, 'w, E: WavefrontElement> {
+    wavefront: &'a Wavefront<'w, E>,
+    loops: Loops<E>,
+    extreme: Option<Extreme>,
+    reach: Reach,
+    state: Mutex<State<'a, E>>,
+}
+
+/// What the rows leave.
+struct State<'a, E: WavefrontElement> {
+    /// The last rows, with what is outside on either side.
+    ring: Vec<E::Cell>,
+    /// The present row's input and, where cells have none, theirs: for each column.
+    row: Vec<E::Row>,
+    none: Vec<E::Input>,
+    /// Of each column the winning score, and its row.
+    winning: Vec<Score<E>>,
+    found: Vec<u32>,
+    filled: &'a mut Filled<E::Cell>,
+    sum: i128,
+}
+
+/// Stands for: no cell was better than the worst score that there is.
+const NOT_FOUND: u32 = u32::MAX;
+
+impl<'a, 'w, E: WavefrontElement> Rows<'a, 'w, E> {
+    /// With the rows above the domain.
+    ///
+    /// # Errors
+    /// Too little memory.
+    pub fn new(
+        wavefront: &'a Wavefront<'w, E>,
+        simd: Simd,
+        filled: &'a mut Filled<E::Cell>,
+    ) -> Result<Self> {
+        let [_, columns] = wavefront.extents();
+        let (reach, extreme) = (Reach::of(E::DEPENDENCES), wavefront.keep.extreme());
+        let pitch = reach.west + columns + reach.east;
+        let mut winning = allocate(if extreme.is_some() { columns } else { 0 })?;
+        winning.fill(extreme.map_or_else(Default::default, Extreme::worst));
+        let mut found = allocate(winning.len())?;
+        found.fill(NOT_FOUND);
+        let mut state = State {
+            ring: allocate((reach.north + 1) * pitch)?,
+            row: allocate(columns)?,
+            none: allocate(if size_of::<E::Input>() == 0 { columns } else { 0 })?,
+            winning,
+            found,
+            filled,
+            sum: 0,
+        };
+        for up in 1..=reach.north as isize {
+            let row = &mut state.ring[slot(&reach, -up) * pitch..][..pitch];
+            for (j, cell) in (-(reach.west as isize)..).zip(row) {
+                *cell = wavefront.border.at(-up, j);
+            }
+        }
+        let loops = Loops::of(simd, extreme);
+        Ok(Self { wavefront, loops, extreme, reach, state: Mutex::new(state) })
+    }
+
+    /// Computes all rows on the first worker of `group`.
+    ///
+    /// # Errors
+    /// As [`ThreadGroup::compute`].
+    pub fn run(&self, group: &dyn ThreadGroup) -> Result<(), Stopped> {
+        let done = group.done();
+        group.compute(&|worker, first, _| if first == 0 { self.all(worker, done) } else { Ok(()) })
+    }
+
+    fn all(&self, worker: &Worker<'_>, done: Option<&Done>) -> Result<(), Aborted> {
+        let [rows, columns] = self.wavefront.extents();
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        for i in 0..rows {
+            worker.abort.check()?;
+            self.row(&mut state, i);
+            if let Some(done) = done {
+                done.add(columns as u64);
+            }
+        }
+        Ok(())
+    }
+
+    /// Computes row `i`, and keeps of it what is to be kept.
+    fn row(&self, state: &mut State<'_, E>, i: usize) {
+        let Self { wavefront, loops, reach, .. } = self;
+        let [_, columns] = wavefront.extents();
+        let pitch = reach.west + columns + reach.east;
+        let begin = slot(reach, i as isize) * pitch;
+        for side in (0..reach.west).chain(reach.west + columns..pitch) {
+            let j = side as isize - reach.west as isize;
+            state.ring[begin + side] = wavefront.border.at(i as isize, j);
+        }
+        state.row.fill(wavefront.rows[i]);
+        let inputs = match state.none.len() {
+            0 => &wavefront.inputs[i * columns..][..columns],
+            _ => &state.none[..],
+        };
+        let ring = state.ring.as_mut_ptr();
+        let mut earlier = [ring.cast_const(); MOST];
+        for (from, [di, dj]) in earlier.iter_mut().zip(E::DEPENDENCES) {
+            let row = slot(reach, i as isize + di) * pitch + reach.west;
+            // SAFETY: column `dj` of a row of the ring, of which there are `reach` on either side.
+            *from = unsafe { ring.add(row.wrapping_add_signed(*dj)) };
+        }
+        // SAFETY: row `i` of the ring, which no pointer of `earlier` leads to: those are of rows above, as many as the ring
+        // has in addition.
+        let cells =
+            unsafe { std::slice::from_raw_parts_mut(ring.add(begin + reach.west), columns) };
+        let read = Read {
+            earlier,
+            old: earlier,
+            rows: &state.row,
+            columns: wavefront.columns,
+            cells: inputs,
+        };
+        let (winning, found) = (&mut state.winning[..], &mut state.found[..]);
+        // SAFETY: pointers lead to as many cells as there are columns; see above.
+        unsafe {
+            loops.front(&wavefront.element, &read, Write { cells, winning, found }, i as u32)
+        };
+        let cells = &state.ring[begin + reach.west..][..columns];
+        match wavefront.keep {
+            Keep::Matrix => state.filled.matrix[i * columns..][..columns].copy_from_slice(cells),
+            Keep::Sum => state.sum += loops.sum(cells),
+            _ => {}
+        }
+        if let Some(to) = state.filled.last_column.get_mut(i) {
+            *to = cells[columns - 1];
+        }
+    }
+
+    /// What the rows left in addition to what they filled.
+    pub fn outcome(self) -> Outcome<E::Cell> {
+        let [rows, columns] = self.wavefront.extents();
+        let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut best = None;
+        for (column, (&score, &row)) in state.winning.iter().zip(&state.found).enumerate() {
+            let row = if row == NOT_FOUND { 0 } else { row as usize };
+            if let Some(extreme) = self.extreme.filter(|_| !is_nan(score)) {
+                best = Best::of(best, Some(Best { score, row, column }), extreme);
+            }
+        }
+        let pitch = self.reach.west + columns + self.reach.east;
+        let last = slot(&self.reach, rows as isize - 1) * pitch + self.reach.west;
+        let sum = (self.wavefront.keep == Keep::Sum).then_some(state.sum);
+        Outcome { best, sum, row: state.ring[last..last + columns].to_vec() }
+    }
+}
+
+/// Where row `i` lies in the ring.
+fn slot(reach: &Reach, i: isize) -> usize {
+    i.rem_euclid(reach.north as isize + 1) as usize
+}
