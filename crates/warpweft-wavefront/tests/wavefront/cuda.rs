@@ -186,7 +186,7 @@ fn shapes_that_do_not_fit_are_refused_with_their_numbers() {
             [4, 8, 12, 16].map(|cell| {
                 let [domain, matrix] =
                     [CudaPolicy::for_domain, CudaPolicy::for_matrix].map(|of| of(rows, cell, 132));
-                [Some(domain), Some(matrix), CudaPolicy::for_packed(rows, 132)]
+                [Some(domain), Some(matrix), CudaPolicy::for_packed(rows, cell, 132)]
             })
         })
         .flatten()
