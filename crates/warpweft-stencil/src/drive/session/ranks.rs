@@ -20,7 +20,7 @@ use warpweft_core::cluster::{Transport, agree_on_each, all_fine, broadcast, gath
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::{Axes, RawVolume, across};
 use warpweft_core::machine::Machine;
-use warpweft_core::memory::room;
+use warpweft_core::memory::{filled, room};
 use warpweft_core::run::Target;
 
 /// How deep ghost zones must be for one step of `stages`.
@@ -202,8 +202,7 @@ impl RawSession<'_> {
     pub(super) fn gathered(&mut self, boxes: &[Cells], net: &dyn Transport) -> Result<Vec<u8>> {
         let bytes = |&(field, region): &Cells| cells(&region) * self.spec.cell.size(field);
         let all: usize = boxes.iter().map(bytes).sum();
-        let whole = room(all, "read fewer cells at a time");
-        let mut whole = if all > PIECE { self.agreed(whole)? } else { whole? };
+        let mut whole = self.agreed(room(all, "read fewer cells at a time"))?;
         for &(field, region) in boxes {
             self.each_piece(field, &region, net, |_, _, bytes| {
                 whole.extend_from_slice(bytes);
@@ -253,7 +252,9 @@ impl RawSession<'_> {
             Ok(bytes)
         })?;
         let all = gather(net, bytes)?;
-        let mut whole = vec![0; if all.is_empty() { 0 } else { cells(region) * size }];
+        let count = if all.is_empty() { 0 } else { cells(region) * size };
+        let whole = filled((0..count).map(|_| 0), "read fewer cells at a time");
+        let mut whole = self.agreed(whole)?;
         for (rank, bytes) in all.iter().enumerate() {
             let mut rest = &bytes[..];
             for row in rows(region, &part_of(self, rank), size) {
