@@ -36,7 +36,7 @@ pub(crate) const CHUNK: usize = 256;
 
 const _: () = assert!(CHUNK <= WINDOW);
 
-/// Numbers that are still to be taken in, of one or two fields.
+/// Numbers that are still to be taken in, and room for those that they are multiplied by.
 #[derive(Clone, Debug)]
 pub struct Chunk {
     values: [[f64; CHUNK]; 2],
@@ -107,16 +107,18 @@ impl Reduction {
             while first.len() >= sizes[0] {
                 let cells = (first.len() / sizes[0]).min(CHUNK - *filled);
                 let (some, rest) = first.split_at(cells * sizes[0]);
-                convert(kinds[0], some, &mut a[*filled..*filled + cells]);
+                let to = &mut a[*filled..*filled + cells];
                 first = rest;
                 if what == Reduce::Dot {
-                    let (some, rest) = second.split_at(cells * sizes[1]);
-                    convert(kinds[1], some, &mut b[*filled..*filled + cells]);
+                    let (others, rest) = second.split_at(cells * sizes[1]);
+                    multiply(kinds, [some, others], to, &mut b[..cells]);
                     second = rest;
+                } else {
+                    convert(kinds[0], some, to);
                 }
                 *filled += cells;
                 if *filled == CHUNK {
-                    self.take_chunk(what, a, b, CHUNK);
+                    self.take_chunk(what, a, CHUNK);
                     *filled = 0;
                 }
             }
@@ -125,18 +127,15 @@ impl Reduction {
 
     /// Takes in what does not fill a chunk.
     #[inline(always)]
-    pub fn take_rest(&mut self, what: Reduce, Chunk { values: [a, b], filled }: &mut Chunk) {
-        self.take_chunk(what, a, b, std::mem::take(filled));
+    pub fn take_rest(&mut self, what: Reduce, Chunk { values: [a, _], filled }: &mut Chunk) {
+        self.take_chunk(what, a, std::mem::take(filled));
     }
 
     /// Takes in the first `cells` of a chunk.
     #[inline(always)]
-    fn take_chunk(&mut self, what: Reduce, a: &mut [f64; CHUNK], b: &[f64; CHUNK], cells: usize) {
+    fn take_chunk(&mut self, what: Reduce, a: &mut [f64; CHUNK], cells: usize) {
         if what.is_extreme() {
             return self.range(&a[..cells]);
-        }
-        if what == Reduce::Dot {
-            a.iter_mut().zip(b).for_each(|(a, b)| *a *= b);
         }
         a[cells..].fill(0.0);
         self.add(a);
@@ -205,6 +204,21 @@ impl Reduction {
             nan: word(keys + 2) != 0,
         }
     }
+}
+
+/// The products of two fields' numbers; `room` is for as many.
+#[inline(always)]
+fn multiply(kinds: [ScalarKind; 2], bytes: [&[u8]; 2], to: &mut [f64], room: &mut [f64]) {
+    if kinds == [ScalarKind::F64; 2] {
+        let [(first, _), (second, _)] = bytes.map(<[u8]>::as_chunks::<8>);
+        for ((to, &a), &b) in to.iter_mut().zip(first).zip(second) {
+            *to = f64::from_ne_bytes(a) * f64::from_ne_bytes(b);
+        }
+        return;
+    }
+    convert(kinds[0], bytes[0], to);
+    convert(kinds[1], bytes[1], room);
+    to.iter_mut().zip(room).for_each(|(a, b)| *a *= *b);
 }
 
 /// The numbers of a field's bytes.
