@@ -128,14 +128,7 @@ pub trait SweepExecutor {
     /// As [`SweepExecutor::read`].
     #[doc(hidden)]
     fn reduce(&mut self, what: Reduce, fields: [usize; 2], region: &Region) -> Result<Reduction> {
-        let mut bytes = [Vec::new(), Vec::new()];
-        for (field, to) in fields.into_iter().zip(&mut bytes) {
-            self.read(&[(field, *region)], to)?;
-        }
-        let kinds = fields.map(|field| self.cell().kind(field));
-        let mut reduction = Reduction::default();
-        reduction.take_bytes(what, kinds, [&bytes[0], &bytes[1]]);
-        Ok(reduction)
+        reduce_read(self, what, fields, region)
     }
 
     /// As [`SweepExecutor::reduce`], a number where the executor computes: it need not be there when the call returns.
@@ -413,6 +406,23 @@ pub trait SweepExecutor {
     fn routes(&self) -> Routes {
         Route::Host.into()
     }
+}
+
+/// [`SweepExecutor::reduce`] of cells that are read.
+pub(crate) fn reduce_read<E: SweepExecutor + ?Sized>(
+    executor: &mut E,
+    what: Reduce,
+    fields: [usize; 2],
+    region: &Region,
+) -> Result<Reduction> {
+    let mut bytes = [Vec::new(), Vec::new()];
+    for (field, to) in fields.into_iter().zip(&mut bytes) {
+        executor.read(&[(field, *region)], to)?;
+    }
+    let kinds = fields.map(|field| executor.cell().kind(field));
+    let mut reduction = Reduction::default();
+    reduction.take_bytes(what, kinds, [&bytes[0], &bytes[1]]);
+    Ok(reduction)
 }
 
 impl AtCells for dyn SweepExecutor + '_ {

@@ -36,7 +36,7 @@ impl Cones {
     pub fn of(&self, sweep: &Sweep) -> Result<Cone> {
         let (region, extents) = (sweep.region, self.extents);
         if region == Region::whole(extents) {
-            return Ok(Cone { region, extents, reach: None });
+            return Ok(Cone::whole(extents));
         }
         let fits = |d: usize| {
             let all = region.low[d] == 0 && region.high[d] == extents[d];
@@ -69,6 +69,11 @@ pub(crate) struct Cone {
 }
 
 impl Cone {
+    /// All of a volume of `extents`.
+    pub fn whole(extents: Axes<usize>) -> Self {
+        Self { region: Region::whole(extents), extents, reach: None }
+    }
+
     /// Whether every stage computes the whole volume.
     pub fn is_whole(&self) -> bool {
         self.reach.is_none()

@@ -83,6 +83,11 @@ fn conjugate_gradients_have_the_same_bits_on_any_number_of_ranks() {
 
 #[test]
 fn what_a_program_asks_of_ranks_has_the_bits_of_plain_loops() {
+    check_program(Target::Cpu, None);
+}
+
+/// A program over ranks on such devices.
+pub fn check_program(target: Target, policy: Option<Policy>) {
     let asked = [
         Ask::Run(3),
         Ask::Wide(0.25),
@@ -105,7 +110,7 @@ fn what_a_program_asks_of_ranks_has_the_bits_of_plain_loops() {
         let all = in_process(count, Duration::from_secs(60), |net| {
             let over = Ranks { count, grid: Some(grid.into()), depth: None };
             let settings = Settings::default().over(over);
-            let run = Run { net: Some(net), settings, ..on_the_cores() };
+            let run = Run { net: Some(net), settings, target, policy, ..Run::default() };
             let mut volume = start();
             let mut on = stencil.on_with(&mut volume, &machine, &run)?;
             asked.iter().for_each(|ask| ask.of(&mut on));

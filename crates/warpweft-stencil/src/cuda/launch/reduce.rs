@@ -27,6 +27,14 @@ pub(crate) fn reduce_text() -> String {
         .replace("#pragma once\n", "")
 }
 
+/// What is reduced: which numbers of which fields, where their first cells are, and how many there are.
+pub(crate) struct Of {
+    pub what: Reduce,
+    pub kinds: [ScalarKind; 2],
+    pub addresses: [u64; 2],
+    pub extents: [usize; 4],
+}
+
 /// The kernel, and where its results go.
 #[derive(Debug)]
 pub(crate) struct Reducing {
@@ -51,46 +59,66 @@ impl Reducing {
         })
     }
 
-    /// Queues what a box of fields of `kinds`, of `extents` (w, z, y, x), comes to.
+    /// Queues what a box of fields comes to, as a number.
     ///
     /// # Safety
-    /// Both must be addresses of the box's first cell in arrays of their kind in this layout, which live until the
+    /// The addresses must be those of the box's first cell in arrays of their kind in this layout, which live until the
     /// launch is done.
-    pub unsafe fn queue(
-        &mut self,
-        stream: &Stream,
-        what: Reduce,
-        kinds: [ScalarKind; 2],
-        fields: [u64; 2],
-        extents: [usize; 4],
-    ) -> Result<SessionScalar> {
-        let [w, z, y, x] = extents;
-        let (number, code) = match what {
-            Reduce::Sum => (0i32, Code::Sum),
-            Reduce::Dot => (1, Code::Sum),
-            Reduce::Least => (2, Code::Least),
-            Reduce::Greatest => (2, Code::Greatest),
+    pub unsafe fn queue(&mut self, stream: &Stream, of: &Of) -> Result<SessionScalar> {
+        let code = match of.what {
+            Reduce::Sum | Reduce::Dot => Code::Sum,
+            Reduce::Least => Code::Least,
+            Reduce::Greatest => Code::Greatest,
+        };
+        let (words, accumulator) = self.numbers.accumulator(stream)?;
+        let number = self.numbers.bank.queue(code, [accumulator, 0], [0.0; 2]);
+        // Of a number that there is no room for, nobody would take the sum out.
+        if number.known().is_ok() {
+            // SAFETY: the caller's contract.
+            unsafe { self.launch(stream, of, words)? };
+        }
+        Ok(number)
+    }
+
+    /// What a box of fields comes to, as an accumulator has it. Waits for the device.
+    ///
+    /// # Safety
+    /// As for [`Reducing::queue`].
+    pub unsafe fn words(&mut self, stream: &Stream, of: &Of) -> Result<Vec<u64>> {
+        let (words, accumulator) = self.numbers.accumulator(stream)?;
+        // SAFETY: the caller's contract.
+        unsafe { self.launch(stream, of, words)? };
+        self.numbers.taken(stream, accumulator)
+    }
+
+    /// Adds a box of fields to the accumulator at address `words`.
+    ///
+    /// # Safety
+    /// As for [`Reducing::queue`].
+    unsafe fn launch(&self, stream: &Stream, of: &Of, words: u64) -> Result<()> {
+        let [w, z, y, x] = of.extents;
+        let number = match of.what {
+            Reduce::Sum => 0i32,
+            Reduce::Dot => 1,
+            Reduce::Least | Reduce::Greatest => 2,
         };
         let pieces = w * z * y * x.div_ceil(PIECE);
-        let (words, accumulator) = self.numbers.accumulator(stream)?;
-        let sum = self.numbers.bank.queue(code, [accumulator, 0], [0.0; 2]);
-        // Of a number that there is no room for, nobody would take the sum out.
-        if pieces > 0 && sum.known().is_ok() {
-            let mut args = Args::new();
-            fields.into_iter().for_each(|field| _ = args.value(field));
-            kinds.into_iter().for_each(|kind| _ = args.value(kind as i32));
-            args.value(number);
-            let mut of_box: Vec<u8> =
-                [z, y, x, 0].iter().flat_map(|&n| (n as i32).to_ne_bytes()).collect();
-            let strides = self.strides[..3].iter().chain([&pieces]);
-            of_box.extend(strides.flat_map(|&n| (n as i64).to_ne_bytes()));
-            args.blob(&of_box, 8);
-            args.value(words);
-            let blocks = pieces.div_ceil(8).min(self.blocks);
-            // SAFETY: the caller vouches for both arrays; there are as many words as the kernel writes.
-            unsafe { stream.launch(&self.kernel, Launch::line(blocks as u32, 256), &args)? };
+        if pieces == 0 {
+            return Ok(());
         }
-        Ok(sum)
+        let mut args = Args::new();
+        of.addresses.into_iter().for_each(|field| _ = args.value(field));
+        of.kinds.into_iter().for_each(|kind| _ = args.value(kind as i32));
+        args.value(number);
+        let mut of_box: Vec<u8> =
+            [z, y, x, 0].iter().flat_map(|&n| (n as i32).to_ne_bytes()).collect();
+        let strides = self.strides[..3].iter().chain([&pieces]);
+        of_box.extend(strides.flat_map(|&n| (n as i64).to_ne_bytes()));
+        args.blob(&of_box, 8);
+        args.value(words);
+        let blocks = pieces.div_ceil(8).min(self.blocks);
+        // SAFETY: the caller vouches for both arrays; there are as many words as the kernel writes.
+        unsafe { stream.launch(&self.kernel, Launch::line(blocks as u32, 256), &args) }
     }
 }
 

@@ -54,6 +54,14 @@ impl Numbers {
         Ok((self.accumulators.address() + (number * BYTES) as u64, number as u32))
     }
 
+    /// The words of an accumulator, which is 0 afterwards. Waits for the device.
+    pub fn taken(&self, stream: &Stream, number: u32) -> Result<Vec<u64>> {
+        let (offset, mut words) = (number as usize * BYTES, vec![0u64; Reduction::WORDS]);
+        stream.download(&self.accumulators, offset, &mut words)?;
+        stream.upload(&self.accumulators, offset, &[0u64; Reduction::WORDS])?;
+        Ok(words)
+    }
+
     /// Queues all operations that are pending.
     pub fn compute(&mut self, stream: &Stream) -> Result<()> {
         for some in self.bank.take_pending().chunks(OPERATIONS) {

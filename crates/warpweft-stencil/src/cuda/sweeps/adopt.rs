@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use super::CudaSweeps;
 use crate::cuda::adopted::{Adopted, Known, functions};
-use crate::cuda::launch::boxes;
 use crate::cuda::launch::ghosts;
 use crate::cuda::launch::place::Placed;
 use crate::cuda::launch::queue::Queue;
@@ -14,6 +13,7 @@ use crate::cuda::single::{compiled_step, kernel};
 use crate::cuda::summing::Summing;
 use crate::cuda::tables::on_device;
 use crate::cuda::text::{grid, step_text};
+use crate::plan::cone::{Cone, Cones};
 use crate::{CudaPolicy, Spec, Sweep};
 use warpweft_core::error::Result;
 
@@ -46,7 +46,7 @@ impl CudaSweeps {
             return Ok(true);
         }
         stencil.check(self.extents())?;
-        if self.halos.is_some() || stencil.has_functions() || !self.has_room_for(stencil) {
+        if stencil.has_functions() || !self.has_room_for(stencil) {
             return Ok(false);
         }
         let adopted = self.adopted(stencil, functions)?;
@@ -110,13 +110,14 @@ impl CudaSweeps {
 
     /// The steps of `sweep` by the functions number `by`.
     pub(in crate::cuda) fn sweep_by(&mut self, by: usize, sweep: &Sweep) -> Result<()> {
+        self.clock.close();
         self.settle()?;
         let Some(stages) = self.others.get(by).map(|other| other.stencil.stages.clone()) else {
             return Ok(());
         };
         self.compute_numbers(&stages)?;
-        let whole = boxes::whole(&self.arrays.layout);
-        let expected = self.expected(&stages);
+        let cone = self.cone_of(by, sweep)?;
+        let expected = self.expected(&stages).filter(|_| cone.is_whole());
         for step in 0..sweep.steps {
             let expected = expected.filter(|_| step + 1 == sweep.steps);
             let mut summing = std::mem::take(&mut self.others[by].summing);
@@ -143,7 +144,8 @@ impl CudaSweeps {
             let kernels = summed.map_or(&other.kernels, |summed| &summed.kernels);
             let before: Vec<_> =
                 (0..self.stencil.cell.len()).map(|f| self.arrays.current(f, self.state)).collect();
-            let (queued, after) = queue.step_from(kernels, before.clone(), |_| whole)?;
+            let (queued, after) =
+                queue.step_from(kernels, before.clone(), |stage| cone.at(step as usize, stage))?;
             for queued in queued {
                 // SAFETY: the arrays live as long as `self`, and dropping one waits for the device.
                 unsafe { queued.launch(&self.stream)? };
@@ -156,6 +158,14 @@ impl CudaSweeps {
             self.others[by].summing = summing;
         }
         Ok(())
+    }
+
+    /// What `sweep` by the functions number `by` computes.
+    fn cone_of(&self, by: usize, sweep: &Sweep) -> Result<Cone> {
+        match sweep.region == self.whole() {
+            true => Ok(Cone::whole(self.extents())),
+            false => Cones::new(&self.others[by].stencil, self.extents()).of(sweep),
+        }
     }
 
     /// Reports a fault of a function that was adopted.

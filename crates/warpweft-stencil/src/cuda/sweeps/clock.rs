@@ -1,5 +1,5 @@
-//! Seconds that the device takes for what is queued, by its own clock. What the host does meanwhile does not count, but for less
-//! than 50 µs between two calls.
+//! Seconds that the device takes for steps that are queued, by its own clock. What the host does meanwhile does not count, but
+//! for less than 50 µs between two calls of steps alone.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use warpweft_core::error::Result;
 /// Intervals that may be under way. Then the earlier half of them is waited for, while the device has the others to do.
 const MOST: usize = 64;
 
-/// Steps that are queued so soon after others belong to the same interval, which then costs one event each time, not two.
+/// Steps that are queued so soon after others, with nothing in between, belong to the same interval, which then costs one event each time, not two.
 const SOON: Duration = Duration::from_micros(50);
 
 /// Intervals of a stream that are timed.
@@ -47,6 +47,11 @@ impl Clock {
             self.intervals.push([Event::new(device)?, Event::new(device)?]);
         }
         stream.record(&self.intervals[self.used][0])
+    }
+
+    /// Says that other work than steps is queued, which belongs to no interval.
+    pub fn close(&mut self) {
+        self.ended = None;
     }
 
     /// Seconds of all intervals since this was last asked. Waits until they have ended.

@@ -11,13 +11,13 @@ use crate::cuda::halo::Halos;
 use crate::cuda::memory::arrays::{STEP, store_unused};
 use crate::cuda::peers::Peers;
 use crate::exchange::{BoundarySplit, Cells, Endpoint, Route, Routes, check_bytes, dense_rows};
-use crate::executor::History;
+use crate::executor::{History, reduce_read};
 use crate::plan::halo::Margin;
 use crate::plan::transfer::Transfer;
 use crate::spec::points::add_to;
-use crate::spec::reduction::Reduce;
 use crate::spec::reduction::fold::Folded;
 use crate::spec::reduction::scalar::{Bank, SessionScalar};
+use crate::spec::reduction::{Reduce, Reduction};
 use crate::spec::total::Total;
 use crate::{Region, Residual, Spec, Sweep, SweepExecutor};
 use warpweft_core::cluster::{Tag, Transport};
@@ -78,17 +78,23 @@ impl SweepExecutor for CudaSweeps {
         self.go_by(stencil)
     }
 
+    fn reduce(&mut self, what: Reduce, fields: [usize; 2], region: &Region) -> Result<Reduction> {
+        if self.holds(&fields) {
+            return self.reduction(what, fields, region);
+        }
+        // A field that no stage uses is on the host.
+        reduce_read(self, what, fields, region)
+    }
+
     fn queue_reduce(
         &mut self,
         what: Reduce,
         fields: [usize; 2],
         region: &Region,
     ) -> Result<SessionScalar> {
-        let held = |field: usize| self.unused.iter().all(|(unused, _)| *unused != field);
-        if fields.into_iter().all(held) {
+        if self.holds(&fields) {
             return self.reduced(what, fields, region);
         }
-        // A field that no stage uses is on the host.
         Ok(SessionScalar::of(self.reduce(what, fields, region)?.value(what)))
     }
 
@@ -174,6 +180,7 @@ impl SweepExecutor for CudaSweeps {
 
     fn add(&mut self, field: usize, at: &[Axes<usize>], amount: f64) -> Result<()> {
         self.ahead.forget();
+        self.clock.close();
         let kind = self.stencil.cell.kind(field);
         let mut bytes = [0u8; 8];
         let bytes = &mut bytes[..kind.size()];
@@ -222,6 +229,7 @@ impl SweepExecutor for CudaSweeps {
 
     fn read(&mut self, boxes: &[Cells], to: &mut Vec<u8>) -> Result<()> {
         self.check_boxes(boxes)?;
+        self.clock.close();
         self.settle()?;
         for &(field, region) in boxes {
             if let Some((_, bytes)) = self.unused.iter().find(|(unused, _)| *unused == field) {
@@ -246,6 +254,7 @@ impl SweepExecutor for CudaSweeps {
         self.check_boxes(boxes)?;
         check_bytes(self.stencil.cell, boxes, bytes)?;
         self.ahead.forget();
+        self.clock.close();
         self.settle()?;
         let mut rest = bytes;
         for &(field, region) in boxes {
@@ -355,6 +364,7 @@ impl SweepExecutor for CudaSweeps {
         self.launch_part(&split.interior, split.steps, &self.stream)?;
         let fused = self.fused_now().filter(|_| split.steps > 1);
         self.state ^= fused.map_or(STEP, |fused| fused.shape.change());
+        self.ahead.forget();
         self.history.passes += 1;
         self.stale = true;
         Ok(())

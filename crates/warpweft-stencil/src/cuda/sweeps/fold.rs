@@ -13,6 +13,7 @@ impl CudaSweeps {
             return Ok(None);
         }
         self.settle()?;
+        self.clock.close();
         let (cell, cells) = (self.stencil.cell, self.arrays.layout.extents.iter().product());
         let known = self.folds.iter().position(|fold| fold.function == by.function());
         let number = match known {

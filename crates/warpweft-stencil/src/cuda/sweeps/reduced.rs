@@ -2,15 +2,21 @@
 
 use super::CudaSweeps;
 use crate::cuda::launch::boxes::placed;
-use crate::cuda::launch::reduce::Reducing;
-use crate::spec::reduction::Reduce;
+use crate::cuda::launch::reduce::{Of, Reducing};
 use crate::spec::reduction::ahead::Asked;
 use crate::spec::reduction::scalar::SessionScalar;
+use crate::spec::reduction::{Reduce, Reduction};
 use crate::spec::stage::StageList;
 use crate::{Region, SweepExecutor};
+use warpweft_core::cuda::Stream;
 use warpweft_core::error::Result;
 
 impl CudaSweeps {
+    /// Whether all of these fields are on the device.
+    pub(in crate::cuda) fn holds(&self, fields: &[usize]) -> bool {
+        fields.iter().all(|f| self.unused.iter().all(|(unused, _)| unused != f))
+    }
+
     /// Queues what these fields of `region` come to.
     pub(in crate::cuda) fn reduced(
         &mut self,
@@ -22,6 +28,39 @@ impl CudaSweeps {
         if let Some(number) = self.ahead.take(&Asked::new(what, fields, *region)) {
             return Ok(number);
         }
+        self.clock.close();
+        let of = self.fields_of(what, fields, region);
+        let (reducing, stream) = self.reducing()?;
+        // SAFETY: both are the region's first cell in arrays of these fields in this layout, which live as long as `self`.
+        unsafe { reducing.queue(stream, &of) }
+    }
+
+    /// What these fields of `region` come to, to be merged with those of other executors. Waits for the device.
+    pub(in crate::cuda) fn reduction(
+        &mut self,
+        what: Reduce,
+        fields: [usize; 2],
+        region: &Region,
+    ) -> Result<Reduction> {
+        self.settle()?;
+        self.clock.close();
+        let of = self.fields_of(what, fields, region);
+        let (reducing, stream) = self.reducing()?;
+        // SAFETY: as above.
+        let words = unsafe { reducing.words(stream, &of)? };
+        self.check_fault()?;
+        Ok(Reduction::from_words(&words))
+    }
+
+    fn reducing(&mut self) -> Result<(&mut Reducing, &Stream)> {
+        let reducing = match &mut self.reducing {
+            Some(reducing) => reducing,
+            none => none.insert(Reducing::new(&self.stream, &self.arrays.layout)?),
+        };
+        Ok((reducing, &self.stream))
+    }
+
+    fn fields_of(&self, what: Reduce, fields: [usize; 2], region: &Region) -> Of {
         let layout = &self.arrays.layout;
         let (low, extents) = placed(region);
         let first: usize = (0..4).map(|d| low[d] * layout.strides[d]).sum();
@@ -30,18 +69,13 @@ impl CudaSweeps {
             let now = self.arrays.now(f, self.state);
             self.arrays.cell(f, now) + (first * cell.size(f)) as u64
         });
-        let reducing = match &mut self.reducing {
-            Some(reducing) => reducing,
-            none => none.insert(Reducing::new(&self.stream, layout)?),
-        };
-        let kinds = fields.map(|f| cell.kind(f));
-        // SAFETY: both are the region's first cell in arrays of these fields in this layout, which live as long as `self`.
-        unsafe { reducing.queue(&self.stream, what, kinds, addresses, extents) }
+        Of { what, kinds: fields.map(|f| cell.kind(f)), addresses, extents }
     }
 
     /// The value of a number, after everything queued so far.
     pub(in crate::cuda) fn number_of(&mut self, number: &SessionScalar) -> Result<f64> {
         let place = number.place(self.bank())?;
+        self.clock.close();
         let Some(reducing) = &mut self.reducing else { return Ok(f64::NAN) };
         let value = reducing.numbers.value(&self.stream, place)?;
         self.check_fault()?;

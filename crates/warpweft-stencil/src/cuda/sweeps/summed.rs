@@ -24,10 +24,9 @@ impl CudaSweeps {
     /// What the sweep by `stages` over all cells, which begins, is expected to take in, if anything.
     pub(in crate::cuda) fn expected(&mut self, stages: &StageList) -> Option<(Asked, Summand)> {
         let all = self.ahead.expected(stages, &self.whole());
-        let held = |f: &usize| self.unused.iter().all(|(unused, _)| unused != f);
         all.into_iter().find_map(|asked| {
             let summand = Summand::of(&asked, self.stencil.cell)?;
-            asked.fields.iter().all(held).then_some((asked, summand))
+            self.holds(&asked.fields).then_some((asked, summand))
         })
     }
 

@@ -27,7 +27,9 @@ impl CudaSweeps {
             return Ok(false);
         }
         from.settle()?;
+        from.clock.close();
         self.settle()?;
+        self.clock.close();
         self.ahead.forget();
         let transferring = match &mut self.transferring {
             Some(transferring) => transferring,
