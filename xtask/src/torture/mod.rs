@@ -146,7 +146,8 @@ pub fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
         Some(named) => PathBuf::from(named),
         None => {
             let mut build = cargo(root);
-            build.args(["build", "--quiet", "--package", "warpweft-cli"]);
+            // Of the workspace, as the tests have built it: alone it has other features, with which all is built again.
+            build.args(["build", "--quiet", "--workspace", "--bin", "warpweft"]);
             if !check("the command", &mut build)? {
                 return Ok(false);
             }
