@@ -1,15 +1,18 @@
-//! Linear stencils over periodic volumes: all steps at once, in Fourier space, on request. A step multiplies each Fourier
-//! mode by a number, so `n` steps multiply it by the `n`th power of that: a run costs one pair of transforms, however many
-//! steps it has. Not: the transforms themselves, which libraries do.
+//! Linear stencils whose sums may be regrouped, on request: all steps of a periodic volume at once, in Fourier space, or
+//! several steps of separable weights in one pass over memory (`separable`). A step multiplies each Fourier mode by a number,
+//! so `n` steps multiply it by the `n`th power of that: a run costs one pair of transforms, however many steps it has. Not:
+//! the transforms themselves, which libraries do.
 
 mod cores;
 mod gpu;
+mod separable;
 mod symbol;
 mod weights;
 
 use std::time::Instant;
 
 use self::gpu::Failed;
+use self::separable::{Faces, Factors, Separable};
 use self::symbol::Symbol;
 use crate::run::Run;
 use crate::spec::boundary::Boundary;
@@ -30,10 +33,10 @@ fn refused<T>(what: impl Into<String>) -> Result<T> {
 }
 
 impl Spec {
-    /// The symbol of a step over `extents`.
+    /// The symbol of a step over `extents`, if all were periodic.
     ///
     /// # Errors
-    /// A stage is not linear, and why; a boundary is not periodic; what else has no place in Fourier space.
+    /// A stage is not linear, and why; what else needs single steps.
     fn symbol(&self, extents: &[usize]) -> Result<Symbol> {
         let dims = extents.len();
         if dims > 3 {
@@ -44,16 +47,6 @@ impl Spec {
         };
         if !matches!(field.kind, ScalarKind::F32 | ScalarKind::F64) {
             return refused(format!("of cells of {}: they must be f32 or f64", field.kind.name()));
-        }
-        for axis in 0..dims {
-            for face in self.boundaries.0[axis] {
-                if face != Boundary::Periodic {
-                    let name = axis_name(axis, dims);
-                    return refused(format!(
-                        "with a face along {name} that is {face}, not periodic"
-                    ));
-                }
-            }
         }
         if self.until.is_some() || !self.points.sources.is_empty() || !self.points.probes.is_empty()
         {
@@ -69,14 +62,60 @@ impl Spec {
         Ok(Symbol::of(&stages, extents.to_vec()))
     }
 
-    /// As [`Spec::run_with`], all steps by one pair of Fourier transforms.
+    /// The same step as a product of weights along each axis, if it is one and its faces suit.
+    fn separable(&self, symbol: &Symbol) -> Option<Separable> {
+        let fields = self.cell.fields();
+        let dims = symbol.extents.len();
+        if fields.first()?.kind != ScalarKind::F64 || !matches!(dims, 2 | 3) {
+            return None;
+        }
+        let faces = Faces::of(&self.boundaries, dims)?;
+        // What lies beyond a fixed face does not take part in the first of several stages.
+        if faces.fixed.contains(&true) && self.stages.len() > 1 {
+            return None;
+        }
+        Separable::of(Factors::of(symbol)?, faces, &symbol.extents)
+    }
+
+    /// Refuses faces that are not periodic.
+    fn check_periodic(&self, dims: usize) -> Result<()> {
+        for axis in 0..dims {
+            let other =
+                self.boundaries.0[axis].into_iter().find(|face| *face != Boundary::Periodic);
+            if let Some(face) = other {
+                return refused(format!(
+                    "with a face along {} that is {face}, not periodic (fixed faces of one value are possible for a stage of \
+                     f64 with separable weights, in two or three dimensions)",
+                    axis_name(axis, dims)
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The step of a volume of these extents.
+    ///
+    /// # Errors
+    /// As [`Stencil::regroup_sums`](crate::Stencil::regroup_sums) says.
+    fn linear(&self, extents: &[usize]) -> Result<Linear> {
+        let symbol = self.symbol(extents)?;
+        let separable = self.separable(&symbol);
+        let periodic = self.check_periodic(extents.len());
+        let linear = Linear { symbol, separable, periodic: periodic.is_ok() };
+        match linear.separable {
+            None => periodic.map(|()| linear),
+            Some(_) => Ok(linear),
+        }
+    }
+
+    /// As [`Spec::run_with`], with regrouped sums: all steps by one pair of Fourier transforms, or several in one pass.
     ///
     /// # Errors
     /// As [`Stencil::regroup_sums`](crate::Stencil::regroup_sums) says; the device's.
     pub(crate) fn run_regrouped(
         &self,
         volume: &mut RawVolume,
-        Steps(steps): Steps,
+        Steps(asked): Steps,
         machine: &Machine,
         run: &Run<'_>,
     ) -> Result<Report> {
@@ -86,80 +125,150 @@ impl Spec {
             return refused("over several ranks: one device does all of it");
         }
         if run.checkpoint.is_some() || run.policy.is_some() {
-            return refused("with checkpoints or a policy, which have no meaning in Fourier space");
+            return refused("with checkpoints or a policy, which have no meaning for them");
         }
         let devices = run.devices(machine)?;
         if devices.gpus.len() > 1 || (devices.threads.is_some() && !devices.gpus.is_empty()) {
             return refused(format!("on {}: one device does all of it", run.target));
         }
-        let extents = volume.extents();
-        let symbol = self.symbol(&extents.iter().copied().collect::<Vec<_>>())?;
+        let linear = self.linear(&volume.extents().iter().copied().collect::<Vec<_>>())?;
         // All steps or none.
-        let (asked, steps) = (steps, if run.stopped() { 0 } else { steps });
+        let steps = if run.stopped() { 0 } else { asked };
         let begin = Instant::now();
-        let (seconds, label, notes) = match steps {
-            0 => (0.0, machine.cpu.label(1), Vec::new()),
-            _ => advance(&symbol, volume, steps, (machine, run), devices)?,
+        let done = match steps {
+            0 => Some(Advanced { label: machine.cpu.label(1), ..Advanced::default() }),
+            _ => linear.advance(volume, steps, (machine, run), devices)?,
+        };
+        let Some(done) = done else {
+            let single = Self { regrouped: false, ..self.clone() };
+            let mut report = single.run_with(volume, Steps(steps), machine, run)?;
+            report.notes.push(SINGLE.into());
+            return Ok(report);
         };
         if let Some(trace) = &run.trace {
-            trace.add(&label, "Fourier transforms", begin);
+            trace.add(&done.label, "regrouped steps", begin);
         }
-        let (cells, size) = (volume.len(), self.cell.size(0));
         if let Some(progress) = run.progress {
             progress(steps, asked);
         }
-        Ok(Report {
+        let setup_seconds = begun.elapsed().as_secs_f64() - done.seconds;
+        let bytes = volume.len() * self.cell.size(0);
+        let report = done.report(steps, [volume.len() as u64, bytes as u64]);
+        Ok(Report { setup_seconds, interrupted: steps < asked, ..report })
+    }
+}
+
+/// The note of a run that could not regroup sums on its device.
+const SINGLE: &str = "sums were not regrouped: steps with fixed faces are only on a GPU of compute capability 9.0 or more";
+
+/// A linear step, and how several may be taken at once.
+struct Linear {
+    symbol: Symbol,
+    separable: Option<Separable>,
+    periodic: bool,
+}
+
+/// What became of a volume.
+#[derive(Default)]
+struct Advanced {
+    seconds: f64,
+    label: String,
+    notes: Vec<String>,
+    /// Steps of a pass; all by transforms if `None`.
+    depth: Option<u64>,
+}
+
+impl Advanced {
+    /// Of `steps` steps of so many cells, of so many bytes.
+    fn report(self, steps: u64, [cells, bytes]: [u64; 2]) -> Report {
+        let Self { seconds, label, notes, depth } = self;
+        Report {
             pattern: "stencil",
             devices: vec![label],
             seconds,
-            setup_seconds: begun.elapsed().as_secs_f64() - seconds,
+            setup_seconds: 0.0,
             rate: Quantity {
                 value: cells as f64 * steps as f64 / seconds.max(1e-9),
                 unit: "cells/s",
             },
-            // A pass to the spectrum, one over it, one back.
-            bytes: (6 * cells * size) as u64,
+            // By transforms a pass to the spectrum, one over it, one back.
+            bytes: bytes * depth.map_or(6, |depth| 2 * steps.div_ceil(depth)),
             roofline: None,
             roofline_fraction: None,
-            temporal_depth: (steps > 0).then_some(steps as f64),
+            temporal_depth: (steps > 0).then_some(depth.unwrap_or(steps) as f64),
             predicted_seconds: None,
-            policy: serde_json::json!({ "fourier": { "depth": steps } }),
+            policy: match depth {
+                Some(depth) => serde_json::json!({ "separable": { "depth": depth } }),
+                None => serde_json::json!({ "fourier": { "depth": steps } }),
+            },
             done: steps,
             first: 0,
-            interrupted: steps < asked,
+            interrupted: false,
             residual: None,
             tolerance: None,
             probes: Vec::new(),
             notes,
-        })
+        }
     }
 }
 
-/// Advances the volume; seconds, on what, and notes.
-fn advance<'m>(
-    symbol: &Symbol,
-    volume: &mut RawVolume,
-    steps: u64,
-    (machine, run): (&'m Machine, &Run<'_>),
-    devices: Devices<'m>,
-) -> Result<(f64, String, Vec<String>)> {
-    let Some(gpu) = devices.gpus.first() else {
-        return on_cores(symbol, volume, steps, (machine, run), devices.notes);
-    };
-    let precision = match volume.cell_type().kind(0) {
-        ScalarKind::F32 => Precision::Single,
-        _ => Precision::Double,
-    };
-    let done = gpu.device().map_err(Failed::Whole).and_then(|device| {
-        gpu::advance(&device, symbol, steps, (volume.field_bytes_mut(0), precision))
-    });
-    match done {
-        Ok(seconds) => Ok((seconds, gpu.label(), devices.notes)),
-        Err(Failed::Partly(error)) => Err(error),
-        Err(Failed::Whole(error)) => {
-            let cores = devices.instead(error, machine, run)?;
-            on_cores(symbol, volume, steps, (machine, run), cores.notes)
+impl Linear {
+    /// Advances the volume; `None` if the device has no way to do so.
+    fn advance<'m>(
+        &self,
+        volume: &mut RawVolume,
+        steps: u64,
+        (machine, run): (&'m Machine, &Run<'_>),
+        devices: Devices<'m>,
+    ) -> Result<Option<Advanced>> {
+        let Some(gpu) = devices.gpus.first() else {
+            return self.on_cores(volume, steps, (machine, run), devices.notes);
+        };
+        let (symbol, mut depth) = (&self.symbol, None);
+        let precision = match volume.cell_type().kind(0) {
+            ScalarKind::F32 => Precision::Single,
+            _ => Precision::Double,
+        };
+        let done = gpu.device().map_err(Failed::Whole).and_then(|device| {
+            let cells = volume.field_bytes_mut(0);
+            match &self.separable {
+                Some(separable) if separable.suits(&device, steps)? => {
+                    depth = Some(separable.depth() as u64);
+                    separable::advance(&device, separable, steps, cells).map(Some)
+                }
+                _ if self.periodic => {
+                    gpu::advance(&device, symbol, steps, (cells, precision)).map(Some)
+                }
+                _ => Ok(None),
+            }
+        });
+        match done {
+            Ok(seconds) => Ok(seconds.map(|seconds| Advanced {
+                seconds,
+                label: gpu.label(),
+                notes: devices.notes,
+                depth,
+            })),
+            Err(Failed::Partly(error)) => Err(error),
+            Err(Failed::Whole(error)) => {
+                let cores = devices.instead(error, machine, run)?;
+                self.on_cores(volume, steps, (machine, run), cores.notes)
+            }
         }
+    }
+
+    fn on_cores(
+        &self,
+        volume: &mut RawVolume,
+        steps: u64,
+        (machine, run): (&Machine, &Run<'_>),
+        notes: Vec<String>,
+    ) -> Result<Option<Advanced>> {
+        if !self.periodic {
+            return Ok(None);
+        }
+        let (seconds, label) = on_cores(&self.symbol, volume, steps, (machine, run))?;
+        Ok(Some(Advanced { seconds, label, notes, depth: None }))
     }
 }
 
@@ -168,8 +277,7 @@ fn on_cores(
     volume: &mut RawVolume,
     steps: u64,
     (machine, run): (&Machine, &Run<'_>),
-    notes: Vec<String>,
-) -> Result<(f64, String, Vec<String>)> {
+) -> Result<(f64, String)> {
     let threads = run.threads.unwrap_or_else(|| machine.cpu.threads());
     let pool = Pool::over(&machine.cpu.cores, threads)?;
     let begin = Instant::now();
@@ -189,5 +297,5 @@ fn on_cores(
         ScalarKind::F32 => advance!(f32),
         _ => advance!(f64),
     }
-    Ok((begin.elapsed().as_secs_f64(), machine.cpu.label(threads), notes))
+    Ok((begin.elapsed().as_secs_f64(), machine.cpu.label(threads)))
 }

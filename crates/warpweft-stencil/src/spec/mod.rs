@@ -150,12 +150,16 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
 
     /// Lets a run regroup the sums of a linear stencil: all steps are taken at once by one pair of Fourier transforms, so
     /// a run takes the same time however many steps it has. This is faster than single steps from about 25 steps of a
-    /// 7-point star or 80 steps of a 5-point star on.
+    /// 7-point star or 80 steps of a 5-point star on. Where weights are a product of weights along each axis, a GPU with FP64
+    /// tensor cores of compute capability 9.0 takes up to 24 (two dimensions) or 4 steps (three) in one pass over memory.
     ///
     /// The element functions must be linear: the new value is a sum of neighbours times numbers. Warpweft proves that from
-    /// the functions' translation. All faces must be periodic, and cells one `f32` or `f64` in up to three dimensions.
+    /// the functions' translation. Cells are one `f32` or `f64` in up to three dimensions. All faces must be periodic; one
+    /// stage of `f64` with separable weights in two or three dimensions may have fixed faces ([`Boundary::Dirichlet`]) of one
+    /// value. Devices that have no such tensor cores take single steps then, and the report notes it.
     /// Results differ from those of single steps by rounding errors: after 1,000 steps at most 1e-5 (`f32`) and 1e-12
-    /// (`f64`) of the largest cell, where no mode grows. On a GPU this needs cuFFT (`pip install nvidia-cufft` or the CUDA
+    /// (`f64`) of the largest cell, where no mode grows; by separable weights after 64 steps at most 1e-14. Transforms on a GPU
+    /// need cuFFT (`pip install nvidia-cufft` or the CUDA
     /// toolkit).
     ///
     /// ```
@@ -177,7 +181,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
     /// ```
     ///
     /// # Errors
-    /// A run returns an error if a function is not linear (the error names the reason) or a face is not periodic. Stop
+    /// A run returns an error if a function is not linear (the error names the reason) or a face is of another kind. Stop
     /// criteria, sources, probes, checkpoints, policies, several devices or ranks, and sessions are refused. An
     /// interrupt or a deadline stops the run only before the first transform; after that the run takes all steps.
     pub fn regroup_sums(mut self) -> Self {

@@ -2,7 +2,7 @@
 
 use warpweft::grid::RawVolume;
 use warpweft::prelude::*;
-use warpweft::stencil::{Run, Stages, reference};
+use warpweft::stencil::{Face, Run, Stages, reference};
 
 const WEIGHTS: [f64; 2] = [-2.0, 1.0];
 
@@ -187,4 +187,109 @@ fn what_is_not_linear_or_not_periodic_is_refused_with_the_reason() {
     let mut none = Volume::from_fn([8], |[x]| x as f32);
     stencil.run(&mut none, Steps(0), &machine).unwrap();
     assert_eq!(none.as_slice()[3], 3.0);
+}
+
+#[stencil]
+fn blurred(u: Near<f64, 2>, down: [f64; 3], right: [f64; 3]) -> f64 {
+    let mut sum = 0.0;
+    for y in 0..3 {
+        let row = right[0] * u[[y - 1, -1]] + right[1] * u[[y - 1, 0]] + right[2] * u[[y - 1, 1]];
+        sum += down[y as usize] * row;
+    }
+    sum
+}
+
+/// Of radius 2 along x alone.
+#[stencil]
+fn streaked(u: Near<f64, 2>) -> f64 {
+    let near = u[[0, -1]] + u[[0, 1]];
+    0.4 * u[[0, 0]] + 0.2 * near + 0.1 * (u[[0, -2]] + u[[0, 2]])
+}
+
+#[stencil]
+fn smoothed(u: Near<f64, 3>, deep: [f64; 3], down: [f64; 3], right: [f64; 3]) -> f64 {
+    let mut sum = 0.0;
+    for z in 0..3 {
+        for y in 0..3 {
+            let row = right[0] * u[[z - 1, y - 1, -1]]
+                + right[1] * u[[z - 1, y - 1, 0]]
+                + right[2] * u[[z - 1, y - 1, 1]];
+            sum += deep[z as usize] * down[y as usize] * row;
+        }
+    }
+    sum
+}
+
+/// Compares steps of separable weights with single steps on the cores; several take one pass on a GPU that can do so.
+fn compare_separable<const D: usize>(
+    stencil: Stencil<f64, D>,
+    first: &Volume<f64, D>,
+    steps: u64,
+    (target, depth): (Target, f64),
+) {
+    let (mut found, mut expect) = (first.clone(), first.clone());
+    let run = Run { target: Target::Cpu, ..Run::default() };
+    stencil.run_with(&mut expect, Steps(steps), &machine(), &run).unwrap();
+    let run = Run { target, ..Run::default() };
+    let report =
+        stencil.regroup_sums().run_with(&mut found, Steps(steps), &machine(), &run).unwrap();
+    assert_eq!(report.done, steps);
+    if report.policy["separable"].is_object() {
+        assert_eq!(report.temporal_depth, Some(depth));
+    } else {
+        // Nothing has such units but GPUs from 9.0 on.
+        let single = report.notes.iter().any(|note| note.contains("sums were not regrouped"));
+        assert!(single || report.policy["fourier"].is_object(), "{report:?}");
+        assert!(target == Target::Cpu || machine().gpus[0].capability < (9, 0), "{report:?}");
+    }
+    let off = off(found.raw_mut(), expect.raw_mut());
+    assert!(off <= 1e-14, "{:?}, {steps} steps: off by {off:.2e}", first.extents());
+}
+
+/// Both faces of an axis.
+fn axis<const D: usize>(stencil: Stencil<f64, D>, axis: usize, both: Boundary) -> Stencil<f64, D> {
+    stencil.face(axis, Face::Low, both).face(axis, Face::High, both)
+}
+
+fn all_separable(target: Target) {
+    let noise = |n: usize| ((n * 7919 + 13) % 1009) as f64 / 1009.0;
+    let (down, right, deep) = ([0.24, 0.49, 0.27], [0.26, 0.45, 0.29], [0.22, 0.47, 0.31]);
+    let (around, held) = (Boundary::Periodic, Boundary::Dirichlet(0.25));
+    // Single steps have tests of their own: on the cores this is about the choice.
+    let some = if target == Target::Cpu { 1 } else { 5 };
+    for extents in [[33, 50], [419, 642], [60, 200], [5, 7], [1, 300]].into_iter().take(some) {
+        let plate = Volume::from_fn(extents, |[y, x]| noise(31 * y + x));
+        for [y, x] in [[held, held], [around, held], [held, around], [around, around]] {
+            let faces = |stencil: Stencil<f64, 2>| axis(axis(stencil, 0, y), 1, x);
+            for steps in [1, 24, 64] {
+                let stencil = faces(Stencil::of(blurred(down, right)));
+                compare_separable(stencil, &plate, steps, (target, 24.0));
+            }
+            compare_separable(faces(Stencil::of(streaked())), &plate, 30, (target, 12.0));
+        }
+    }
+    for extents in [[9, 16, 12], [77, 91, 170], [3, 2, 5]].into_iter().take(some) {
+        let block = Volume::from_fn(extents, |[z, y, x]| noise(97 * z + 13 * y + x));
+        for [z, y, x] in [[held, held, held], [around, held, around], [around, around, around]] {
+            for steps in [1, 4, 11] {
+                let stencil = Stencil::of(smoothed(deep, down, right));
+                let stencil = axis(axis(axis(stencil, 0, z), 1, y), 2, x);
+                compare_separable(stencil, &block, steps, (target, 4.0));
+            }
+        }
+    }
+}
+
+#[test]
+fn separable_steps_are_single_steps_on_the_cores() {
+    all_separable(Target::Cpu);
+}
+
+#[test]
+fn separable_steps_are_single_steps_on_a_gpu() {
+    if machine().gpus.is_empty() {
+        println!("skipped: no GPU");
+        return;
+    }
+    all_separable(Target::Gpu(0));
 }

@@ -9,6 +9,7 @@ mod multi;
 mod peers;
 mod ranks;
 mod record;
+mod regrouped;
 mod sessions;
 mod stencil;
 mod tuner;
@@ -82,6 +83,12 @@ enum Pattern {
   warpweft bench sessions --save
   warpweft bench sessions --only gradients,lattice --repeats 3")]
     Sessions(sessions::Sessions),
+    /// Linear stencils whose sums may be regrouped, on the first GPU: separable weights of f64 on tensor cores, and periodic
+    /// volumes by Fourier transforms.
+    #[command(after_help = "Examples:
+  warpweft bench regrouped --save
+  warpweft bench regrouped --shrink 8 --repeats 3")]
+    Regrouped(regrouped::Regrouped),
     /// Searches for the depth of ghost zones, simulated and on the GPUs of this machine, and the
     /// model's prediction next to measured steps.
     #[command(after_help = "Example:
@@ -144,6 +151,7 @@ impl Bench {
             Pattern::Channels(trees) => trees.execute(),
             Pattern::Ranks(ranked) => ranked.execute(),
             Pattern::Sessions(sessions) => sessions.execute(),
+            Pattern::Regrouped(regrouped) => regrouped.execute(),
             Pattern::Tuner(tuners) => tuners.execute(),
         }
     }
