@@ -50,7 +50,8 @@ fn own_part<P: Pattern>(target: Target, machine: Machine, one: bool) -> Result<P
     let Devices { threads, gpus, .. } = devices::<P>(asked, &machine)?;
     let gpus: Vec<_> = gpus.into_iter().cloned().collect();
     let on_gpus = !gpus.is_empty();
-    let Some(Placement { local_rank, local_ranks, cores, .. }) = own_placement(&machine)? else {
+    let Some(Placement { local_rank, local_ranks, sharers, cores, .. }) = own_placement(&machine)?
+    else {
         let machine = Machine { gpus, ..machine };
         return Ok(Place { machine, target, threads, on_gpus });
     };
@@ -64,7 +65,8 @@ fn own_part<P: Pattern>(target: Target, machine: Machine, one: bool) -> Result<P
         (true, count @ 1..) => vec![gpus[local_rank % count].clone()],
         _ => gpus.into_iter().skip(local_rank).step_by(local_ranks).collect(),
     };
-    let machine = Machine { cpu: Cpu { cores, ..machine.cpu }, gpus, ..machine };
+    let quota = machine.cpu.quota.map(|quota| quota / sharers as f64);
+    let machine = Machine { cpu: Cpu { cores, quota, ..machine.cpu }, gpus, ..machine };
     Ok(Place { machine, target, threads, on_gpus })
 }
 

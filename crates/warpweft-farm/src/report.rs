@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::policy::Policy;
 use crate::spec::worker::Worker;
+use warpweft_core::error::Error;
 use warpweft_core::report::{Quantity, Report, counted};
 
 /// What one worker did.
@@ -64,6 +65,14 @@ pub struct Failed {
     /// How often it ran.
     #[serde(default)]
     pub attempts: u32,
+}
+
+impl Failed {
+    /// The error of a farm that this task ends.
+    pub fn error(&self) -> Error {
+        let Self { task, worker, what, .. } = self.clone();
+        Error::Task { task, worker: worker.to_string(), what }
+    }
 }
 
 /// Failed tasks that are listed at most, those with the lowest numbers; a journal has all of them.

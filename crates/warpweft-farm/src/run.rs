@@ -186,13 +186,13 @@ impl<T: Task> Farm<T> {
         let on_gpu = self.task.on_gpu().is_some();
         let work = |context: &WorkerContext<'_>| context.work(&self.task, inputs);
         let on_failure = (self.on_failure, self.retries);
-        // The inputs of an open farm are gone once their tasks have run.
-        let described = open.is_none();
+        // An open farm gets its tasks later, and their inputs are gone once they have run.
+        let (described, most) = open.as_ref().map_or((true, tasks), |_| (false, u64::MAX));
         let describe = |k: u64| described.then(|| self.described(inputs, k)).flatten();
         let ended = match run.others() {
             None => {
                 let kept = kept(&self.task, (inputs, tasks), run, sink)?;
-                let local = LocalWorkers::new(on_gpu, tasks, machine, run)?;
+                let local = LocalWorkers::new(on_gpu, most, machine, run)?;
                 let coordinator =
                     Coordinator::new(tasks, kept, &local, &local.table, on_failure, run);
                 if let Some(open) = open {
@@ -203,8 +203,7 @@ impl<T: Task> Farm<T> {
             Some(net) => {
                 ranks::checked_silence(run.settings.silence)?;
                 net.tolerate_losses();
-                let form = T::Output::form();
-                let about = (type_name::<T>(), self.on_failure);
+                let (form, about) = (T::Output::form(), (type_name::<T>(), self.on_failure));
                 ranks::agreed(net, (tasks, identity(&self.task, inputs)), about, form, policy)?;
                 let mine = own_part(net, machine, if on_gpu { run.target } else { Target::Cpu })?;
                 let (local, table) =

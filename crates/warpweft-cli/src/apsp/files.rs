@@ -56,6 +56,13 @@ impl Files {
         found_writable(all)
     }
 
+    /// Whether any file is requested.
+    pub fn any(&self) -> bool {
+        let Self { output, distances, statistics, histogram, trace } = self;
+        !output.is_empty()
+            || [distances, statistics, histogram, trace].iter().any(|file| file.is_some())
+    }
+
     /// Whether all distances are requested.
     pub fn wants_distances(&self) -> bool {
         self.distances.is_some()

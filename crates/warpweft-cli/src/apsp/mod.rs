@@ -237,6 +237,10 @@ impl Apsp {
     }
 
     fn planned(&self) -> Result<ExitCode> {
+        if self.files.any() {
+            let help = "leave the files out, or leave --plan out";
+            return Err(Error::spec("--plan with files to save: a plan finds no distances", help));
+        }
         let policy = self.policy()?;
         self.check()?;
         let at = At::of(self.device, self.form, self.threads)?;
@@ -276,17 +280,16 @@ impl Apsp {
         let speaks = place::speaks();
         let trace = self.files.trace.as_ref().filter(|_| speaks).map(|_| Arc::new(Trace::new()));
         // One process has the results of all.
-        let mut found = Found::default();
-        if speaks {
-            found = self.room_for((&graph, &sources), at.at_once(policy.lanes))?;
-        }
+        let room = || self.room_for((&graph, &sources), at.at_once(policy.lanes));
+        let mut found = if speaks { room()? } else { Found::default() };
         let progress = Progress::over("apsp", sources.len() as u64, ["sources", "sources/s"]);
         // Sources from the journal took no time in this run.
         let resumed = Cell::new(self.resume);
         let begun = Cell::new(false);
         let told = |done: u64, _| {
-            begun.set(true);
-            resume::note_in_time(self.journal.is_some());
+            if !begun.replace(true) {
+                resume::note_in_time(self.journal.is_some());
+            }
             match resumed.take() {
                 true => progress.from(done),
                 false => progress.at(done),
@@ -296,10 +299,7 @@ impl Apsp {
         let journal = self.journal(&graph, &sources);
         let of = tune::of(&graph, at.form, wants_distances);
         // GPUs of several kinds each have their own.
-        let by_gpu = |gpu: &Gpu| match self.lanes {
-            None => farm::tuned_on(&of, gpu),
-            Some(_) => None,
-        };
+        let by_gpu = |gpu: &Gpu| self.lanes.map_or_else(|| farm::tuned_on(&of, gpu), |_| None);
         let orphaned = || resume::note_for_rank_0(self.journal.is_some());
         let settings =
             Settings { by_gpu: Some(&by_gpu), orphaned: Some(&orphaned), ..Settings::default() };
@@ -311,7 +311,7 @@ impl Apsp {
         };
         let farmed = self.search((&graph, &sources), &at, &run, &mut found);
         progress.clear();
-        if speaks && resume::goes_on(&farmed, begun.get()) {
+        if speaks && resume::goes_on(&farmed, begun.get(), self.resume) {
             resume::note_how(self.journal.is_some());
         }
         match speaks {

@@ -17,13 +17,15 @@ pub fn note_how(journal: bool) {
     }
 }
 
-/// Whether the same command with `--resume` goes on from what a run came to that had or had not `begun` its tasks.
-pub fn goes_on(ended: &Result<Outcome>, begun: bool) -> bool {
+/// Whether the same command with `--resume` goes on from what a run came to that had or had not `begun` its tasks, and was or
+/// was not `resumed` itself.
+pub fn goes_on(ended: &Result<Outcome>, begun: bool, resumed: bool) -> bool {
     match ended {
         Ok(outcome) => outcome.report.interrupted,
         // A journal that was refused before the first task is refused again.
         Err(Error::File { .. } | Error::Spec { .. }) => begun,
-        Err(_) => true,
+        // Before the first task there is none but that of the run before.
+        Err(_) => begun || resumed,
     }
 }
 
@@ -57,13 +59,22 @@ pub fn note_after_loss(journal: bool) {
     }
 }
 
-/// The same as soon as a run over ranks is asked to end: a launcher that has lost one of them gives the others
-/// about a second.
+/// The same as soon as a run over ranks is asked to end, however long its tasks take: a launcher that has lost one of them
+/// gives the others about a second.
 pub fn note_in_time(journal: bool) {
-    if interrupt::stopped() && place::place().is_some() {
-        note_how(journal);
+    if journal && place::place().is_some() && place::speaks() {
+        // Ends with the process.
+        std::thread::spawn(|| {
+            while !interrupt::stopped() {
+                std::thread::sleep(LOOK);
+            }
+            note_how(true);
+        });
     }
 }
+
+/// The time between two looks for a request to end.
+const LOOK: Duration = Duration::from_millis(50);
 
 fn command(arguments: impl Iterator<Item = OsString>, ranks: Option<usize>) -> String {
     let mut words: Vec<_> = arguments.map(|word| quoted(&word.to_string_lossy())).collect();

@@ -5,38 +5,44 @@ use crate::cluster::{Transport, placement};
 use crate::error::Result;
 use crate::machine::{Cpu, Gpu, Machine};
 
-/// The part of `machine` that this rank of `net` uses. Ranks of a host that may use the same cores divide them, and so
-/// do those that see the same GPUs, unless `target` names one; with fewer GPUs than ranks, the last ranks have none.
-/// The part of a part is the part itself. All ranks call this.
+/// The part of `machine` that this rank of `net` uses. Ranks of a host that may use the same cores divide them, and the time
+/// of cores that they are granted. Ranks that see the same GPUs divide these too, unless `target` names single ones; with
+/// fewer GPUs than ranks, several ranks have the same. The part of a part is the part itself. All ranks call this; their
+/// targets may differ.
 ///
 /// # Errors
 /// As [`Transport::receive`]; the driver's, which ends all ranks.
 pub fn own_part(net: &dyn Transport, machine: &Machine, target: Target) -> Result<Machine> {
     let on = placement(net, &machine.cpu.cores)?;
-    let quota = machine.cpu.quota.map(|quota| quota / on.sharers as f64);
+    let divided = on.cores.len() < machine.cpu.cores.len();
+    let sharers = if divided { on.sharers } else { 1 };
+    let quota = machine.cpu.quota.map(|quota| quota / sharers as f64);
     let cpu = Cpu { cores: on.cores, quota, ..machine.cpu.clone() };
-    let gpus = match target {
-        Target::Auto | Target::AnyGpu | Target::AllGpus => own_gpus(net, &machine.gpus)?,
-        _ => machine.gpus.clone(),
-    };
+    let all = matches!(target, Target::Auto | Target::AnyGpu | Target::AllGpus);
+    // Every rank takes part in the exchange.
+    let own = own_gpus(net, if all { &machine.gpus } else { &[] })?;
+    let gpus = if all { own } else { machine.gpus.clone() };
     Ok(Machine { cpu, gpus, notes: machine.notes.clone() })
 }
 
 fn own_gpus(net: &dyn Transport, gpus: &[Gpu]) -> Result<Vec<Gpu>> {
     let buses = gpus.iter().map(|gpu| {
         let [domain, bus, device] = gpu.device()?.bus()?.map(|number| number as usize);
-        Ok(domain << 16 | bus << 8 | device)
+        Ok((domain << 16 | bus << 8 | device, gpu))
     });
     let buses = buses.collect::<Result<Vec<_>>>();
-    let buses = buses.inspect_err(|error| net.abort(&error.to_string()))?;
-    let on = placement(net, &buses)?;
-    Ok(match gpus.len() < on.sharers {
-        true => gpus.get(on.part).into_iter().cloned().collect(),
-        false => {
-            let mine = buses.iter().zip(gpus).filter(|(bus, _)| on.cores.contains(bus));
-            mine.map(|(_, gpu)| gpu.clone()).collect()
-        }
-    })
+    let mut buses = buses.inspect_err(|error| net.abort(&error.to_string()))?;
+    // Processes may number the same GPUs in another order.
+    buses.sort_by_key(|(bus, gpu)| (*bus, gpu.ordinal));
+    let on = placement(net, &buses.iter().map(|(bus, _)| *bus).collect::<Vec<_>>())?;
+    let count = buses.len();
+    let mine = match count < on.sharers {
+        true => on.part % count.max(1)..(on.part % count.max(1) + 1).min(count),
+        false => on.part * count / on.sharers..(on.part + 1) * count / on.sharers,
+    };
+    let mut mine: Vec<Gpu> = buses[mine].iter().map(|(_, gpu)| (*gpu).clone()).collect();
+    mine.sort_by_key(|gpu| gpu.ordinal);
+    Ok(mine)
 }
 
 #[cfg(test)]

@@ -8,8 +8,9 @@ use std::ops::Range;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use crate::drive::clocks::{Clocks, given_up, too_long, waits_for};
+use crate::drive::clocks::{Clocks, too_long, waits_for};
 use crate::drive::endpoint::Message;
+use crate::drive::hanging::Hanging;
 use crate::journal::Writer;
 use crate::report::{Failed, Failures, Share, shortened};
 use crate::schedule::ledger::Again;
@@ -44,6 +45,8 @@ pub struct Committer<'a> {
     pub task_limit: Option<Duration>,
     /// Told of each task that takes longer.
     pub overdue: Option<&'a dyn Fn(&str)>,
+    /// Workers that hang in a task, and tasks whose workers returned before it was told that they hang.
+    pub hanging: Hanging,
     /// Says whether the farm is to end.
     pub stop: Stop<'a>,
     /// What each worker did.
@@ -87,10 +90,15 @@ impl Committer<'_> {
         loop {
             match messages.recv_timeout(LOOK) {
                 Ok(Message::Done { worker, range, collected, seconds }) => {
-                    self.hand_over(worker, range, &collected, seconds, &mut served)?;
+                    self.hand_over(worker, range, (&collected, seconds), true, &mut served)?;
                 }
                 Ok(Message::Lost { worker, why }) => self.lose(worker, why)?,
                 Ok(Message::Late { worker, task }) => self.late(worker, task, &mut served)?,
+                Ok(Message::Returned { worker, task }) => {
+                    if self.hanging.returned(worker, task) {
+                        self.master.readmit(worker);
+                    }
+                }
                 Ok(Message::Interrupted) => self.interrupted(&mut served),
                 Ok(Message::Broken(why)) => return Err(why),
                 Err(RecvTimeoutError::Timeout) => {}
@@ -135,8 +143,8 @@ impl Committer<'_> {
         &mut self,
         worker: usize,
         range: Range<u64>,
-        collected: &Collected,
-        seconds: f64,
+        (collected, seconds): (&Collected, f64),
+        retried: bool,
         served: &mut Served,
     ) -> Result<()> {
         // Of a worker thought lost nothing is, and of a copy what the other has handed over is not.
@@ -147,10 +155,12 @@ impl Committer<'_> {
         let counts = |task: &u64| wanted.iter().any(|part| part.contains(task));
         let all = collected.failed.iter().map(|(k, what)| (range.start + *k as u64, what));
         let failed: Vec<_> = all.filter(|(task, _)| counts(task)).collect();
-        if self.shares[worker].lost.is_some() {
+        if self.shares[worker].lost.is_some() || self.hanging.is(worker) {
             return Ok(());
         }
-        let again: Vec<_> = failed.iter().map(|(task, _)| (*task, self.charge(*task))).collect();
+        let mut again = |task: u64| if retried { self.charge(task) } else { Again::No };
+        let again: Vec<_> =
+            failed.iter().map(|(task, _)| *task).map(|task| (task, again(task))).collect();
         let settled = self.master.settle(worker, range.clone(), again.iter().copied())?;
         let share = &mut self.shares[worker];
         share.ran(range.end - range.start, settled, seconds);
@@ -216,28 +226,32 @@ impl Committer<'_> {
         Ok(())
     }
 
-    /// `worker` runs `task` for too long: that has failed, and the worker is given up.
+    /// `worker` runs `task` for too long: that has failed, and the worker gets nothing more until it returns.
     fn late(&mut self, worker: usize, task: u64, served: &mut Served) -> Result<()> {
-        if self.shares[worker].lost.is_some() {
+        if self.shares[worker].lost.is_some() || self.hanging.is(worker) {
             return Ok(());
         }
         if !self.master.wanted(worker, &(task..task + 1)).is_empty() {
             let what = too_long(self.task_limit);
             let collected =
                 Collected { tasks: 1, failed: vec![(0, what.into())], ..Collected::default() };
-            self.hand_over(worker, task..task + 1, &collected, 0.0, served)?;
+            // Run again it would hang again.
+            self.hand_over(worker, task..task + 1, (&collected, 0.0), false, served)?;
         }
         if let Some(overdue) = self.overdue {
             overdue(&waits_for(self.shares[worker].worker, task, self.task_limit));
         }
-        let why = given_up(&self.shares[worker], task);
-        self.lose(worker, why)
+        self.master.suspend(worker);
+        if self.hanging.add(worker, task) {
+            self.master.readmit(worker);
+        }
+        Ok(())
     }
 
     fn lose(&mut self, worker: usize, why: Error) -> Result<()> {
         self.shares[worker].lost = Some(why.to_string());
         self.master.lose(worker);
-        match self.shares.iter().all(|share| share.lost.is_some()) {
+        match self.shares.iter().all(|share| share.lost.is_some()) && !self.master.is_over() {
             true => Err(why),
             false => Ok(()),
         }
@@ -309,6 +323,7 @@ mod tests {
             clocks,
             task_limit: None,
             overdue: None,
+            hanging: Hanging::default(),
             stop: Stop::default(),
             shares: vec![Share::new(worker)],
             begun: Instant::now(),

@@ -95,6 +95,13 @@ impl WorkerContext<'_> {
                 if self.trace.is_some() {
                     self.record(format!("tasks {}..{}", range.start, range.end), parts.from);
                 }
+                if self.clocks.is_late(self.number) {
+                    if !range.is_empty() && !self.settled(range, outcome, seconds) {
+                        return;
+                    }
+                    self.returned();
+                    break;
+                }
                 // What an executor has not handed over is dropped with the task that was told to end.
                 if parts.over || (was_told() && (executor.is_some() || range.is_empty())) {
                     return;
@@ -109,8 +116,15 @@ impl WorkerContext<'_> {
                     return;
                 }
             }
-            took = Some((chunk.end - chunk.start, busy));
+            // Of a chunk that was left the speed says nothing.
+            took = left.is_empty().then_some((chunk.end - chunk.start, busy));
         }
+    }
+
+    /// Tells that a task that took too long is over. The rest of its chunk is others' by now.
+    fn returned(&self) {
+        let task = self.clocks.returns(self.number);
+        self.endpoint.send(Message::Returned { worker: self.number, task });
     }
 
     /// Hands over what the tasks of `range` came to; whether the farm goes on, and this worker.
@@ -169,7 +183,7 @@ impl WorkerContext<'_> {
             self.clocks.begins(self.number, number);
             let outcome = attempt(task, inputs, number, chunk);
             self.clocks.ends(self.number);
-            if was_told() {
+            if was_told() || self.clocks.is_late(self.number) {
                 results.cut(before);
                 break;
             }

@@ -276,8 +276,12 @@ fn set_aside(path: &Path) -> Result<PathBuf> {
 }
 
 fn existing(path: &Path) -> io::Result<Option<File>> {
-    match File::open(path) {
+    match path.metadata() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        file => file.map(Some),
+        // A pipe would be waited for when it is opened.
+        Ok(known) if !known.is_file() => {
+            Err(io::Error::new(io::ErrorKind::InvalidData, "it is no file"))
+        }
+        _ => File::open(path).map(Some),
     }
 }

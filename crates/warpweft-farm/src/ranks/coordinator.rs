@@ -13,11 +13,12 @@ use crate::drive::clocks::Clocks;
 use crate::drive::committer::{Committer, Served};
 use crate::drive::context::WorkerContext;
 use crate::drive::endpoint::LocalEndpoint;
+use crate::drive::hanging::Hanging;
 use crate::drive::local_workers::{LocalWorkers, bug, spawn};
 use crate::drive::table::WorkerTable;
 use crate::drive::{AHEAD, Run};
 use crate::journal::{Opened, Writer};
-use crate::report::{Ended, Failed, Failures, Share};
+use crate::report::{Ended, Failures, Share};
 use crate::schedule;
 use crate::schedule::dispatcher::Dispatcher;
 use crate::schedule::master::Master;
@@ -101,6 +102,7 @@ impl<'a> Coordinator<'a> {
             clocks: &self.local.clocks,
             task_limit: run.settings.task_limit,
             overdue: run.settings.overdue,
+            hanging: Hanging::default(),
             stop: run.stop(),
             shares: self.table.workers.iter().copied().map(Share::new).collect(),
             retries: self.retries,
@@ -117,8 +119,7 @@ impl<'a> Coordinator<'a> {
         let Committer { shares, failures, .. } = committer;
         let (failures, failed) = (failures.count, failures.list());
         if let (Some(first), OnFailure::Stop) = (failed.first(), self.on_failure) {
-            let Failed { task, worker, what, .. } = first.clone();
-            return Err(Error::Task { task, worker: worker.to_string(), what });
+            return Err(first.error());
         }
         let (ledger, fault) = self.master.end();
         fault.map_or(Ok(()), Err)?;

@@ -57,7 +57,7 @@ pub fn agreed(
         ("outputs of the form", form),
         ("a number of tasks of", tasks.to_string()),
         ("a policy of", policy),
-        ("on failures to", on_failure.to_string()),
+        ("`on_failure`:", on_failure.to_string()),
         ("parameters and inputs of the hash", identity),
     ];
     agree_on_each(net, &about)

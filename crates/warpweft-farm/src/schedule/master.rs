@@ -122,6 +122,16 @@ impl Master {
         self.changing(|dispatcher| dispatcher.lose(worker));
     }
 
+    /// `worker` hangs in a task: the same, until it returns.
+    pub fn suspend(&self, worker: usize) {
+        self.changing(|dispatcher| dispatcher.suspend(worker));
+    }
+
+    /// `worker` has returned: it may have chunks again.
+    pub fn readmit(&self, worker: usize) {
+        self.changing(|dispatcher| dispatcher.readmit(worker));
+    }
+
     /// Tasks may be added: workers wait for them.
     pub fn open(&self) {
         self.changing(|dispatcher| dispatcher.open(true));

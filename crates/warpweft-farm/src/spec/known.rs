@@ -20,6 +20,7 @@ pub fn append_known(value: &dyn Any, to: &mut Vec<u8>) -> bool {
         return true;
     }
     let Some(value) = value.downcast_ref::<&'static str>() else { return false };
+    (value.len() as u64).pack(to);
     to.extend(value.as_bytes());
     true
 }
@@ -42,6 +43,8 @@ impl<V: Packed> TellPacked for Value<'_, V> {
 
 impl<V: Packed> TellPacked for Value<'_, [V]> {
     fn tell(&self, to: &mut Vec<u8>) {
+        // Two slices after one another are told from two others with the same items.
+        (self.0.len() as u64).pack(to);
         self.0.iter().for_each(|item| item.pack(to));
     }
 }
@@ -74,6 +77,6 @@ mod tests {
         // Found by one more reference.
         (&Value(&std::time::Duration::ZERO)).tell(&mut to);
         Value(&[1u8, 2][..]).tell(&mut to);
-        assert_eq!(to, [3, 0, 0, 0, 1, 2]);
+        assert_eq!(to, [3, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 1, 2]);
     }
 }

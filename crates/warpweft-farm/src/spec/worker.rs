@@ -75,8 +75,10 @@ pub struct WorkerState {
     pub speed: Option<f64>,
     /// Tasks of its last chunk.
     pub last: u64,
-    /// Whether it is gone for good.
+    /// Whether it is gone: for good, unless it hangs.
     pub lost: bool,
+    /// Whether it is counted as gone because it hangs in a task: it may return.
+    pub hangs: bool,
     /// Tasks a second of each of its last chunks.
     recent: Recent,
 }
@@ -114,6 +116,7 @@ impl WorkerState {
             speed: None,
             last: 0,
             lost: false,
+            hangs: false,
             recent: Recent::default(),
         }
     }

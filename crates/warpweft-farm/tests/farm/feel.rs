@@ -90,7 +90,7 @@ fn tasks_are_submitted_while_the_farm_runs() {
     assert!(second.wait().unwrap_err().to_string().contains("far below zero"));
     let last: Vec<_> = (0..50).map(|k| farm.submit(k)).collect();
     let outcome = farm.close().unwrap();
-    assert_eq!((outcome.report.done, outcome.failed.len()), (651, 2));
+    assert_eq!((outcome.report.done, outcome.failed.len(), outcome.shares.len()), (651, 2, 2));
     // What was submitted before the close was done by then.
     assert!(last.iter().all(warpweft::farm::Handle::is_done));
 }

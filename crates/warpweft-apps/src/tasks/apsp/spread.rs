@@ -54,7 +54,9 @@ impl Centrality {
             total => others / f64::from(vertices - 1) * (others / total as f64),
         };
         let terms = (1..).zip(counts.iter().skip(1));
-        let harmonic = terms.map(|(d, &count): (u64, _)| f64::from(count) / d as f64).sum();
+        // An empty `sum` of floats is -0.
+        let harmonic = terms.map(|(d, &count): (u64, _)| f64::from(count) / d as f64);
+        let harmonic = harmonic.fold(0.0, |sum, term| sum + term);
         Self { eccentricity: reach.farthest, mean, closeness, harmonic }
     }
 }
@@ -76,6 +78,7 @@ mod tests {
         assert!((found.harmonic - (1.0 / 2.0 + 1.0 / 4.0 + 1.0 / 6.0)).abs() < 1e-15);
         let alone = Centrality::of(Reach { reached: 1, farthest: 0, total: 0 }, &[1], 1);
         assert_eq!((alone.mean, alone.closeness, alone.harmonic), (None, 0.0, 0.0));
+        assert!(alone.harmonic.is_sign_positive());
         let far = Reach { reached: 2, farthest: SPREAD_MOST, total: u64::from(SPREAD_MOST) };
         let refused = spread(far, &[0, SPREAD_MOST]).unwrap_err().to_string();
         assert!(refused.contains("a distance of 1048576"), "{refused}");

@@ -87,6 +87,10 @@ impl Claim {
         let mut writing = File::options();
         without_links(writing.create(true).truncate(false).write(true));
         let file = folder.join(LOCK);
+        if file.metadata().is_ok_and(|known| !known.is_file()) {
+            // A pipe would be waited for when it is opened.
+            return Err(Error::file(&file, "is no file", "choose another folder"));
+        }
         let lock = match writing.open(&file) {
             // The file belongs to another user: read access suffices to lock it.
             Err(error) if error.kind() == ErrorKind::PermissionDenied => File::open(&file)

@@ -1,0 +1,51 @@
+//! Workers that run a task for too long.
+
+use std::collections::BTreeSet;
+
+/// Which workers hang. News of a worker's return may come before the news that it hangs.
+#[derive(Debug, Default)]
+pub struct Hanging {
+    workers: BTreeSet<usize>,
+    /// Workers that returned before, with the task.
+    returned: BTreeSet<(usize, u64)>,
+}
+
+impl Hanging {
+    /// Whether `worker` hangs.
+    pub fn is(&self, worker: usize) -> bool {
+        self.workers.contains(&worker)
+    }
+
+    /// `worker` hangs in `task`; whether it has returned since.
+    pub fn add(&mut self, worker: usize, task: u64) -> bool {
+        let returned = self.returned.remove(&(worker, task));
+        if !returned {
+            self.workers.insert(worker);
+        }
+        returned
+    }
+
+    /// `worker` has returned from `task`; whether it hung.
+    pub fn returned(&mut self, worker: usize, task: u64) -> bool {
+        let hung = self.workers.remove(&worker);
+        if !hung {
+            self.returned.insert((worker, task));
+        }
+        hung
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worker_that_returned_is_free_whichever_news_comes_first() {
+        let mut hanging = Hanging::default();
+        assert!(!hanging.add(1, 70) && hanging.is(1));
+        assert!(hanging.returned(1, 70) && !hanging.is(1));
+        assert!(!hanging.returned(1, 80) && !hanging.is(1));
+        assert!(hanging.add(1, 80) && !hanging.is(1));
+        assert!(!hanging.add(1, 80) && hanging.is(1));
+    }
+}
