@@ -22,8 +22,14 @@ macro_rules! differences {
                 differ
             }
 
+            /// The same of few keys.
             #[spawning(team(256))]
-            fn differences_part(team: &Team, keys: &[$T], first: $T, found: &mut [$T; 256]) -> $T {
+            pub fn differences_part(
+                team: &Team,
+                keys: &[$T],
+                first: $T,
+                found: &mut [$T; 256],
+            ) -> $T {
                 let (lane, lanes) = (team.lane(), team.lanes());
                 let mut differ = 0 as $T;
                 let mut i = lane;

@@ -1,6 +1,6 @@
 //! Radix sort by teams of lanes, for GPUs and cores: the digits of eight bits from the highest down.
 //!
-//! The bits in which keys differ are found first; digits are taken from the highest of them. Teams sort chunks of 4096 keys by a digit,
+//! The highest bit in which keys differ is found first, often from a few of them; digits are taken from there. Teams sort chunks of 4096 keys by a digit,
 //! and note where each digit's keys lie in each chunk. The sums of these notes
 //! say where each bucket of a digit begins. A bucket is gathered from all chunks; if it has at most 4096 keys, a team sorts it by
 //! the bits that are left, else it is sorted in the same way by its next digit. So a million keys pass through memory twice, and

@@ -11,7 +11,7 @@ macro_rules! sorts {
             use warpweft::channels::Team;
             use warpweft::prelude::*;
 
-            use crate::tasks::sort_radix::differences::$keys::differences;
+            use crate::tasks::sort_radix::differences::$keys::{differences, differences_part};
             use crate::tasks::sort_radix::digits::*;
             use crate::tasks::sort_radix::passes::$keys::*;
             use crate::tasks::sort_radix::passes::{first_digit, half_of, next_digit, sum_of};
@@ -32,7 +32,12 @@ macro_rules! sorts {
             /// Sorts by the bits in which some keys differ.
             #[spawning]
             fn sort_all(keys: &mut [$T], other: &mut [$T], table: &mut [u32]) {
-                let differ = spawn!(differences(keys, keys[0]));
+                // Most often some keys tell that there are differences in the highest bit.
+                let mut differ = spawn!(differences_part(&keys[..2048], keys[0]));
+                sync!();
+                if differ.leading_zeros() > 0 {
+                    differ = spawn!(differences(keys, keys[0]));
+                }
                 sync!();
                 if differ > 0 {
                     let bits = $T::BITS - differ.leading_zeros();
