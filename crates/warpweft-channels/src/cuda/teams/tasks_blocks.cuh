@@ -4,8 +4,9 @@
 // slot above it. So nothing is copied while calls come and go. The oldest frames go to chunks of global memory when slots run
 // short. What waits for other blocks is in records of global memory, as in tasks_joins.cuh.
 //
-// A block without calls sets its bit among those of blocks that wait. One with frames that have calls left to spawn clears such a
-// bit, so that it alone may give, and writes its oldest such frame into the other's inbox.
+// A block without calls sets its bit among those of blocks that wait. One with frames that have calls left to spawn clears some such
+// bits, so that it alone may give to those blocks, and writes its oldest such frame into the inbox of one of them. Half of the others
+// now wait for that one: it can give at once what comes of the frame. Bits are set again when the block runs a team's call.
 #pragma once
 
 #if WW_BLOCK_TEAMS
@@ -16,20 +17,22 @@ __host__ __device__ constexpr u32 slots_that_fit() { return SLOT <= 128 ? 16 : 8
 constexpr u32 SLOTS_OF_BLOCK = slots_that_fit();
 // The label of a call that has not begun: its slot has its arguments.
 constexpr u32 BEGIN_LABEL = 510;
+// Bits of blocks that wait that are cleared at once.
+constexpr u32 AT_ONCE = 8;
 // Words with a bit for each record of a block that is free.
 constexpr u32 FREE_WORDS = 32;
 
 struct alignas(16) ww_four { u32 a, b, c, d; };
 // Copies a slot. Words are many at once on their way.
 WW_FN void copy_slot(u32* to, const u32* from) {
-    constexpr u32 ALL_FOURS = SLOT / 4, AT_ONCE = ALL_FOURS < 10 ? ALL_FOURS : 10;
-    for (u32 first = 0; first < ALL_FOURS; first += AT_ONCE) {
-        ww_four held[AT_ONCE];
+    constexpr u32 ALL_FOURS = SLOT / 4, COPIED = ALL_FOURS < 10 ? ALL_FOURS : 10;
+    for (u32 first = 0; first < ALL_FOURS; first += COPIED) {
+        ww_four held[COPIED];
 #pragma unroll
-        for (u32 i = 0; i < AT_ONCE; ++i)
+        for (u32 i = 0; i < COPIED; ++i)
             if (first + i < ALL_FOURS) held[i] = ((const ww_four*)from)[first + i];
 #pragma unroll
-        for (u32 i = 0; i < AT_ONCE; ++i)
+        for (u32 i = 0; i < COPIED; ++i)
             if (first + i < ALL_FOURS) ((ww_four*)to)[first + i] = held[i];
     }
 }
@@ -53,6 +56,7 @@ struct alignas(16) ww_held {
     u32 open;                             // frames with calls left to spawn
     u32 parent, parent_at, joined;        // as in tasks_joins.cuh
     u32 free_count, where;                // free records; where to look for blocks that wait
+    u32 reserved, reserved_at;            // blocks that wait for this one: bits of a word, and its number
     u32 tokens;
     bool known, rootless;
     u32 calls, given, steps, rounds, spills;
@@ -76,6 +80,7 @@ struct ww_block {
         held.newest = held.oldest = held.spare = held.joined = NONE;
         held.known = held.rootless = false;
         held.tokens = 1;
+        held.reserved = 0;
         held.where = warp / 32;
         held.free_count = min(a.records_each, 32 * FREE_WORDS);
         for (u32 i = 0; i < FREE_WORDS; ++i) held.free[i] = 32 * i < held.free_count ? ALL : 0;
@@ -357,7 +362,14 @@ struct ww_block {
     }
     WW_FN u32 after(u32 place) const { return place + 1 < (a.warps + 31) / 32 ? place + 1 : 0; }
     // A block that waits, which this one alone is to give a frame; NONE: there is none.
-    WW_FN u32 claim(ww_look seen) {
+    WW_FN u32 claim(const ww_look& seen) {
+        if (held.reserved == 0 && !reserve(seen)) return NONE;
+        const u32 number = __ffs(held.reserved) - 1;
+        held.reserved &= held.reserved - 1;
+        return 32 * held.reserved_at + number;
+    }
+    // Some blocks that wait are this one's to give frames to. False: there is none.
+    WW_FN bool reserve(ww_look seen) {
         for (u32 looked = 0; looked < a.warps && (int)seen.demand > 0; looked += 128) {
             u32 bits = 0, place = held.where;
 #pragma unroll
@@ -367,17 +379,34 @@ struct ww_block {
             }
             if (bits != 0) {
                 const u32 turn = (warp + held.given) & 31, turned = bits >> turn | bits << ((32 - turn) & 31);
-                const u32 number = (__ffs(turned) - 1 + turn) & 31;
-                if ((ww_and_acquire(a.ring + held.where, ~(1u << number)) >> number & 1) != 0) {
-                    ww_add_relaxed(a.counters + DEMAND, NONE);
-                    return 32 * held.where + number;
+                u32 some = first_of(turned, AT_ONCE);
+                some = some << turn | some >> ((32 - turn) & 31);
+                const u32 got = ww_and_acquire(a.ring + held.where, ~some) & some;
+                if (got != 0) {
+                    ww_add_relaxed(a.counters + DEMAND, 0u - __popc(got));
+                    held.reserved = got;
+                    held.reserved_at = held.where;
+                    return true;
                 }
             } else {
                 held.where = place;
             }
             seen = look();
         }
-        return NONE;
+        return false;
+    }
+    // The lowest `count` of the bits that are set.
+    static WW_FN u32 first_of(u32 bits, u32 count) {
+        u32 left = bits;
+        for (; count != 0 && left != 0; --count) left &= left - 1;
+        return bits ^ left;
+    }
+    // Others may give frames to them.
+    WW_FN void give_up() {
+        if (held.reserved == 0) return;
+        ww_or_release(a.ring + held.reserved_at, held.reserved);
+        ww_add_relaxed(a.counters + DEMAND, __popc(held.reserved));
+        held.reserved = 0;
     }
     WW_FN void wait_for_frame(u32 of) {
         ww_or_release(a.ring + of / 32, 1u << of % 32);
@@ -412,7 +441,12 @@ struct ww_block {
             } else if (opens) {
                 ww_add_relaxed(record(number) + PENDING, 1u);
             }
-            if (opens) *(ww_four*)(inbox(to) + SLOT) = ww_four{number, held.parent, held.parent_at, 0};
+            if (opens) {
+                // Half of the blocks that wait for this one wait for that one now.
+                const u32 half = first_of(held.reserved, __popc(held.reserved) / 2);
+                held.reserved ^= half;
+                *(ww_four*)(inbox(to) + SLOT) = ww_four{number, held.parent, held.parent_at, half};
+            }
             if (opens || !ends) copy_oldest(opens ? inbox(to) : record(number) + SAVED);
             drop_oldest();
             held.joined = NONE;
@@ -448,6 +482,7 @@ struct ww_block {
     WW_FN bool find_call() {
         if (!held.rootless && take_root()) return true;
         held.rootless = true;
+        give_up();
         if (held.tokens != 0 && ww_add_acq_rel_gpu(a.counters + LIVE, 0u - held.tokens) == held.tokens) ww_end(a, DONE);
         held.tokens = 0;
         if (!wait()) return false;
@@ -458,6 +493,8 @@ struct ww_block {
         held.joined = tail.a;
         held.parent = tail.b;
         held.parent_at = tail.c;
+        held.reserved = tail.d;
+        held.reserved_at = warp / 32;
         ww_store_relaxed(a.inbox_counts + warp, 0u);
         held.at = slot(0)[WORDS];
         held.push = held.low = held.open = 0;
@@ -490,7 +527,7 @@ struct ww_block {
     WW_FN u32 advance() {
         ww_look seen{};
         while (true) {
-            const bool asked = (int)seen.demand > 0 && held.open != 0, gave = asked && share(seen);
+            const bool asked = ((int)seen.demand > 0 || held.reserved != 0) && held.open != 0, gave = asked && share(seen);
             // On its way during the step.
             seen.demand = 0;
             if (held.open != 0) seen = look();
@@ -506,7 +543,10 @@ struct ww_block {
             } else if (held.at == 0) {
                 if (!find_call()) return NONE;
             } else if ((held.at & LABELS) == TEAM_LABEL) {
-                if ((asked && !gave) || (int)seen.demand <= 0) return held.at >> FUNCTION;
+                if ((asked && !gave) || ((int)seen.demand <= 0 && (held.reserved == 0 || held.open == 0))) {
+                    give_up();
+                    return held.at >> FUNCTION;
+                }
             } else if ((held.at & WAITS) != 0 && is_lowest()) {
                 to = put_away();
             } else {
