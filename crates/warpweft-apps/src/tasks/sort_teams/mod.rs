@@ -1,23 +1,22 @@
-//! Mergesort by teams of lanes, for GPUs and cores: sorted runs, and merges of up to 256 runs at once.
+//! Mergesort by teams of lanes, for GPUs and cores: sorted runs of 4096 keys, and merges of two runs at a time.
 //!
-//! A merge of many runs is split by keys until each part fits a team's memory; a team then gathers the part's keys from all
-//! runs and sorts them. So a hundred million keys pass through memory three times.
+//! A merge is split by places in its result, so that each part is as large as any other, whatever the keys are. All lanes of a team
+//! search together for where their part begins in both runs; they merge it in memory that they share.
 //!
-//! References: Green, McColl and Bader, "GPU merge path" (2012), by which a lane finds where its part of a merge begins; Shi
-//! and Schaeffer, "Parallel sorting by regular sampling" (1992), for sorted runs that are split by keys.
+//! Reference: Green, McColl and Bader, "GPU merge path" (2012), by which a team and a lane find where their parts begin.
 
 // Device code has neither `div_ceil` nor `swap`.
 #![allow(clippy::manual_div_ceil, clippy::manual_swap)]
 
 pub(super) mod leaf;
-mod runs;
+mod pairs;
 
 use warpweft::channels::Team;
 use warpweft::element::Word;
 use warpweft::prelude::*;
 
-use self::leaf::{LEAF, first_run, first_runs, merge_pairs, parts};
-use self::runs::merge;
+use self::leaf::{LEAF, insert, load, load_runs, merge_pairs, parts, store};
+use self::pairs::merge;
 use super::sort::{Key, Pair};
 
 /// A key as an unsigned number of the same order.
@@ -75,54 +74,39 @@ impl Ordered for Pair {
 
 /// Half of `count`, up to a multiple of `unit`.
 #[device]
-fn half(count: usize, unit: usize) -> usize {
-    parts(count / 2, unit) * unit
-}
-
-/// The length of the runs that `count` keys are merged from: at most 256 of them, about as many as each of them has in turn.
-#[device]
-fn run_length(count: usize) -> usize {
-    let leaves = parts(count, 4096);
-    let mut ways = 2;
-    while leaves > 256 && ways < 256 && ways * ways < leaves {
-        ways += 1;
-    }
-    if leaves > 256 { parts(leaves, ways) * 4096 } else { 4096 }
+pub(super) fn half(count: usize, unit: usize) -> usize {
+    parts(count, 2 * unit) * unit
 }
 
 /// Sorts `keys` with the help of `other`, which is as long. The result is in `other` or in `keys`.
 #[spawning]
 pub fn team_sort<T: Scalar + Word>(keys: &mut [T], other: &mut [T], in_other: bool) {
+    // Where there are many keys a team merges several parts, one after the other: the fewer calls the less they cost.
+    let many = (keys.len() / 4096 / 1024).clamp(1, 8);
+    spawn!(sort_some(keys, other, in_other, many * 4096));
+    sync!();
+}
+
+/// The same by merges of which a team does `most` keys.
+#[spawning]
+fn sort_some<T: Scalar + Word>(keys: &mut [T], other: &mut [T], in_other: bool, most: usize) {
     let count = keys.len();
-    let run = run_length(count);
+    let middle = half(count, 4096);
     if count <= LEAF {
         spawn!(sort_leaf(keys, other, in_other));
     } else {
-        spawn!(sort_runs(keys, other, !in_other, run));
+        let (low, high) = keys.split_at_mut(middle);
+        let (other_low, other_high) = other.split_at_mut(middle);
+        spawn!(sort_some(low, other_low, !in_other, most));
+        spawn!(sort_some(high, other_high, !in_other, most));
     }
     sync!();
     if count > LEAF {
         if in_other {
-            spawn!(merge(keys, other, run, T::default(), T::default(), 0));
+            spawn!(merge(keys, other, middle, 0, most));
         } else {
-            spawn!(merge(other, keys, run, T::default(), T::default(), 0));
+            spawn!(merge(other, keys, middle, 0, most));
         }
-    }
-    sync!();
-}
-
-/// Sorts each run of `run` keys.
-#[spawning]
-fn sort_runs<T: Scalar + Word>(keys: &mut [T], other: &mut [T], in_other: bool, run: usize) {
-    let count = keys.len();
-    if count <= run {
-        spawn!(team_sort(keys, other, in_other));
-    } else {
-        let middle = half(count, run);
-        let (low, high) = keys.split_at_mut(middle);
-        let (other_low, other_high) = other.split_at_mut(middle);
-        spawn!(sort_runs(low, other_low, in_other, run));
-        spawn!(sort_runs(high, other_high, in_other, run));
     }
     sync!();
 }
@@ -134,44 +118,45 @@ fn sort_leaf<T: Scalar + Word>(
     keys: &mut [T],
     other: &mut [T],
     in_other: bool,
-    room: &mut [T; 4096],
-    merged: &mut [T; 4096],
+    room: &mut [T; 4352],
+    merged: &mut [T; 4352],
 ) {
     let (count, lane, lanes) = (keys.len(), team.lane(), team.lanes());
-    let mut i = lane;
-    while i < count {
-        room[i] = keys[i];
-        i += lanes;
-    }
     let (keys_here, all) = (count as u32, [lane as u32, lanes as u32]);
-    let each = first_run(keys_here, all[1]);
-    team.barrier();
-    first_runs(room, keys_here, each, all);
-    let mut run = each;
+    if count == LEAF && lanes == 256 {
+        load_runs(keys, room, lane);
+    } else {
+        load(keys, room, [0, 0], count, count, [lane, lanes]);
+        team.barrier();
+        let mut begin = 16 * all[0];
+        while begin < keys_here {
+            insert(room, begin, (begin + 16).min(keys_here));
+            begin += 16 * all[1];
+        }
+    }
+    let mut run = 16u32;
     let mut is_merged = false;
     while run < keys_here {
         team.barrier();
         if is_merged {
-            merge_pairs(merged, room, run, keys_here, each, all);
+            merge_pairs(merged, room, run, keys_here, all);
         } else {
-            merge_pairs(room, merged, run, keys_here, each, all);
+            merge_pairs(room, merged, run, keys_here, all);
         }
         is_merged = !is_merged;
         run *= 2;
     }
     team.barrier();
-    let mut i = lane;
-    while i < count {
-        let mut key = room[i];
+    if in_other {
         if is_merged {
-            key = merged[i];
-        }
-        if in_other {
-            other[i] = key;
+            store(merged, other, 0, count, [lane, lanes]);
         } else {
-            keys[i] = key;
+            store(room, other, 0, count, [lane, lanes]);
         }
-        i += lanes;
+    } else if is_merged {
+        store(merged, keys, 0, count, [lane, lanes]);
+    } else {
+        store(room, keys, 0, count, [lane, lanes]);
     }
 }
 
