@@ -160,13 +160,31 @@ fn sizes<E: WavefrontElement>(pairs: &Pairs<'_, E>, done: &[bool], parts: usize)
     [large, small]
 }
 
-/// `sequences`, and how many items each has: those that no pair of `some` names as empty ones.
-fn named<'b, T: Copy>(
+/// Which rows and which columns the pairs numbered `some` name. Of a set that is both, either: it is then copied once, though
+/// the first of all its pairs names no column and the last no row.
+fn named<E: WavefrontElement>(pairs: &Pairs<'_, E>, some: &[u32]) -> [Vec<bool>; 2] {
+    let mut named = [pairs.rows.len(), pairs.columns.len()].map(|count| vec![false; count]);
+    for &k in some {
+        let sides = pairs.pairs[k as usize];
+        named.iter_mut().zip(sides).for_each(|(named, side)| named[side as usize] = true);
+    }
+    let mut sides = pairs.rows.iter().zip(pairs.columns);
+    let same = sides.all(|(a, b)| std::ptr::eq(bytes_of(a), bytes_of(b)));
+    if let [rows, columns] = &mut named
+        && same
+        && rows.len() == columns.len()
+    {
+        rows.iter_mut().zip(columns.iter()).for_each(|(row, column)| *row |= column);
+        columns.clone_from(rows);
+    }
+    named
+}
+
+/// `sequences`, and how many items each has: those that are not `named` as empty ones.
+fn those<'b, T: Copy>(
     sequences: &'b [&'b [T]],
-    some: impl Iterator<Item = u32>,
+    named: Vec<bool>,
 ) -> impl Iterator<Item = (&'b [u8], usize)> {
-    let mut named = vec![false; sequences.len()];
-    some.for_each(|sequence| named[sequence as usize] = true);
     sequences
         .iter()
         .zip(named)
@@ -182,8 +200,8 @@ fn batch_of<'b, E: WavefrontElement>(
     wanted: Wanted,
     border: Around<'b>,
 ) -> Batch<'b> {
-    let sides = |which: usize| some.iter().map(move |&k| pairs.pairs[k as usize][which]);
-    let (rows, columns) = (named(&pairs.rows, sides(0)), named(pairs.columns, sides(1)));
+    let [rows, columns] = named(pairs, some);
+    let (rows, columns) = (those(&pairs.rows, rows), those(pairs.columns, columns));
     let ((rows, row_firsts), (columns, column_firsts)) = (Pooled::all(rows), Pooled::all(columns));
     let mut sizes = Sizes::default();
     let place = |&k: &u32| {
