@@ -102,14 +102,15 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
     /// As [`Stencil::on`], with options.
     ///
     /// Over ranks of [`Run::net`] all of them call this with the same arguments, and then make the same calls of the
-    /// session, each with a volume of its own that holds all cells. Each computes a subdomain on cores of its own.
+    /// session, each with a volume of its own that holds all cells. Each computes a subdomain on cores of its own,
+    /// or on a GPU if [`Run::target`] names GPUs, which ranks of a host take in turn; their ghost cells go through the host.
     /// Reductions, [`Session::fold`], [`Session::read`] and [`Session::finish`] give every rank the same bits as one rank
     /// alone gets; [`Report::probes`] of `finish` is rank 0's alone. A session that is dropped before `finish` leaves the
     /// volume as it was at the beginning, or at an [`apply`](Session::apply) for which the executor was made anew. A
     /// rank must make its next call before the deadline of the transport ends.
     ///
     /// # Errors
-    /// As [`Stencil::run_with`]; several devices; over ranks also GPUs, checkpoints, a depth of ghost zones, and ranks
+    /// As [`Stencil::run_with`]; several devices; over ranks also checkpoints, a depth of ghost zones, and ranks
     /// that are not processes of `Run::net`. What one rank lacks, such as memory, is an error on all. A fault of an element
     /// function ends the network: no other session can be opened over it.
     pub fn on_with<'v, 'r: 'v>(
@@ -144,19 +145,15 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
                 "open it on every rank of `Run::net`, e.g. in `in_process`, and leave the depth out",
             );
         }
-        let over_gpus = !matches!(run.target, Target::Auto | Target::Cpu);
-        if ranks > 1 && (over_gpus || run.checkpoint.is_some()) {
-            return refused(
-                "over ranks on GPUs, or with checkpoints",
-                "use `Target::Cpu`, or run the stencil by `run_with`",
-            );
+        if ranks > 1 && run.checkpoint.is_some() {
+            return refused("over ranks with checkpoints", "run the stencil by `run_with`");
         }
-        let devices = match ranks {
-            1 => run.devices(machine)?,
+        let devices = match (ranks, run.target) {
             // Each rank takes cores of its own.
-            _ => Run { target: Target::Cpu, ..run.clone() }.devices(machine)?,
+            (2.., Target::Auto) => Run { target: Target::Cpu, ..run.clone() }.devices(machine)?,
+            _ => run.devices(machine)?,
         };
-        if devices.gpus.len() > usize::from(devices.threads.is_none()) {
+        if ranks == 1 && devices.gpus.len() > usize::from(devices.threads.is_none()) {
             return refused("on several devices", "name one: `Target::Cpu`, `Target::Gpu(0)`");
         }
         Ok(devices)

@@ -1,6 +1,9 @@
 //! On a GPU: sessions, and functions that are told where their cell is.
 
+use std::time::Duration;
+
 use super::*;
+use warpweft::cluster::in_process;
 use warpweft::grid::Axes;
 
 #[stencil]
@@ -140,11 +143,29 @@ fn steps_on_a_gpu_take_in_dot_products_with_the_same_bits() {
     let expect = ranks::solved(&on_the_cores(), &machine).unwrap();
     // The kernels for that are compiled in the first sessions.
     let solve = |n: u64| {
-        std::thread::sleep(std::time::Duration::from_millis(20 * n));
+        std::thread::sleep(Duration::from_millis(20 * n));
         let found = ranks::solved(&run, &machine).unwrap();
         assert!(ranks::alike(&found, &expect));
         found.2
     };
     let steps = (0..40).map(solve).find(|&steps| steps >= 50);
     assert!(steps.is_some(), "no session has kernels that take in dot products");
+}
+
+#[test]
+fn ranks_that_share_a_gpu_have_the_bits_of_one() {
+    let (machine, (stencil, extents)) = (machine(), ranks::system());
+    let Some(run) = on_a_gpu(&stencil, extents.into(), &machine) else { return };
+    let expect = ranks::solved(&on_the_cores(), &machine).unwrap();
+    let Run { target, policy, .. } = run;
+    for count in [2, 3] {
+        let all = in_process(count, Duration::from_secs(60), |net| {
+            let run = Run { net: Some(net), target, policy, ..Run::default() };
+            ranks::solved(&run, &machine)
+        });
+        assert!(all.unwrap().iter().all(|found| ranks::alike(found, &expect)), "{count}");
+    }
+    let stencil = Stencil::of(spread(0.2));
+    let Some(run) = on_a_gpu(&stencil, [11, 23].into(), &machine) else { return };
+    ranks::check_program(run.target, run.policy);
 }

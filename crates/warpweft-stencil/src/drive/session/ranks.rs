@@ -1,4 +1,4 @@
-//! A session over ranks: each has its subdomain, and all make the same calls. Ghost zones are brought up to date before
+//! A session over ranks: each has its subdomain, on cores or a GPU, and all make the same calls. Ghost zones are brought up to date before
 //! cells are computed. What a call returns is the same on every rank.
 
 use super::{RawSession, over};
@@ -31,7 +31,7 @@ pub(super) fn margin(spec: &Spec, stages: &StageList) -> Margin {
 /// Bytes that all ranks have of all others' cells at a time.
 const PIECE: usize = 1 << 24;
 
-/// This rank's subdomain, on cores of its own.
+/// This rank's subdomain, on cores of its own or on a GPU that was named.
 ///
 /// # Errors
 /// Ranks that mean different sessions; subdomains smaller than a ghost zone; what fails on any rank.
@@ -57,7 +57,8 @@ pub(super) fn made<'m>(
     spec.check_points_of_parts()?;
     check(spec, &spec.stages, &cut)?;
     let placement = placement(net, &machine.cpu.cores)?;
-    let run = Run { target: Target::Cpu, ..run.clone() };
+    let target = if run.target == Target::Auto { Target::Cpu } else { run.target };
+    let run = Run { target, ..run.clone() };
     let (partition, rank) = (&cut.partition, net.rank());
     let mine = spec.device_of(&cut, machine, &placement, (&run, u64::MAX)).and_then(|device| {
         let zone = partition.grown(rank, &margin(spec, &spec.stages));
