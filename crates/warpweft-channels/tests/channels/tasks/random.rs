@@ -1,8 +1,8 @@
 //! Random spawning functions: the values of plain recursion, on played warps and, where the program that this writes is run
 //! with `gpu`, on a GPU.
 //!
-//! `WARPWEFT_RANDOM_SEED`, `_PROGRAMS` and `_GROUPS`, of functions in a program, change what is generated; `WARPWEFT_RANDOM_OUT` names a
-//! folder that keeps the programs. `gpu 0 9` makes a program run its first nine groups.
+//! `WARPWEFT_RANDOM_SEED`, `_PROGRAMS`, `_GROUPS` of a program and `_EACH`, functions of a group, change what is generated;
+//! `WARPWEFT_RANDOM_OUT` names a folder that keeps the programs. `gpu 0 9` makes a program run its first nine groups.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,9 +10,6 @@ use std::process::Command;
 use super::{Roots, generate, ran};
 use crate::rustc::rustc;
 use crate::translation_support::host::scratch;
-
-/// Functions of a program, next to the one that calls them all.
-const FUNCTIONS: usize = 14;
 
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
@@ -23,11 +20,16 @@ fn groups() -> u64 {
     number("WARPWEFT_RANDOM_GROUPS", 1).max(1)
 }
 
+/// Functions of a group, next to the one that calls them all.
+fn functions() -> usize {
+    number("WARPWEFT_RANDOM_EACH", 14).max(1) as usize
+}
+
 /// The program of a seed and those that follow, compiled.
 fn compiled(mut rustc: Command, folder: &Path, seed: u64) -> PathBuf {
     let seeds = seed..seed + groups();
     let (source, program) = (folder.join(format!("{seed}.rs")), folder.join(seed.to_string()));
-    std::fs::write(&source, generate::program(seeds, FUNCTIONS)).unwrap();
+    std::fs::write(&source, generate::program(seeds, functions())).unwrap();
     rustc.args(["-Copt-level=0", "-Cdebuginfo=0", "-Coverflow-checks=off", "-Awarnings", "-o"]);
     let output = rustc.arg(&program).arg(&source).output().unwrap();
     let errors: String = String::from_utf8_lossy(&output.stderr).chars().take(6000).collect();
