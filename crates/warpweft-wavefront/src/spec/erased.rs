@@ -31,6 +31,8 @@ pub(crate) struct ElementType {
     pub score: ScalarKind,
     pub member: &'static str,
     pub names: Names,
+    /// Whether cells carry earlier ones (see `strips/carried.rs`); `dependences` are then those of the cells without them.
+    pub carried: bool,
     /// Whether two cells may share registers (see `strips/packed.rs`), and the names of a cell's members then.
     pub packs: bool,
     pub members: &'static [&'static str],
@@ -78,6 +80,7 @@ impl ElementType {
                 input: <E::Input as DeviceType>::cuda,
                 score: <Score<E> as DeviceType>::cuda,
             },
+            carried: false,
             packs: E::PAIRED && E::RELATIVE,
             members: E::Cell::NEAR_MEMBERS,
         }

@@ -22,7 +22,6 @@ use warpweft::tune::median;
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::cuda::CudaExecutor;
 use warpweft::wavefront::cuda::scan::ScanExecutor;
-use warpweft::wavefront::cuda::tiles::TileExecutor;
 use warpweft::wavefront::{
     Border, CpuPolicy, Keep, Wavefront, WavefrontElement, WavefrontExecutor,
 };
@@ -61,9 +60,9 @@ pub struct Wavefronts {
 pub enum Part {
     /// Alignment and warping on one core.
     Cpu,
-    /// The same on the first GPU, by register strips, and a matrix that is kept.
+    /// The same on the first GPU, by register strips.
     Gpu,
-    /// Summed area tables on the first GPU, by register strips and by scans.
+    /// Tables that are kept whole on the first GPU: an alignment, and summed areas by register strips and by scans.
     Tables,
     /// Alignment on all GPUs next to one.
     Gpus,
@@ -355,9 +354,6 @@ fn rates<E: WavefrontElement>(
     let mut executor: Box<dyn WavefrontExecutor<E>> = match gpus {
         [device, ..] if matches!(case.kind, Kind::Table(_, Way::Scans)) => {
             Box::new(ScanExecutor::new(device, None)?)
-        }
-        [device, ..] if case.kind == Kind::Transposing => {
-            Box::new(TileExecutor::new(device, None)?)
         }
         [_, ..] => {
             let executor = CudaExecutor::over(gpus, None)?;

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use super::assignment::assignments;
 use super::batch::database::{Database, SearchKey};
+use super::carried::Carrier;
 use super::choose::choose;
 use super::packed;
 use super::recording::{AlsoKept, Recording};
@@ -166,6 +167,11 @@ impl CudaExecutor {
         wavefront: &Erased<'_>,
         also: AlsoKept<'_>,
     ) -> Result<(CudaPolicy, usize)> {
+        if matches!(also, AlsoKept::Nothing)
+            && let Some(carrier) = Carrier::of(wavefront)
+        {
+            return self.plan(&carrier.erased(wavefront), also);
+        }
         possible(wavefront)?;
         let edges = !matches!(also, AlsoKept::Nothing);
         let memory = self.shared()?;
@@ -280,6 +286,10 @@ impl CudaExecutor {
         wavefront: &Erased<'_>,
         cells: &mut [u8],
     ) -> Result<(Found, Report)> {
+        if let Some(carrier) = Carrier::of(wavefront) {
+            let larger = carrier.erased(wavefront);
+            return carrier.filled(cells, |cells| self.fill(&larger, cells));
+        }
         self.compute(wavefront, AlsoKept::Nothing, &mut |policy, subdomains| {
             match wavefront.keep {
                 Keep::LastRow => last_row(wavefront, policy, subdomains, cells)?,

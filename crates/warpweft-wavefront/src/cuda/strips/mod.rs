@@ -6,6 +6,7 @@
 
 mod assignment;
 mod batch;
+pub(super) mod carried;
 mod choose;
 mod executor;
 mod packed;

@@ -23,7 +23,10 @@ pub(super) fn missing(wavefront: &Erased<'_>) -> Option<&'static str> {
     let words = |bytes: usize| bytes == 0 || bytes.is_power_of_two() && bytes <= 16;
     [
         ("old values", !element.old.is_empty()),
-        ("dependences but north, west and north-west", !element.dependences.iter().all(known)),
+        (
+            "dependences but north, west and north-west",
+            !element.carried && !element.dependences.iter().all(known),
+        ),
         ("inputs of cells of such sizes", !words(element.input)),
         ("bands", wavefront.band.is_some()),
         ("cells of more than 16 bytes", element.cell > MAX_CELL),

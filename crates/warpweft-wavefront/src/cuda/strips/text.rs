@@ -1,5 +1,6 @@
 //! The translation unit of one element and policy.
 
+use super::carried::Carrier;
 use super::packed;
 use super::recording::Recording;
 use super::shared;
@@ -175,7 +176,10 @@ pub fn compile_check_as<E: WavefrontElement>(
     variant: Variant,
     arch: &str,
 ) -> Result<Cubin> {
-    let wavefront = &wavefront.erased();
+    let erased = wavefront.erased();
+    let carrier = Carrier::of(&erased);
+    let larger = carrier.as_ref().map(|carrier| carrier.erased(&erased));
+    let wavefront = larger.as_ref().unwrap_or(&erased);
     policy.check(wavefront.element.cell)?;
     let memory = SharedMemory::of_arch(arch);
     shared::check(wavefront, policy, memory)?;
