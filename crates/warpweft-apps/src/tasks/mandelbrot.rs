@@ -95,12 +95,16 @@ impl Mandelbrot {
         }
         if !(self.width > 0.0 && self.width.is_finite()) {
             let what = format!("a picture {} wide", self.width);
-            return Err(Error::spec(what, "give a width above 0"));
+            return Err(Error::spec(what, "give a finite width above 0"));
         }
         let [re, im] = self.centre;
+        if !(re.abs() <= 1e3 && im.abs() <= 1e3) {
+            let what = format!("a picture around {re}, {im}");
+            return Err(Error::spec(what, "give a centre near 0: all beyond 2 is outside of the set"));
+        }
         // A pixel must be more than what a coordinate is rounded by.
         let least = 4.0 * f64::EPSILON * re.abs().max(im.abs()).max(self.width);
-        if !(re.is_finite() && im.is_finite()) || self.width / f64::from(columns) < least {
+        if self.width / f64::from(columns) < least {
             let what =
                 format!("pixels {:e} apart around {re}, {im}", self.width / f64::from(columns));
             return Err(Error::spec(

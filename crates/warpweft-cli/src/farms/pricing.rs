@@ -19,6 +19,9 @@ use crate::run::outcome::Outcome;
 /// other seeds. The seeds are fixed, so a run that passes passes always.
 const ERRORS: f64 = 5.0;
 
+/// Paths of an option at most: about four seconds on a core.
+const MOST_PATHS: u32 = 100_000_000;
+
 /// Call options of a book, priced by random paths.
 #[derive(clap::Args)]
 #[command(
@@ -37,7 +40,7 @@ pub struct Pricing {
     #[arg(long, value_name = "N", default_value = "20000",
           value_parser = at_least_one::<std::num::NonZero<u32>>)]
     count: std::num::NonZero<u32>,
-    /// Random prices for each option, 100 or more.
+    /// Random prices for each option, 100 to 100 million.
     #[arg(long, value_name = "N", default_value = "2500", value_parser = whole::<u32>)]
     paths: u32,
     /// Save one line for each option: strike, rate, volatility, years, price, standard error, exact price.
@@ -50,9 +53,12 @@ pub struct Pricing {
 impl Pricing {
     /// Prices, checks and saves.
     pub fn run(&self) -> Result<Option<Outcome>> {
-        if self.paths < 100 {
+        if !(100..=MOST_PATHS).contains(&self.paths) {
             let what = format!("{} paths an option", self.paths);
-            return Err(Error::spec(what, "take 100 at least: fewer say nothing of the error"));
+            let help = format!(
+                "take 100 to {MOST_PATHS}: fewer say nothing of the error, and an interrupt waits for the options begun"
+            );
+            return Err(Error::spec(what, help));
         }
         if let Some(path) = self.output.as_ref().filter(|_| place::speaks()) {
             ending(path, &["csv"])?;

@@ -18,7 +18,7 @@ pub fn number<N: FromStr>(text: &str) -> Result<N, String> {
 /// # Errors
 /// The text is not one.
 pub fn whole<N: FromStr<Err = ParseIntError>>(text: &str) -> Result<N, String> {
-    text.trim().parse().map_err(|error| within(", 0 or more", &error))
+    text.trim().parse().map_err(|error| within::<N>(", 0 or more", &error))
 }
 
 /// A whole number of at least 1.
@@ -26,13 +26,16 @@ pub fn whole<N: FromStr<Err = ParseIntError>>(text: &str) -> Result<N, String> {
 /// # Errors
 /// The text is not one.
 pub fn at_least_one<N: FromStr<Err = ParseIntError>>(text: &str) -> Result<N, String> {
-    text.trim().parse().map_err(|error| within(" of at least 1", &error))
+    text.trim().parse().map_err(|error| within::<N>(" of at least 1", &error))
 }
 
-/// The hint if a whole number of at least `least` is expected.
-fn within(least: &str, error: &ParseIntError) -> String {
+/// The hint if a whole number of the unsigned type `N`, of at least `least`, is expected.
+fn within<N>(least: &str, error: &ParseIntError) -> String {
+    let bits = 8 * size_of::<N>();
     match error.kind() {
-        IntErrorKind::PosOverflow => format!("too large; write a whole number{least}, below 2^64"),
+        IntErrorKind::PosOverflow => {
+            format!("too large; write a whole number{least}, below 2^{bits}")
+        }
         _ => format!("write a whole number{least}"),
     }
 }
