@@ -100,7 +100,10 @@ impl Mandelbrot {
         let [re, im] = self.centre;
         if !(re.abs() <= 1e3 && im.abs() <= 1e3) {
             let what = format!("a picture around {re}, {im}");
-            return Err(Error::spec(what, "give a centre near 0: all beyond 2 is outside of the set"));
+            return Err(Error::spec(
+                what,
+                "give a centre near 0: all beyond 2 is outside of the set",
+            ));
         }
         // A pixel must be more than what a coordinate is rounded by.
         let least = 4.0 * f64::EPSILON * re.abs().max(im.abs()).max(self.width);

@@ -107,7 +107,7 @@ impl Layout {
     /// has its corners; later ones leave them out.
     pub fn boxes(&self) -> Vec<[i32; 10]> {
         let side: usize = if self.dims == 3 { 16 } else { 64 };
-        let (reach, margin) = (self.reach as i32, (self.reach + self.radius) as i32);
+        let (reach, radius) = (self.reach as i32, self.radius as i32);
         let size = self.size.map(|n| n as i32);
         let mut boxes = Vec::new();
         for across in (0..self.dims).rev().filter(|&axis| self.fixed[axis]) {
@@ -138,13 +138,13 @@ impl Layout {
                 for last in [false, true] {
                     let mut from = [0; 3];
                     for &axis in &others {
-                        from[axis] = low[axis] - margin;
+                        from[axis] = low[axis] - reach;
                     }
                     (from[across], low[across], high[across]) = match last {
-                        false => (-(self.radius as i32), 0, reach.min(size[across])),
+                        false => (-radius, 0, reach.min(size[across])),
                         true => {
-                            let from = size[across] + self.radius as i32 - 2 * margin;
-                            (from, (size[across] - reach).max(0), size[across])
+                            let first = (size[across] - reach).max(0);
+                            (size[across] - 2 * reach, first, size[across])
                         }
                     };
                     let [f, l, h] = [from, low, high];

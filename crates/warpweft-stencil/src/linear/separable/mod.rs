@@ -133,8 +133,8 @@ impl<'a> Passes<'a> {
             args.buffer(from);
             args.value(axis as i32);
             args.blob(&volume, 8);
-            let grid = [width(0).div_ceil(THREADS as usize), width(1), width(2)];
-            let launch = Launch::new(grid.map(|n| n as u32), [THREADS, 1, 1]);
+            let cells = width(0) * width(1) * width(2);
+            let launch = Launch::line(cells.div_ceil(THREADS as usize) as u32, THREADS);
             // SAFETY: the margins hold as many ghost cells on every side, and the grid has one thread for each of them.
             unsafe { main.launch(&self.kernels[2], launch, &args)? };
         }
@@ -203,9 +203,9 @@ fn shared_of_pass(layout: &Layout) -> u32 {
 
 /// Of a block of the rim: two boxes.
 fn shared_of_rim(layout: &Layout) -> u32 {
-    let deep = 2 * (layout.reach + layout.radius);
+    let deep = 2 * layout.reach + layout.radius;
     let side = if layout.dims == 2 { 64 } else { 16 };
-    let wide: usize = side + deep;
+    let wide: usize = side + 2 * layout.reach;
     (2 * deep * wide.pow(layout.dims as u32 - 1) * 8) as u32
 }
 

@@ -4,7 +4,7 @@
 
 constexpr int RADIUS = WW_RADIUS, DIMS = WW_DIMS;     // of a single step
 constexpr int SIDE = DIMS == 3 ? 16 : 64;             // output cells along a face
-constexpr int DEEP = 2 * (REACH + RADIUS), WIDE = SIDE + DEEP;  // cells of a box across a face and along it
+constexpr int DEEP = 2 * REACH + RADIUS, WIDE = SIDE + 2 * REACH;  // cells of a box across a face and along it
 
 struct Single {  // weights of a single step
   double x[2 * RADIUS + 1], y[2 * RADIUS + 1], z[2 * RADIUS + 1];
@@ -20,8 +20,9 @@ struct Box {  // where a box begins, and the cells that it writes
 template <int BX, int BY, int BZ>
 __device__ void steps_in_box(const double* from, double* to, int steps, const Volume& v, const Single& weights, const Box& box) {
   extern __shared__ double cells[];
-  constexpr int CELLS = BX * BY * BZ, SEGMENT = 8;
-  constexpr int ALONG = DIMS == 3 ? BZ : BY, COLUMN = DIMS == 3 ? BX * BY : BX, PARTS = (ALONG + SEGMENT - 1) / SEGMENT;
+  constexpr int CELLS = BX * BY * BZ, ALONG = DIMS == 3 ? BZ : BY, COLUMN = DIMS == 3 ? BX * BY : BX;
+  // A thread takes a segment of a column at a time, whose sums across the column it has in registers.
+  constexpr int SEGMENT = ALONG <= 12 ? ALONG : 8, PARTS = (ALONG + SEGMENT - 1) / SEGMENT;
   const int extent[3] = {BX, BY, BZ}, size[3] = {v.nx, v.ny, v.nz}, fixed[3] = {v.skip_x, v.skip_y, v.skip_z};
   double *now = cells, *then = cells + CELLS;
   for (int i = threadIdx.x; i < CELLS; i += blockDim.x) {
@@ -110,19 +111,19 @@ extern "C" __global__ void __launch_bounds__(256)
 
 // Fills the ghost cells along `axis`, REACH + RADIUS to each side, over all cells of the other axes, their ghost cells
 // included. Axes are filled one after another, so that corners are right after the last.
-// Grid: the cells of one axis in blocks along x, the others along y and z. Block: 256 threads.
+// Grid: a thread for each ghost cell. Block: 256 threads.
 extern "C" __global__ void __launch_bounds__(256) ww_ghosts(double* cells, int axis, Volume v) {
   constexpr int GHOSTS = REACH + RADIUS;
   const int size[3] = {v.nx, v.ny, v.nz};
-  int width[3], first[3];
+  unsigned long long rest = blockIdx.x * 256ull + threadIdx.x;
+  int at[3];
 #pragma unroll
   for (int n = 0; n < 3; n++) {
-    width[n] = n == axis ? 2 * GHOSTS : n < DIMS ? size[n] + 2 * GHOSTS : 1;
-    first[n] = n < DIMS ? -GHOSTS : 0;
+    const unsigned width = n == axis ? 2 * GHOSTS : n < DIMS ? size[n] + 2 * GHOSTS : 1;
+    at[n] = (int)(rest % width) - (n < DIMS ? GHOSTS : 0);
+    rest /= width;
   }
-  const int x = blockIdx.x * blockDim.x + threadIdx.x;
-  if (x >= width[0]) return;
-  int at[3] = {x + first[0], (int)blockIdx.y + first[1], (int)blockIdx.z + first[2]};
+  if (rest != 0) return;
   if (at[axis] >= 0) at[axis] += size[axis];
   int from[3] = {at[0], at[1], at[2]};
   from[axis] = (at[axis] % size[axis] + size[axis]) % size[axis];
