@@ -155,7 +155,9 @@ impl Committer<'_> {
         let counts = |task: &u64| wanted.iter().any(|part| part.contains(task));
         let all = collected.failed.iter().map(|(k, what)| (range.start + *k as u64, what));
         let failed: Vec<_> = all.filter(|(task, _)| counts(task)).collect();
-        if self.shares[worker].lost.is_some() || self.hanging.is(worker) {
+        // News that a worker hung may come after it has another chunk, which is then others' too.
+        let freed = self.hanging.ever(worker) && !self.master.has(worker, &range);
+        if self.shares[worker].lost.is_some() || self.hanging.is(worker) || freed {
             return Ok(());
         }
         let mut again = |task: u64| if retried { self.charge(task) } else { Again::No };

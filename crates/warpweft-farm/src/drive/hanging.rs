@@ -6,6 +6,8 @@ use std::collections::BTreeSet;
 #[derive(Debug, Default)]
 pub struct Hanging {
     workers: BTreeSet<usize>,
+    /// Workers that hung at any time.
+    ever: BTreeSet<usize>,
     /// Workers that returned before, with the task.
     returned: BTreeSet<(usize, u64)>,
 }
@@ -16,8 +18,14 @@ impl Hanging {
         self.workers.contains(&worker)
     }
 
+    /// Whether `worker` hung at any time.
+    pub fn ever(&self, worker: usize) -> bool {
+        self.ever.contains(&worker)
+    }
+
     /// `worker` hangs in `task`; whether it has returned since.
     pub fn add(&mut self, worker: usize, task: u64) -> bool {
+        self.ever.insert(worker);
         let returned = self.returned.remove(&(worker, task));
         if !returned {
             self.workers.insert(worker);
@@ -42,7 +50,7 @@ mod tests {
     #[test]
     fn a_worker_that_returned_is_free_whichever_news_comes_first() {
         let mut hanging = Hanging::default();
-        assert!(!hanging.add(1, 70) && hanging.is(1));
+        assert!(!hanging.ever(1) && !hanging.add(1, 70) && hanging.is(1) && hanging.ever(1));
         assert!(hanging.returned(1, 70) && !hanging.is(1));
         assert!(!hanging.returned(1, 80) && !hanging.is(1));
         assert!(hanging.add(1, 80) && !hanging.is(1));

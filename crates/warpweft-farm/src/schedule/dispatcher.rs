@@ -205,6 +205,11 @@ impl Dispatcher {
         self.ledger.wanted(worker, range)
     }
 
+    /// Whether all of `range` is out to `worker`.
+    pub fn has(&self, worker: usize, range: &Range<u64>) -> bool {
+        self.ledger.has(worker, range)
+    }
+
     /// `worker` hands over `range`, of which the tasks `failed`, in order, have no output. How many of them are settled:
     /// not those that another worker handed over before, nor those that are run again.
     ///

@@ -97,6 +97,11 @@ impl Master {
         self.with(|dispatcher| dispatcher.wanted(worker, range))
     }
 
+    /// Whether all of `range` is out to `worker`.
+    pub fn has(&self, worker: usize, range: &Range<u64>) -> bool {
+        self.with(|dispatcher| dispatcher.has(worker, range))
+    }
+
     /// `worker` has handed over `range`, of which the tasks `failed`, in order, have no output. How many of them are
     /// settled.
     ///

@@ -127,7 +127,7 @@ fn that_other_work_disturbed_the_limits_is_said_once() {
     for (ran, measured) in [(first, "limits, once"), (again, "limits again")] {
         assert!(ran.err.contains(measured), "{}", ran.err);
         assert_eq!(ran.err.matches("busy").count(), 1, "{}", ran.err);
-        assert!(ran.err.contains("`warpweft info --probe` measures them anew"), "{}", ran.err);
+        assert!(ran.err.contains("measure them again with `warpweft info --probe`"), "{}", ran.err);
         ran.fine();
     }
 }
