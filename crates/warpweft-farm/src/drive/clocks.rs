@@ -66,8 +66,9 @@ struct Own {
 pub fn is_cancelled() -> bool {
     OWN.with_borrow(|own| {
         own.as_ref().is_some_and(|own| {
+            let task = own.clocks.workers[own.number].task.load(Ordering::Relaxed);
             let cancelled =
-                own.clocks.over.load(Ordering::Relaxed) || own.clocks.is_late(own.number);
+                own.clocks.over.load(Ordering::Relaxed) || own.clocks.is_late(own.number, task);
             own.told.set(own.told.get() || cancelled);
             cancelled
         })
@@ -112,15 +113,19 @@ impl Clocks {
         }
     }
 
-    /// Whether the worker runs, or has returned from, a task that took too long.
-    pub fn is_late(&self, number: usize) -> bool {
-        self.workers[number].late.load(Ordering::Relaxed) != NONE
+    /// Whether the worker was said to take too long for `task`.
+    pub fn is_late(&self, number: usize, task: u64) -> bool {
+        task != NONE && self.workers[number].late.load(Ordering::Relaxed) == task
     }
 
-    /// The worker of this thread has returned from a task that took too long, which is told.
-    pub fn returns(&self, number: usize) -> u64 {
+    /// The task for which the worker of this thread was said to take too long, once, after it has returned from it.
+    pub fn returns(&self, number: usize) -> Option<u64> {
+        let task = self.workers[number].late.swap(NONE, Ordering::Relaxed);
+        if task == NONE {
+            return None;
+        }
         OWN.with_borrow(|own| own.iter().for_each(|own| own.told.set(false)));
-        self.workers[number].late.swap(NONE, Ordering::Relaxed)
+        Some(task)
     }
 
     /// No output is wanted any more.

@@ -97,6 +97,8 @@ impl Committer<'_> {
                 Ok(Message::Returned { worker, task }) => {
                     if self.hanging.returned(worker, task) {
                         self.master.readmit(worker);
+                    } else if self.master.has(worker, &(task..task + 1)) {
+                        self.hanging.early(worker, task);
                     }
                 }
                 Ok(Message::Interrupted) => self.interrupted(&mut served),
@@ -230,7 +232,8 @@ impl Committer<'_> {
 
     /// `worker` runs `task` for too long: that has failed, and the worker gets nothing more until it returns.
     fn late(&mut self, worker: usize, task: u64, served: &mut Served) -> Result<()> {
-        if self.shares[worker].lost.is_some() || self.hanging.is(worker) {
+        // It may have handed the task over before it was said to take too long.
+        if self.shares[worker].lost.is_some() || !self.master.has(worker, &(task..task + 1)) {
             return Ok(());
         }
         if !self.master.wanted(worker, &(task..task + 1)).is_empty() {

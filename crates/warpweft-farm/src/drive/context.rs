@@ -95,7 +95,7 @@ impl WorkerContext<'_> {
                 if self.trace.is_some() {
                     self.record(format!("tasks {}..{}", range.start, range.end), parts.from);
                 }
-                if self.clocks.is_late(self.number) {
+                if executor.is_none() && self.clocks.is_late(self.number, range.end) {
                     if !range.is_empty() && !self.settled(range, outcome, seconds) {
                         return;
                     }
@@ -121,10 +121,11 @@ impl WorkerContext<'_> {
         }
     }
 
-    /// Tells that a task that took too long is over. The rest of its chunk is others' by now.
+    /// Tells that a task that took too long is over, if one was said to. Of a chunk that has it the rest is others' by then.
     fn returned(&self) {
-        let task = self.clocks.returns(self.number);
-        self.endpoint.send(Message::Returned { worker: self.number, task });
+        if let Some(task) = self.clocks.returns(self.number) {
+            self.endpoint.send(Message::Returned { worker: self.number, task });
+        }
     }
 
     /// Hands over what the tasks of `range` came to; whether the farm goes on, and this worker.
@@ -139,6 +140,7 @@ impl WorkerContext<'_> {
 
     /// The next chunk. The time until it is there is idle time of the timeline, unless it is short.
     fn requested(&self, grain: Grain, took: Option<(u64, f64)>) -> Option<Range<u64>> {
+        self.returned();
         let from = Instant::now();
         let chunk = self.endpoint.request(self.number, grain, took);
         let name = match from.elapsed() < NOTICED {
@@ -180,10 +182,11 @@ impl WorkerContext<'_> {
         for (k, number) in range.clone().enumerate() {
             let before = results.mark();
             let chunk = |output| results.done(k, |bytes| Packed::pack(&output, bytes));
+            self.returned();
             self.clocks.begins(self.number, number);
             let outcome = attempt(task, inputs, number, chunk);
             self.clocks.ends(self.number);
-            if was_told() || self.clocks.is_late(self.number) {
+            if was_told() || self.clocks.is_late(self.number, number) {
                 results.cut(before);
                 break;
             }
