@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::report::Share;
 use crate::spec::worker::Worker;
 use warpweft_core::error::{Error, Result};
 
@@ -26,8 +27,8 @@ struct Clock {
     task: AtomicU64,
     /// Microseconds from the beginning.
     since: AtomicU64,
-    /// The task that took too long; [`NONE`] if none did, or once the worker has returned from it.
-    late: AtomicU64,
+    /// The task took too long, and the worker is given up.
+    late: AtomicBool,
 }
 
 const NONE: u64 = u64::MAX;
@@ -66,9 +67,8 @@ struct Own {
 pub fn is_cancelled() -> bool {
     OWN.with_borrow(|own| {
         own.as_ref().is_some_and(|own| {
-            let task = own.clocks.workers[own.number].task.load(Ordering::Relaxed);
-            let cancelled =
-                own.clocks.over.load(Ordering::Relaxed) || own.clocks.is_late(own.number, task);
+            let cancelled = own.clocks.over.load(Ordering::Relaxed)
+                || own.clocks.workers[own.number].late.load(Ordering::Relaxed);
             own.told.set(own.told.get() || cancelled);
             cancelled
         })
@@ -86,7 +86,7 @@ impl Clocks {
         let clock = || Clock {
             task: AtomicU64::new(NONE),
             since: AtomicU64::new(0),
-            late: AtomicU64::new(NONE),
+            late: AtomicBool::new(false),
         };
         let workers = (0..workers).map(|_| clock()).collect();
         Arc::new(Self { begin: Instant::now(), limit, over: AtomicBool::new(false), workers })
@@ -113,21 +113,6 @@ impl Clocks {
         }
     }
 
-    /// Whether the worker was said to take too long for `task`.
-    pub fn is_late(&self, number: usize, task: u64) -> bool {
-        task != NONE && self.workers[number].late.load(Ordering::Relaxed) == task
-    }
-
-    /// The task for which the worker of this thread was said to take too long, once, after it has returned from it.
-    pub fn returns(&self, number: usize) -> Option<u64> {
-        let task = self.workers[number].late.swap(NONE, Ordering::Relaxed);
-        if task == NONE {
-            return None;
-        }
-        OWN.with_borrow(|own| own.iter().for_each(|own| own.told.set(false)));
-        Some(task)
-    }
-
     /// No output is wanted any more.
     pub fn over(&self) {
         self.over.store(true, Ordering::Relaxed);
@@ -143,9 +128,7 @@ impl Clocks {
             let since = clock.since.load(Ordering::Relaxed);
             let same = clock.task.load(Ordering::Acquire) == task;
             let long = task != NONE && same && now.saturating_sub(since) > most;
-            let first =
-                || clock.late.compare_exchange(NONE, task, Ordering::Relaxed, Ordering::Relaxed);
-            (long && first().is_ok()).then_some((number, task))
+            (long && !clock.late.swap(true, Ordering::Relaxed)).then_some((number, task))
         });
         late.collect()
     }
@@ -165,14 +148,24 @@ pub fn too_long(limit: Option<Duration>) -> String {
     format!("it took longer than the limit of {:?}", limit.unwrap_or_default())
 }
 
-/// A note that `worker` runs such a task.
+/// A note that `worker` still runs such a task.
 pub fn waits_for(worker: Worker, task: u64, limit: Option<Duration>) -> String {
     format!(
-        "task {task} on {worker} has taken longer than the limit of {:?}; it counts as failed, but {worker} gets other \
-         tasks, and the farm ends, only once it has returned, because a thread cannot be stopped from outside: let it ask \
+        "task {task} on {worker} has taken longer than the limit of {:?}; it counts as failed, but the farm can return \
+         only once the task has returned, because a thread cannot be stopped from outside: let the task ask \
          `farm::is_cancelled()`",
         limit.unwrap_or_default()
     )
+}
+
+/// The loss of the worker that runs such a task.
+pub fn given_up(share: &Share, task: u64) -> Error {
+    Error::Device {
+        stage: format!("running task {task}"),
+        device: share.worker.to_string(),
+        what: "the task took longer than the limit, so its worker is given up".into(),
+        hint: "raise the limit, or have the task return when `farm::is_cancelled()`".into(),
+    }
 }
 
 /// A limit that can be kept.

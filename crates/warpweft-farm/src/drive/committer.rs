@@ -8,9 +8,8 @@ use std::ops::Range;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use crate::drive::clocks::{Clocks, too_long, waits_for};
+use crate::drive::clocks::{Clocks, given_up, too_long, waits_for};
 use crate::drive::endpoint::Message;
-use crate::drive::hanging::Hanging;
 use crate::journal::Writer;
 use crate::report::{Failed, Failures, Share, shortened};
 use crate::schedule::ledger::Again;
@@ -45,8 +44,6 @@ pub struct Committer<'a> {
     pub task_limit: Option<Duration>,
     /// Told of each task that takes longer.
     pub overdue: Option<&'a dyn Fn(&str)>,
-    /// Workers that hang in a task, and tasks whose workers returned before it was told that they hang.
-    pub hanging: Hanging,
     /// Says whether the farm is to end.
     pub stop: Stop<'a>,
     /// What each worker did.
@@ -94,13 +91,6 @@ impl Committer<'_> {
                 }
                 Ok(Message::Lost { worker, why }) => self.lose(worker, why)?,
                 Ok(Message::Late { worker, task }) => self.late(worker, task, &mut served)?,
-                Ok(Message::Returned { worker, task }) => {
-                    if self.hanging.returned(worker, task) {
-                        self.master.readmit(worker);
-                    } else if self.master.has(worker, &(task..task + 1)) {
-                        self.hanging.early(worker, task);
-                    }
-                }
                 Ok(Message::Interrupted) => self.interrupted(&mut served),
                 Ok(Message::Broken(why)) => return Err(why),
                 Err(RecvTimeoutError::Timeout) => {}
@@ -157,9 +147,7 @@ impl Committer<'_> {
         let counts = |task: &u64| wanted.iter().any(|part| part.contains(task));
         let all = collected.failed.iter().map(|(k, what)| (range.start + *k as u64, what));
         let failed: Vec<_> = all.filter(|(task, _)| counts(task)).collect();
-        // News that a worker hung may come after it has another chunk, which is then others' too.
-        let freed = self.hanging.ever(worker) && !self.master.has(worker, &range);
-        if self.shares[worker].lost.is_some() || self.hanging.is(worker) || freed {
+        if self.shares[worker].lost.is_some() {
             return Ok(());
         }
         let mut again = |task: u64| if retried { self.charge(task) } else { Again::No };
@@ -230,10 +218,9 @@ impl Committer<'_> {
         Ok(())
     }
 
-    /// `worker` runs `task` for too long: that has failed, and the worker gets nothing more until it returns.
+    /// `worker` runs `task` for too long: that has failed, and the worker is given up.
     fn late(&mut self, worker: usize, task: u64, served: &mut Served) -> Result<()> {
-        // It may have handed the task over before it was said to take too long.
-        if self.shares[worker].lost.is_some() || !self.master.has(worker, &(task..task + 1)) {
+        if self.shares[worker].lost.is_some() {
             return Ok(());
         }
         if !self.master.wanted(worker, &(task..task + 1)).is_empty() {
@@ -246,11 +233,8 @@ impl Committer<'_> {
         if let Some(overdue) = self.overdue {
             overdue(&waits_for(self.shares[worker].worker, task, self.task_limit));
         }
-        self.master.suspend(worker);
-        if self.hanging.add(worker, task) {
-            self.master.readmit(worker);
-        }
-        Ok(())
+        let why = given_up(&self.shares[worker], task);
+        self.lose(worker, why)
     }
 
     fn lose(&mut self, worker: usize, why: Error) -> Result<()> {
@@ -328,7 +312,6 @@ mod tests {
             clocks,
             task_limit: None,
             overdue: None,
-            hanging: Hanging::default(),
             stop: Stop::default(),
             shares: vec![Share::new(worker)],
             begun: Instant::now(),

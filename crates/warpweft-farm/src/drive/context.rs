@@ -95,13 +95,6 @@ impl WorkerContext<'_> {
                 if self.trace.is_some() {
                     self.record(format!("tasks {}..{}", range.start, range.end), parts.from);
                 }
-                if executor.is_none() && self.clocks.is_late(self.number, range.end) {
-                    if !range.is_empty() && !self.settled(range, outcome, seconds) {
-                        return;
-                    }
-                    self.returned();
-                    break;
-                }
                 // What an executor has not handed over is dropped with the task that was told to end.
                 if parts.over || (was_told() && (executor.is_some() || range.is_empty())) {
                     return;
@@ -116,15 +109,7 @@ impl WorkerContext<'_> {
                     return;
                 }
             }
-            // Of a chunk that was left the speed says nothing.
-            took = left.is_empty().then_some((chunk.end - chunk.start, busy));
-        }
-    }
-
-    /// Tells that a task that took too long is over, if one was said to. Of a chunk that has it the rest is others' by then.
-    fn returned(&self) {
-        if let Some(task) = self.clocks.returns(self.number) {
-            self.endpoint.send(Message::Returned { worker: self.number, task });
+            took = Some((chunk.end - chunk.start, busy));
         }
     }
 
@@ -140,7 +125,6 @@ impl WorkerContext<'_> {
 
     /// The next chunk. The time until it is there is idle time of the timeline, unless it is short.
     fn requested(&self, grain: Grain, took: Option<(u64, f64)>) -> Option<Range<u64>> {
-        self.returned();
         let from = Instant::now();
         let chunk = self.endpoint.request(self.number, grain, took);
         let name = match from.elapsed() < NOTICED {
@@ -182,11 +166,10 @@ impl WorkerContext<'_> {
         for (k, number) in range.clone().enumerate() {
             let before = results.mark();
             let chunk = |output| results.done(k, |bytes| Packed::pack(&output, bytes));
-            self.returned();
             self.clocks.begins(self.number, number);
             let outcome = attempt(task, inputs, number, chunk);
             self.clocks.ends(self.number);
-            if was_told() || self.clocks.is_late(self.number, number) {
+            if was_told() {
                 results.cut(before);
                 break;
             }

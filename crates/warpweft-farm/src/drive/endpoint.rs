@@ -37,13 +37,6 @@ pub enum Message {
         /// The task.
         task: u64,
     },
-    /// The worker has returned from a task that took too long.
-    Returned {
-        /// Which.
-        worker: usize,
-        /// The task.
-        task: u64,
-    },
     /// Another rank was interrupted.
     Interrupted,
     /// The other ranks are gone, for this reason.

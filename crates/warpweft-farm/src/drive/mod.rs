@@ -5,7 +5,6 @@ pub mod clocks;
 pub mod committer;
 pub mod context;
 pub mod endpoint;
-pub mod hanging;
 pub mod local_workers;
 pub mod settings;
 pub mod table;

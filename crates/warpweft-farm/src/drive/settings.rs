@@ -53,9 +53,9 @@ pub type ByGpu<'a> = &'a (dyn Fn(&Gpu) -> Option<Lanes> + Sync + 'a);
 pub struct Settings<'a> {
     /// A schedule of the user's own, in place of the policy's.
     pub scheduler: Option<&'a dyn Fn() -> Box<dyn Scheduler>>,
-    /// How long a task may take on a core, where tasks are run one by one: one that takes longer has failed and is not run
-    /// again. Nobody can break off a thread: its worker gets other tasks, and `run` returns, once the task has returned,
-    /// which it does soon if it asks [`is_cancelled`](crate::is_cancelled).
+    /// How long a task may take on a core, where tasks are run one by one: one that takes longer has failed, and its
+    /// worker is lost, since nobody can break off a thread. Others do the rest. `run` returns once the task has
+    /// returned, which it does soon if it asks [`is_cancelled`](crate::is_cancelled).
     pub task_limit: Option<Duration>,
     /// Called when a task has taken longer than [`task_limit`](Self::task_limit), with a note for the user: which task, on
     /// which worker, and that the farm waits for it. With several ranks, on rank 0.

@@ -13,7 +13,6 @@ use crate::drive::clocks::Clocks;
 use crate::drive::committer::{Committer, Served};
 use crate::drive::context::WorkerContext;
 use crate::drive::endpoint::LocalEndpoint;
-use crate::drive::hanging::Hanging;
 use crate::drive::local_workers::{LocalWorkers, bug, spawn};
 use crate::drive::table::WorkerTable;
 use crate::drive::{AHEAD, Run};
@@ -102,7 +101,6 @@ impl<'a> Coordinator<'a> {
             clocks: &self.local.clocks,
             task_limit: run.settings.task_limit,
             overdue: run.settings.overdue,
-            hanging: Hanging::default(),
             stop: run.stop(),
             shares: self.table.workers.iter().copied().map(Share::new).collect(),
             retries: self.retries,

@@ -22,8 +22,6 @@ pub enum Up {
     Lost { worker: usize, why: String },
     /// A worker has run a task for longer than it may.
     Late { worker: usize, task: u64 },
-    /// A worker has returned from such a task.
-    Returned { worker: usize, task: u64 },
     /// The rank was interrupted.
     Interrupted,
     /// The rank is there.
@@ -78,7 +76,6 @@ impl Up {
             Self::Bye => to.push(4),
             Self::Alive => to.push(6),
             Self::Late { worker, task } => (5u8, worker, task).pack(&mut to),
-            Self::Returned { worker, task } => (7u8, worker, task).pack(&mut to),
         }
         to
     }
@@ -126,10 +123,6 @@ impl Up {
             5 => {
                 let (worker, task) = Packed::unpack(from)?;
                 Self::Late { worker, task }
-            }
-            7 => {
-                let (worker, task) = Packed::unpack(from)?;
-                Self::Returned { worker, task }
             }
             _ => return None,
         })
@@ -255,7 +248,6 @@ mod tests {
             || Up::Request { worker: 0, grain: Grain::ANY, took: None },
             || Up::Lost { worker: 1, why: "the device is gone".into() },
             || Up::Late { worker: 2, task: 77 },
-            || Up::Returned { worker: 2, task: 77 },
             || Up::Interrupted,
             || Up::Bye,
             || Up::Alive,

@@ -208,9 +208,6 @@ impl RankServer<'_> {
             Up::Alive => return Ok(()),
             Up::Interrupted => Message::Interrupted,
             Up::Late { worker, task } => Message::Late { worker: self.number(rank, worker)?, task },
-            Up::Returned { worker, task } => {
-                Message::Returned { worker: self.number(rank, worker)?, task }
-            }
             Up::Lost { worker, why } => {
                 Message::Lost { worker: self.number(rank, worker)?, why: lost(rank, why) }
             }

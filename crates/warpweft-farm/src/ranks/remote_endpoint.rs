@@ -108,7 +108,7 @@ impl<'a> RemoteEndpoint<'a> {
 
     fn send_up(&self, message: Up) -> bool {
         let tag = match message {
-            Up::Done { .. } | Up::Lost { .. } | Up::Late { .. } | Up::Returned { .. } => OUTPUTS,
+            Up::Done { .. } | Up::Lost { .. } | Up::Late { .. } => OUTPUTS,
             _ => UP,
         };
         // The receiving thread finds out what is wrong with the other ranks.
@@ -152,7 +152,6 @@ impl Endpoint for &RemoteEndpoint<'_> {
                 }
                 Up::Done { worker, range, collected, seconds }
             }
-            Message::Returned { worker, task } => Up::Returned { worker, task },
             Message::Lost { worker, why } => Up::Lost { worker, why: why.to_string() },
             Message::Interrupted => Up::Interrupted,
             // The receiving thread has this error, and looks at the clocks.

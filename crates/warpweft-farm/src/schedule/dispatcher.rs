@@ -121,13 +121,8 @@ impl Dispatcher {
         }
         let (out, free) = (self.ledger.out(), self.ledger.free());
         let done = free.count() + out == 0 && !self.open;
-        let WorkerState { lost, hangs, .. } = self.workers[worker];
-        if self.stopped || (lost && !hangs) || done {
+        if self.stopped || self.workers[worker].lost || done {
             return Reply::End;
-        }
-        if hangs {
-            // It asks before the news of its return has come.
-            return Reply::Wait(f64::INFINITY);
         }
         if free.count() == 0 {
             return self.backup(worker, now);
@@ -205,11 +200,6 @@ impl Dispatcher {
         self.ledger.wanted(worker, range)
     }
 
-    /// Whether all of `range` is out to `worker`.
-    pub fn has(&self, worker: usize, range: &Range<u64>) -> bool {
-        self.ledger.has(worker, range)
-    }
-
     /// `worker` hands over `range`, of which the tasks `failed`, in order, have no output. How many of them are settled:
     /// not those that another worker handed over before, nor those that are run again.
     ///
@@ -233,34 +223,13 @@ impl Dispatcher {
 
     /// `worker` is gone: what is out to it alone is free again.
     pub fn lose(&mut self, worker: usize) {
-        let Some(state) = self.workers.get_mut(worker) else { return };
-        state.hangs = false;
-        if std::mem::replace(&mut state.lost, true) {
-            return;
-        }
+        let Some(state) = self.workers.get_mut(worker).filter(|state| !state.lost) else { return };
+        state.lost = true;
         self.living -= 1;
         let state = *state;
         self.scheduler.learn(worker, &state);
         let kept = self.ledger.lose(worker);
         self.backups.lost(worker, &kept);
-        self.renew();
-    }
-
-    /// `worker` hangs in a task: the same, until it returns.
-    pub fn suspend(&mut self, worker: usize) {
-        self.lose(worker);
-        if let Some(state) = self.workers.get_mut(worker) {
-            state.hangs = true;
-        }
-    }
-
-    /// `worker` has returned.
-    pub fn readmit(&mut self, worker: usize) {
-        let Some(state) = self.workers.get_mut(worker).filter(|state| state.hangs) else { return };
-        (state.lost, state.hangs) = (false, false);
-        self.living += 1;
-        let state = *state;
-        self.scheduler.learn(worker, &state);
         self.renew();
     }
 

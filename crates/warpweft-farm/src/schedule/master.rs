@@ -97,11 +97,6 @@ impl Master {
         self.with(|dispatcher| dispatcher.wanted(worker, range))
     }
 
-    /// Whether all of `range` is out to `worker`.
-    pub fn has(&self, worker: usize, range: &Range<u64>) -> bool {
-        self.with(|dispatcher| dispatcher.has(worker, range))
-    }
-
     /// `worker` has handed over `range`, of which the tasks `failed`, in order, have no output. How many of them are
     /// settled.
     ///
@@ -125,16 +120,6 @@ impl Master {
     /// `worker` is gone: what is out to it alone is free again.
     pub fn lose(&self, worker: usize) {
         self.changing(|dispatcher| dispatcher.lose(worker));
-    }
-
-    /// `worker` hangs in a task: the same, until it returns.
-    pub fn suspend(&self, worker: usize) {
-        self.changing(|dispatcher| dispatcher.suspend(worker));
-    }
-
-    /// `worker` has returned: it may have chunks again.
-    pub fn readmit(&self, worker: usize) {
-        self.changing(|dispatcher| dispatcher.readmit(worker));
     }
 
     /// Tasks may be added: workers wait for them.

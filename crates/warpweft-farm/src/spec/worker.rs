@@ -75,10 +75,8 @@ pub struct WorkerState {
     pub speed: Option<f64>,
     /// Tasks of its last chunk.
     pub last: u64,
-    /// Whether it is gone: for good, unless it hangs.
+    /// Whether it is gone for good.
     pub lost: bool,
-    /// Whether it is counted as gone because it hangs in a task: it may return.
-    pub hangs: bool,
     /// Tasks a second of each of its last chunks.
     recent: Recent,
 }
@@ -116,7 +114,6 @@ impl WorkerState {
             speed: None,
             last: 0,
             lost: false,
-            hangs: false,
             recent: Recent::default(),
         }
     }
