@@ -66,15 +66,15 @@ pub fn note_in_time(journal: bool) {
         // Ends with the process.
         std::thread::spawn(|| {
             while !interrupt::stopped() {
-                std::thread::sleep(LOOK);
+                std::thread::sleep(CHECK);
             }
             note_how(true);
         });
     }
 }
 
-/// The time between two looks for a request to end.
-const LOOK: Duration = Duration::from_millis(50);
+/// The time between two checks for a request to end.
+const CHECK: Duration = Duration::from_millis(50);
 
 fn command(arguments: impl Iterator<Item = OsString>, ranks: Option<usize>) -> String {
     let mut words: Vec<_> = arguments.map(|word| quoted(&word.to_string_lossy())).collect();
