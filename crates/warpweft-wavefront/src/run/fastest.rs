@@ -46,6 +46,12 @@ mod tests {
         cost + h.nw.min(h.n).min(h.w)
     }
 
+    /// Reads two rows and columns back.
+    #[wavefront]
+    fn exchanged(h: Earlier<i32>) -> i32 {
+        h.nw.min(h.n).min(h[[-2, -2]])
+    }
+
     /// Cells and inputs that leave no room next to the rings.
     #[wavefront]
     fn wide(h: Earlier<f64>, #[column] b: f64, #[cell] x: f64) -> f64 {
@@ -68,6 +74,11 @@ mod tests {
             let letters = [b'A'; 300];
             let plain = Wavefront::of(local(2, -1, -1)).rows(&letters).columns(&letters);
             assert_eq!(Runs::of(&plain, 132, shared), Runs::Strips);
+            let exchanged = Wavefront::of(exchanged()).over([300; 2]);
+            let of = |keep| Runs::of(&exchanged.clone().keep(keep), 132, shared);
+            assert_eq!([Keep::Best, Keep::LastRow].map(of), [Runs::Strips; 2]);
+            let far = "dependences but north, west and north-west";
+            assert_eq!(of(Keep::Matrix), Runs::Tiles(Some(far)));
             let banded = plain.clone().band(-5, 5, 0);
             assert_eq!(Runs::of(&banded, 132, shared), Runs::Tiles(Some("bands")));
             let affine =

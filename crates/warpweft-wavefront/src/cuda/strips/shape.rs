@@ -1,5 +1,6 @@
 //! Which shapes the register-strip kernel can have.
 
+use super::carried::Carrier;
 use super::packed;
 use super::shared::{INPUTS, RING, WINDOW, check, fitted};
 use crate::policy::CudaPolicy;
@@ -55,6 +56,9 @@ pub(crate) fn unfit(
     sms: u32,
     shared: SharedMemory,
 ) -> Option<&'static str> {
+    if let Some(carrier) = Carrier::of(wavefront) {
+        return unfit(&carrier.erased(wavefront), sms, shared);
+    }
     missing(wavefront).or_else(|| {
         let policy = on_one(wavefront, true, sms, shared);
         let fits = policy.check(wavefront.element.cell).and(check(wavefront, &policy, shared));
