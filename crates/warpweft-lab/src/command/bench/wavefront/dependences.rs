@@ -4,9 +4,11 @@
 use std::fmt::Debug;
 
 use serde::Serialize;
+use warpweft::cuda::Device;
 use warpweft::machine::Machine;
 use warpweft::run::Target;
 use warpweft::tune::median;
+use warpweft::wavefront::cuda::tiles::{Contents, TileExecutor};
 use warpweft::wavefront::{
     Border, Earlier, Keep, Kept, Run, RunExecutor, Wavefront, WavefrontElement, WavefrontExecutor,
     wavefront,
@@ -54,9 +56,13 @@ pub fn prefixes() -> Border<i32> {
     Border::function(|i, j| (i.max(-1) + j.max(-1) + 2) as i32)
 }
 
-/// Extents on the first GPU: optimal string alignment, Gotoh, a seam, Gauss-Seidel. Inputs and old values of the last two
-/// are copied to it for each run, which would take minutes of 100,000 squared.
-const ON_GPU: [usize; 4] = [100_000, 100_000, 32_768, 32_768];
+/// What is held around the plate of a sweep.
+fn edge() -> Border<f32> {
+    Border::function(|i, _| if i < 0 { 1.0 } else { 0.0 })
+}
+
+/// Extents on the first GPU: optimal string alignment, Gotoh, a seam, Gauss-Seidel.
+const ON_GPU: [usize; 4] = [100_000; 4];
 /// Those on a core, where tables of inputs and old values lie in memory twice.
 const ON_CORE: [usize; 4] = [20_000, 20_000, 8_192, 8_192];
 /// Letters of the strings whose alignment's memory is measured.
@@ -69,18 +75,16 @@ const LONG: usize = 200_000;
 pub fn measure(machine: &Machine, gpu: bool, shrink: usize, repeats: u32) -> Result<Vec<Row>> {
     let (target, threads) = if gpu { (Target::AnyGpu, None) } else { (Target::Cpu, Some(1)) };
     let executor = RunExecutor::new(machine, &Run { target, threads, ..Run::default() })?;
-    let mut bench = Bench { executor, plain: !gpu, repeats: repeats.max(1), rows: Vec::new() };
+    let repeats = repeats.max(1);
     let size = |size: usize| (size / shrink).max(64);
     let [osa, gotoh, seam, sweep] = if gpu { ON_GPU } else { ON_CORE }.map(size);
-    if !gpu {
-        let once = Bench { repeats: 1, plain: false, ..bench };
-        bench = Bench {
-            repeats: repeats.max(1),
-            plain: true,
-            ..once.strings("OSA, last row, long", size(LONG))?
-        };
-    }
-    let bench = bench.strings("OSA, last row", osa)?.gotoh(gotoh)?.seam(seam)?.sweep(sweep)?;
+    let once = Bench { executor, plain: false, repeats: 1, rows: Vec::new() };
+    let bench = Bench { plain: !gpu, repeats, ..once.strings("OSA, last row, long", size(LONG))? };
+    let bench = bench.strings("OSA, last row", osa)?.gotoh(gotoh)?;
+    let bench = match machine.gpus.first().filter(|_| gpu) {
+        Some(gpu) => bench.on_device(&gpu.device()?, seam, sweep)?,
+        None => bench.seam(seam)?.sweep(sweep)?,
+    };
     Ok(bench.rows)
 }
 
@@ -130,10 +134,53 @@ impl Bench<'_> {
     fn sweep(self, size: usize) -> Result<Self> {
         // Pages of zeros take no memory.
         let plate = vec![0f32; size * size];
-        let edge = Border::function(|i, _| if i < 0 { 1.0 } else { 0.0 });
         let sweep =
-            Wavefront::of(gauss_seidel::<f32>()).over([size; 2]).initial(&plate).border(edge);
+            Wavefront::of(gauss_seidel::<f32>()).over([size; 2]).initial(&plate).border(edge());
         self.row("Gauss-Seidel f32, one sweep, last row", sweep, || plain::sweep(size))
+    }
+
+    /// A seam and a sweep on `device`, whose inputs and old values are made there: to copy those of 100,000 squared would
+    /// take minutes.
+    fn on_device(mut self, device: &Device, seams: usize, plates: usize) -> Result<Self> {
+        let mut noise = SplitMix::new(seams as u64);
+        let energies: Vec<u8> = (0..(1 << 20) + 7).map(|_| noise.next_u64() as u8).collect();
+        let of_seam = Contents::Repeated { inputs: &energies, cells: &[] };
+        let through = Wavefront::of(seam()).over([seams; 2]).border(Border::Value(0));
+        self.by_tiles("seam, last row", &through, of_seam, device)?;
+        let of_plate = Contents::Repeated { inputs: &[], cells: &[0.0] };
+        let sweep = Wavefront::of(gauss_seidel::<f32>()).over([plates; 2]).border(edge());
+        self.by_tiles("Gauss-Seidel f32, one sweep, last row", &sweep, of_plate, device)?;
+        Ok(self)
+    }
+
+    /// Measures the kernel of one recurrence, which keeps its last row.
+    fn by_tiles<E: WavefrontElement>(
+        &mut self,
+        what: &'static str,
+        wavefront: &Wavefront<'_, E>,
+        contents: Contents<'_, E>,
+        device: &Device,
+    ) -> Result<()> {
+        let size = wavefront.extents()[0];
+        note(&format!("{what} {size}"));
+        let wavefront = wavefront.clone().keep(Keep::LastRow);
+        let mut executor = TileExecutor::new(device, None)?;
+        let prepared = executor.prepare(&wavefront, contents)?;
+        prepared.launch()?;
+        let seconds = (0..self.repeats).map(|_| prepared.launch()).collect::<Result<Vec<_>>>()?;
+        let mut rates: Vec<_> = seconds.iter().map(|s| (size * size) as f64 / s).collect();
+        rates.sort_by(f64::total_cmp);
+        self.rows.push(Row {
+            what,
+            size,
+            device: device.label().into(),
+            rate: median(&rates),
+            range: [rates[0], rates[rates.len() - 1]],
+            plain: None,
+            peak: None,
+            notes: vec!["by tiles, the kernel alone; inputs and old values repeat".into()],
+        });
+        Ok(())
     }
 
     /// Measures one recurrence, which keeps its last row. `plain` computes that row and takes so many seconds.
