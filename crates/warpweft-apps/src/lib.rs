@@ -1,5 +1,6 @@
 //! Applications of Warpweft's patterns, each with a reference solution that shares no code with the library.
 
+mod gzip;
 pub mod plain;
 pub mod soup;
 mod stencils;

@@ -71,7 +71,10 @@ fn end_if_stalled() {
     loop {
         std::thread::sleep(Duration::from_millis(50));
         if stall.lasts(STALLED) {
-            output::complain("interrupted while a file could be neither read nor written");
+            let files: Vec<_> =
+                stall.files().iter().map(|file| file.display().to_string()).collect();
+            let files = if files.is_empty() { "a file".into() } else { files.join(" and ") };
+            output::complain(&format!("interrupted while {files} could not be written"));
             end();
         }
     }

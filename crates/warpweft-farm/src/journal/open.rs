@@ -140,17 +140,20 @@ fn there(folder: &Path, resume: bool) -> Result<Found> {
         (Err(error @ Error::File { .. }), true) if results => Ok(Found::Damaged(error)),
         (Err(error), _) => Err(error),
         (Ok(None), true) => {
-            let error = Error::file(
-                folder,
-                "holds no journal to resume",
-                "begin without --resume, or name the folder of the run that was stopped",
-            );
-            if results { Ok(Found::Damaged(error)) } else { Err(error) }
+            let what = "holds no journal to resume";
+            if results {
+                let what = format!("{what}: its file `results` is not of this run");
+                let hint = "name the folder of the run that was stopped, or begin without --resume in an empty one";
+                return Ok(Found::Damaged(Error::file(folder, what, hint)));
+            }
+            let hint = "begin without --resume, or name the folder of the run that was stopped";
+            Err(Error::file(folder, what, hint))
         }
         // A run writes its header first.
-        (Ok(None), false) if results => {
-            refused("holds a file `results` that is no journal's", "choose an empty folder")
-        }
+        (Ok(None), false) if results => refused(
+            "holds a file `results` and no header of a journal",
+            "choose an empty folder, or go on with --resume if it is a journal's",
+        ),
         (Ok(Some(_)), false) => Err(Error::spec(
             format!("{}: holds the journal of an earlier run", folder.display()),
             "go on from there with --resume, or choose another folder",

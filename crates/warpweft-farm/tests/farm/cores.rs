@@ -530,9 +530,12 @@ fn a_file_of_results_that_is_no_journals_is_left_alone() {
     let results = folder.path().join("results");
     std::fs::write(&results, "mine").unwrap();
     let refusal = journaled(folder.path(), false).unwrap_err().to_string();
-    assert!(refusal.contains("`results` that is no journal's; help: choose an empty"), "{refusal}");
+    assert!(
+        refusal.contains("`results` and no header of a journal; help: choose an empty"),
+        "{refusal}"
+    );
     let refusal = journaled(folder.path(), true).unwrap_err().to_string();
-    assert!(refusal.contains("holds no journal to resume"), "{refusal}");
+    assert!(refusal.contains("to resume: its file `results` is not of this run"), "{refusal}");
     assert_eq!(std::fs::read(&results).unwrap(), b"mine");
     assert!(!folder.path().join("header").exists());
 }

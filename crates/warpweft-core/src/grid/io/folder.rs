@@ -24,8 +24,14 @@ pub fn check_folder(path: &Path) -> Result<()> {
     // The parent of a bare name is empty.
     let there = there.unwrap_or(Path::new("."));
     match fs::metadata(there) {
+        Err(error) if error.kind() == ErrorKind::NotFound && there.is_symlink() => Err(refused(
+            &format!("{} is a symbolic link to a folder that is not there", there.display()),
+        )),
         Err(error) => Err(refused(&error)),
-        Ok(known) if !known.is_dir() && there == path => Err(refused(&"is a file")),
+        Ok(known) if !known.is_dir() && there == path => match known.is_file() {
+            true => Err(refused(&"is a file")),
+            false => Err(refused(&"is no folder")),
+        },
         Ok(known) if !known.is_dir() => Err(refused(&format!("{} is a file", there.display()))),
         Ok(_) if there != path && !parent(path).exists() => {
             Err(write_error(path, &ErrorKind::NotFound.into()))
@@ -98,7 +104,10 @@ impl Claim {
                     let what = format!("a run of another user keeps this to itself: {error}");
                     Error::file(&file, what, "choose another folder, or have them `chmod a+r` it")
                 })?,
-            lock => lock.map_err(refused)?,
+            lock => lock.map_err(|error| match file.is_symlink() {
+                true => Error::file(&file, "is a symbolic link", "choose another folder"),
+                false => Error::file(&file, error, HINT),
+            })?,
         };
         let tried = lock.try_lock();
         Self::held(folder, lock, tried)
@@ -158,6 +167,20 @@ mod tests {
             let refusal = check_folder(&folder).unwrap_err().to_string();
             assert!(refusal.contains(expect) && refusal.contains("choose a folder"), "{refusal}");
         }
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn links_are_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let [link, folder] = ["link", "folder"].map(|name| directory.path().join(name));
+        std::os::unix::fs::symlink("nowhere", &link).unwrap();
+        let refusal = Claim::of(&link).unwrap_err().to_string();
+        assert!(refusal.contains("link is a symbolic link to a folder that is not"), "{refusal}");
+        fs::create_dir(&folder).unwrap();
+        std::os::unix::fs::symlink(&link, folder.join(LOCK)).unwrap();
+        let refusal = Claim::of(&folder).unwrap_err().to_string();
+        assert!(refusal.contains(".lock: is a symbolic link; "), "{refusal}");
     }
 
     /// See `flock(2)`: `EOPNOTSUPP`, `ENOSYS` and `ENOLCK` without locks, `EBADF` on NFS for a read-only

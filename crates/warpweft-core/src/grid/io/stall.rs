@@ -3,13 +3,17 @@
 
 use std::cell::Cell;
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Calls under way that open, write or rename a file.
 static CALLS: AtomicUsize = AtomicUsize::new(0);
 /// Counts every such call that has ended.
 static ENDED: AtomicU64 = AtomicU64::new(0);
+/// Files that are being written.
+static FILES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 /// Bytes that one call writes at most, so that a slow file shows its progress.
 const PIECE: usize = 1 << 20;
 
@@ -27,6 +31,30 @@ impl Calling {
         let _paused = Paused::begin();
         work()
     }
+}
+
+/// Names a file that is being written, until it is dropped.
+pub(super) struct Naming(PathBuf);
+
+impl Naming {
+    pub fn of(file: &Path) -> Self {
+        files(|files| files.push(file.to_path_buf()));
+        Self(file.to_path_buf())
+    }
+}
+
+impl Drop for Naming {
+    fn drop(&mut self) {
+        files(|files| {
+            if let Some(at) = files.iter().position(|file| *file == self.0) {
+                files.swap_remove(at);
+            }
+        });
+    }
+}
+
+fn files<R>(look: impl FnOnce(&mut Vec<PathBuf>) -> R) -> R {
+    look(&mut FILES.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 impl Drop for Calling {
@@ -86,6 +114,11 @@ impl Stall {
             self.since.set(Instant::now());
         }
         self.since.get().elapsed() >= time
+    }
+
+    /// The files that are being written.
+    pub fn files(&self) -> Vec<PathBuf> {
+        files(|files| files.clone())
     }
 }
 
@@ -168,9 +201,10 @@ mod tests {
         std::thread::scope(|scope| {
             let writer = scope.spawn(|| write_whole(&pipe, |to| to.write_all(b"text")));
             let stalled = stalls(400);
+            assert!(Stall::watch().files().contains(&pipe));
             assert_eq!(std::fs::read(&pipe).unwrap(), b"text");
             writer.join().unwrap().unwrap();
-            assert!(stalled);
+            assert!(stalled && !Stall::watch().files().contains(&pipe));
         });
     }
 }

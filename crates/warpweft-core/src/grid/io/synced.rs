@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-use super::stall::{Calling, Counted};
+use super::stall::{Calling, Counted, Naming};
 use super::temporary::{TemporaryFile, remove_abandoned};
 
 /// Writes the file `name` of `folder` under a temporary name, flushes it to disk, and renames it, so a file
@@ -14,6 +14,7 @@ use super::temporary::{TemporaryFile, remove_abandoned};
 /// The file can't be written.
 pub fn write_synced(folder: &Path, name: &str, from: &mut dyn Read) -> io::Result<()> {
     let target = folder.join(name);
+    let _naming = Naming::of(&target);
     let mut calling = Calling::begin();
     remove_abandoned(&target);
     let temporary = TemporaryFile::next_to(&target)?;

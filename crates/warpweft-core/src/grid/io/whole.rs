@@ -6,7 +6,7 @@ use std::io::{self, BufWriter, ErrorKind::NotFound, Write};
 use std::path::{Path, PathBuf, is_separator};
 use std::sync::{Mutex, PoisonError};
 
-use super::stall::{Calling, Counted};
+use super::stall::{Calling, Counted, Naming};
 use super::temporary::{TemporaryFile, remove_abandoned};
 use crate::error::{Error, Result};
 
@@ -33,8 +33,12 @@ pub fn write_whole(
 /// one that is read by [`read_own`](super::read_own).
 ///
 /// # Errors
-/// As [`write_whole`].
+/// As [`write_whole`]; what is there is no file.
 pub fn write_own(path: &Path, content: &[u8]) -> Result<()> {
+    if fs::metadata(path).is_ok_and(|known| !known.is_file()) {
+        // Nobody reads such a pipe.
+        return Err(Error::file(path, "is no file", "remove it"));
+    }
     whole(path, TemporaryFile::own_next_to, &mut |to| to.write_all(content))
 }
 
@@ -46,6 +50,7 @@ fn whole(
 ) -> Result<()> {
     let refused = |error: io::Error| write_error(path, &error);
     let target = target(path)?;
+    let _naming = Naming::of(path);
     let mut calling = Calling::begin();
     if fs::metadata(&target).is_ok_and(|known| !known.is_file() && !known.is_dir()) {
         let file = File::options().write(true).open(&target).map_err(refused)?;
@@ -139,6 +144,19 @@ mod tests {
         assert!(failed.unwrap_err().to_string().contains("disk full"));
         assert_eq!(fs::read(&path).unwrap(), b"first");
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn what_this_program_keeps_for_itself_is_no_pipe() {
+        let directory = tempfile::tempdir().unwrap();
+        let pipe = directory.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        if !made.is_ok_and(|made| made.success()) {
+            return println!("skipped: no mkfifo");
+        }
+        let refusal = write_own(&pipe, b"text").unwrap_err().to_string();
+        assert!(refusal.contains("pipe: is no file; help: remove it"), "{refusal}");
     }
 
     #[test]

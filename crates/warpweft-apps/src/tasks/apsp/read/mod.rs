@@ -9,7 +9,7 @@ mod lines;
 mod mtx;
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Cursor, ErrorKind, Read};
+use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::Path;
 
 use warpweft::error::{Error, Result};
@@ -17,6 +17,7 @@ use warpweft::memory::grow;
 
 use self::lines::{Lines, Wrong};
 use super::graph::{Arc, Graph, ROOM};
+use crate::gzip;
 
 /// Vertices that a graph may have whatever its edges, and how many an edge allows more: memory of 64 MiB, and of a
 /// few times the file.
@@ -61,21 +62,12 @@ pub fn read(path: &Path) -> Result<Graph> {
         };
         Error::file(path, error, hint)
     };
-    let mut file: Box<dyn BufRead> = match path.to_str() {
+    let file: Box<dyn BufRead> = match path.to_str() {
         Some("-") => Box::new(std::io::stdin().lock()),
         _ => Box::new(BufReader::with_capacity(1 << 18, File::open(path).map_err(failed)?)),
     };
-    // A pipe may give them one by one.
-    let mut head = Vec::new();
-    file.by_ref().take(2).read_to_end(&mut head).map_err(failed)?;
-    let zipped = head == [0x1f, 0x8b];
-    file = Box::new(Cursor::new(head).chain(file));
-    if zipped {
-        file =
-            Box::new(BufReader::with_capacity(1 << 18, flate2::bufread::MultiGzDecoder::new(file)));
-    }
     let wrong = |what: String| Error::file(path, what, FORMATS);
-    let parsed = parsed(Lines::of(file));
+    let parsed = parsed(Lines::of(gzip::plain(file).map_err(failed)?));
     parsed.map_err(|error| match error {
         Wrong::Text(what) => wrong(what),
         Wrong::Read(error) => failed(error),

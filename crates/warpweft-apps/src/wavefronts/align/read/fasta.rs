@@ -7,6 +7,7 @@ use std::path::Path;
 use super::fastq;
 use super::lines::Lines;
 use super::record::{ROOM, Record};
+use crate::gzip;
 use warpweft::error::{Error, Result};
 use warpweft::memory::{check_room, grow};
 
@@ -55,17 +56,13 @@ pub(super) fn failed(path: &Path, error: std::io::Error) -> Error {
 }
 
 /// The text of a file, of standard input for `-`, whether it is compressed or not.
-pub(super) fn opened(path: &Path) -> Result<Box<dyn Read>> {
+pub(super) fn opened(path: &Path) -> Result<Box<dyn BufRead>> {
     let failed = |error| failed(path, error);
-    let mut file: Box<dyn BufRead> = match path.to_str() {
+    let file: Box<dyn BufRead> = match path.to_str() {
         Some("-") => Box::new(std::io::stdin().lock()),
         _ => Box::new(BufReader::new(File::open(path).map_err(failed)?)),
     };
-    let zipped = file.fill_buf().map_err(failed)?.starts_with(&[0x1f, 0x8b]);
-    Ok(match zipped {
-        true => Box::new(flate2::bufread::MultiGzDecoder::new(file)),
-        false => Box::new(file),
-    })
+    gzip::plain(file).map_err(failed)
 }
 
 /// How records of FASTQ may be written.
