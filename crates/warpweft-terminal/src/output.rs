@@ -28,7 +28,7 @@ pub fn say(text: &str) -> ExitCode {
 pub fn printed(outcome: std::io::Result<()>) -> ExitCode {
     match outcome {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            complain(&format!("standard output: {error}"));
+            complain(&format!("standard output: {error}; help: write to a place that has room"));
             ExitCode::FAILURE
         }
         _ => ExitCode::SUCCESS,

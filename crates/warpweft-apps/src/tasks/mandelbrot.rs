@@ -99,7 +99,7 @@ impl Mandelbrot {
         }
         let [re, im] = self.centre;
         if !(re.abs() <= 1e3 && im.abs() <= 1e3) {
-            let what = format!("a picture around {re}, {im}");
+            let what = format!("a picture around {re:?}, {im:?}");
             return Err(Error::spec(
                 what,
                 "give a centre near 0: all beyond 2 is outside of the set",
@@ -109,7 +109,7 @@ impl Mandelbrot {
         let least = 4.0 * f64::EPSILON * re.abs().max(im.abs()).max(self.width);
         if self.width / f64::from(columns) < least {
             let what =
-                format!("pixels {:e} apart around {re}, {im}", self.width / f64::from(columns));
+                format!("pixels {:e} apart around {re:?}, {im:?}", self.width / f64::from(columns));
             return Err(Error::spec(
                 what,
                 "take a greater width: 64-bit floats can't tell them apart",

@@ -2,6 +2,7 @@
 
 use std::num::NonZero;
 
+use clap::ValueEnum;
 use warpweft::machine::Machine;
 use warpweft::run::Target;
 use warpweft::{Error, Result};
@@ -10,7 +11,7 @@ use warpweft_apps::apsp::Form;
 use crate::device::{Place, for_farms, note_crowd};
 
 /// The algorithm of the search from a source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FormChoice {
     /// What suits the graph and the device.
     Auto,
@@ -49,7 +50,8 @@ impl At {
                 ));
             }
             FormChoice::Batched | FormChoice::Planes | FormChoice::Crauser if !on_gpus => {
-                let what = "--form batched or planes without a GPU";
+                let name = form.to_possible_value().map(|value| value.get_name().to_string());
+                let what = format!("--form {} without a GPU", name.unwrap_or_default());
                 return Err(Error::spec(what, "leave --form out, or choose a GPU with --device"));
             }
             FormChoice::Auto => Form::Auto,

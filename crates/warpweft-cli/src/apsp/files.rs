@@ -22,10 +22,10 @@ pub struct Files {
     /// Save all distances: an array of uint32 with a row for each source.
     #[arg(long, value_name = "FILE.npy")]
     distances: Option<PathBuf>,
-    /// Save eccentricity, mean distance, closeness and harmonic centrality of each source.
+    /// Save eccentricity, mean distance, closeness and harmonic centrality of each source. Distances may be at most 1,048,575.
     #[arg(long, value_name = "FILE.csv")]
     statistics: Option<PathBuf>,
-    /// Save how many pairs of a source and a vertex are at each distance.
+    /// Save how many pairs of a source and a vertex are at each distance, pairs of a vertex with itself too. Distances may be at most 1,048,575.
     #[arg(long, value_name = "FILE.csv")]
     histogram: Option<PathBuf>,
     /// Save a timeline that Perfetto (ui.perfetto.dev) opens.

@@ -200,7 +200,7 @@ fn what_can_t_be_is_refused_with_a_hint() {
         ("apsp random:9 --device tpu", "no device 'tpu'"),
         ("apsp random:9 --lanes 0", "0 lanes of a GPU; give 1 to 8"),
         ("apsp random:9 --lanes 9", "9 lanes of a GPU"),
-        ("apsp random:9 --device cpu --form planes", "--form batched or planes without a GPU"),
+        ("apsp random:9 --device cpu --form planes", "--form planes without a GPU"),
         ("apsp random:9 --form heap", "possible values: auto, dial, batched, planes"),
         ("apsp random:9 --on-failure retry", "possible values: stop, skip"),
         ("apsp random:9 --output a.txt", "end it in .csv or .npy"),
