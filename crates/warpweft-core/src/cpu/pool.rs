@@ -53,25 +53,49 @@ unsafe impl Send for Job {}
 #[derive(Default)]
 struct State {
     job: Option<Job>,
-    busy: usize,
     panic: Option<WorkerPanic>,
     stop: bool,
 }
 
+/// A number that threads wait at, on lines of its own.
+#[derive(Default)]
+#[repr(align(128))]
+struct Flag(AtomicUsize);
+
 #[derive(Default)]
 struct Shared {
     state: Mutex<State>,
-    /// Number of the present job; workers sleep at it.
-    generation: AtomicUsize,
+    /// Numbers of jobs: worker 0 sleeps at the first, all others at the second.
+    generations: [Flag; 2],
+    /// Threads that have yet to end the present job.
+    busy: Flag,
     done: Condvar,
     abort: Abort,
 }
 
 impl Shared {
-    /// Wakes the workers to read the state, which must not be locked.
-    fn begin(&self) {
-        self.generation.fetch_add(1, Ordering::Release);
-        wake(&self.generation);
+    /// Wakes threads to read the state, which must not be locked: all, or all but that of worker 0.
+    fn begin(&self, all: bool) {
+        for generation in &self.generations[usize::from(!all)..] {
+            generation.0.fetch_add(1, Ordering::Release);
+            wake(generation);
+        }
+    }
+
+    /// Whether all threads have ended the present job.
+    fn is_idle(&self) -> bool {
+        self.busy.0.load(Ordering::Acquire) == 0
+    }
+
+    /// Runs a worker's closure. A panic ends the waits of the others.
+    fn attempt(&self, body: &Body<'_>, worker: &Worker<'_>) {
+        let outcome = catch_unwind(AssertUnwindSafe(|| body(worker)));
+        if let Err(payload) = outcome {
+            self.abort.raise();
+            let message = panic_text(payload.as_ref()).to_string();
+            let panic = WorkerPanic { worker: worker.index, message };
+            self.lock().panic.get_or_insert(panic);
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -86,8 +110,8 @@ pub struct Pool {
     threads: Vec<JoinHandle<()>>,
     /// One closure at a time.
     running: Mutex<()>,
-    /// Whether closures run on the thread that asks for them: a lone worker, not pinned, with a usual stack.
-    here: bool,
+    /// Whether the thread that asks is worker 0. It needs a usual stack, and is not pinned.
+    joins: bool,
 }
 
 impl Pool {
@@ -96,7 +120,7 @@ impl Pool {
     /// # Errors
     /// No cores, a core that the process may not use, or a thread that the system refuses.
     pub fn new(cores: &[usize]) -> Result<Self> {
-        Self::on(cores.iter().copied().map(Some).collect(), None)
+        Self::on(cores.iter().copied().map(Some).collect(), None, false)
     }
 
     /// Starts `threads` workers for a thread that may use `cores`. With as many threads as cores or more,
@@ -106,7 +130,18 @@ impl Pool {
     /// # Errors
     /// See [`Pool::new`].
     pub fn over(cores: &[usize], threads: usize) -> Result<Self> {
-        Self::on(places(cores, threads), None)
+        let places = places(cores, threads);
+        let alone = places == [None];
+        Self::on(places, None, alone)
+    }
+
+    /// Like [`Pool::over`], but [`Pool::run`] computes worker 0's part on the thread that calls it, which is not
+    /// pinned: for closures of some microseconds, because a thread that sleeps takes longer to wake.
+    ///
+    /// # Errors
+    /// See [`Pool::new`].
+    pub fn joined(cores: &[usize], threads: usize) -> Result<Self> {
+        Self::on(places(cores, threads), None, true)
     }
 
     /// Like [`Pool::over`], for workers with a stack of `stack` bytes. A stack takes memory only as it is
@@ -115,10 +150,10 @@ impl Pool {
     /// # Errors
     /// See [`Pool::new`].
     pub fn with_stack(cores: &[usize], threads: usize, stack: usize) -> Result<Self> {
-        Self::on(places(cores, threads), Some(stack))
+        Self::on(places(cores, threads), Some(stack), false)
     }
 
-    fn on(places: Vec<Option<usize>>, stack: Option<usize>) -> Result<Self> {
+    fn on(places: Vec<Option<usize>>, stack: Option<usize>, joins: bool) -> Result<Self> {
         if places.is_empty() {
             return Err(Error::spec("a pool of 0 workers", "ask for at least 1 thread"));
         }
@@ -129,12 +164,7 @@ impl Pool {
             hint: "use cores that the process may run on (see `taskset -p`)".into(),
         };
         let shared = Arc::new(Shared::default());
-        let mut pool = Self {
-            shared,
-            threads: Vec::new(),
-            running: Mutex::new(()),
-            here: stack.is_none() && places == [None],
-        };
+        let mut pool = Self { shared, threads: Vec::new(), running: Mutex::new(()), joins };
         let (pinned, reports) = mpsc::channel();
         for (index, &core) in places.iter().enumerate() {
             let (shared, pinned, count) = (pool.shared.clone(), pinned.clone(), places.len());
@@ -176,22 +206,42 @@ impl Pool {
         &self,
         body: impl Fn(&Worker<'_>) -> Result<(), Aborted> + Sync,
     ) -> Result<(), WorkerPanic> {
-        if self.here {
-            return self.alone(&body);
-        }
-        self.all(&body, None)
+        if self.joins { self.with_this_thread(&body) } else { self.all(&body, None) }
     }
 
-    /// Runs the closure of a lone worker on this thread: waking another takes longer than a short closure.
-    fn alone(&self, body: &Body<'_>) -> Result<(), WorkerPanic> {
+    /// Runs the closure of worker 0 on this thread.
+    fn with_this_thread(&self, body: &Body<'_>) -> Result<(), WorkerPanic> {
         let _one_at_a_time = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         self.shared.abort.reset();
-        let worker = Worker { index: 0, count: 1, abort: &self.shared.abort };
-        let outcome = catch_unwind(AssertUnwindSafe(|| body(&worker)));
-        outcome.map(drop).map_err(|payload| {
-            let message = panic_text(payload.as_ref()).to_string();
-            WorkerPanic { worker: 0, message }
-        })
+        let others = self.threads.len() - 1;
+        if others > 0 {
+            // SAFETY: this function does not return before they are idle: the closure's panic is caught.
+            unsafe { self.give(body, others) };
+            self.shared.begin(false);
+        }
+        let worker = Worker { index: 0, count: others + 1, abort: &self.shared.abort };
+        self.shared.attempt(body, &worker);
+        until(&self.shared.busy, || self.shared.is_idle().then_some(()));
+        self.ended()
+    }
+
+    /// Hands a closure to so many threads, which have yet to be woken.
+    ///
+    /// # Safety
+    /// The closure must live until [`Shared::is_idle`].
+    unsafe fn give(&self, body: &Body<'_>, threads: usize) {
+        // SAFETY: only the lifetime changes, and after the caller's wait no thread holds the pointer.
+        let job =
+            Job(unsafe { std::mem::transmute::<*const Body<'_>, *const Body<'static>>(body) });
+        self.shared.busy.0.store(threads, Ordering::Relaxed);
+        self.shared.lock().job = Some(job);
+    }
+
+    /// What came of a closure that all have ended.
+    fn ended(&self) -> Result<(), WorkerPanic> {
+        let mut state = self.shared.lock();
+        state.job = None;
+        state.panic.take().map_or(Ok(()), Err)
     }
 
     /// Like [`Pool::run`], while this thread calls `look` at an interval. When `look` returns true,
@@ -214,19 +264,12 @@ impl Pool {
         watch: Option<(Duration, &dyn Fn() -> bool)>,
     ) -> Result<(), WorkerPanic> {
         let _one_at_a_time = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: only the lifetime changes, and this function does not return before `busy` is 0,
-        // after which no worker holds the pointer.
-        let job =
-            Job(unsafe { std::mem::transmute::<*const Body<'_>, *const Body<'static>>(body) });
         self.shared.abort.reset();
+        // SAFETY: this function does not return before they are idle.
+        unsafe { self.give(body, self.threads.len()) };
+        self.shared.begin(true);
         let mut state = self.shared.lock();
-        state.job = Some(job);
-        state.busy = self.threads.len();
-        state.panic = None;
-        drop(state);
-        self.shared.begin();
-        let mut state = self.shared.lock();
-        while state.busy > 0 {
+        while !self.shared.is_idle() {
             let done = &self.shared.done;
             let Some((every, look)) = watch else {
                 state = done.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -235,7 +278,7 @@ impl Pool {
             let (held, waited) =
                 done.wait_timeout(state, every).unwrap_or_else(PoisonError::into_inner);
             state = held;
-            if waited.timed_out() && state.busy > 0 {
+            if waited.timed_out() && !self.shared.is_idle() {
                 // Workers that end need the lock.
                 drop(state);
                 if look() {
@@ -244,8 +287,8 @@ impl Pool {
                 state = self.shared.lock();
             }
         }
-        state.job = None;
-        state.panic.take().map_or(Ok(()), Err)
+        drop(state);
+        self.ended()
     }
 }
 
@@ -260,7 +303,7 @@ fn places(cores: &[usize], threads: usize) -> Vec<Option<usize>> {
 impl Drop for Pool {
     fn drop(&mut self) {
         self.shared.lock().stop = true;
-        self.shared.begin();
+        self.shared.begin(true);
         for thread in self.threads.drain(..) {
             let _ = thread.join();
         }
@@ -269,10 +312,11 @@ impl Drop for Pool {
 
 fn work(shared: &Shared, index: usize, count: usize) {
     let worker = Worker { index, count, abort: &shared.abort };
+    let generation = &shared.generations[index.min(1)];
     let mut seen = 0;
     loop {
-        seen = until(&shared.generation, || {
-            Some(shared.generation.load(Ordering::Acquire)).filter(|&now| now != seen)
+        seen = until(generation, || {
+            Some(generation.0.load(Ordering::Acquire)).filter(|&now| now != seen)
         });
         let state = shared.lock();
         if state.stop {
@@ -280,18 +324,12 @@ fn work(shared: &Shared, index: usize, count: usize) {
         }
         let Some(job) = state.job else { continue };
         drop(state);
-        // SAFETY: `run` waits for this worker before the closure is dropped.
-        let outcome = catch_unwind(AssertUnwindSafe(|| unsafe { (*job.0)(&worker) }));
-        if outcome.is_err() {
-            shared.abort.raise();
-        }
-        let mut state = shared.lock();
-        if let Err(payload) = outcome {
-            let message = panic_text(payload.as_ref()).to_string();
-            state.panic.get_or_insert(WorkerPanic { worker: index, message });
-        }
-        state.busy -= 1;
-        if state.busy == 0 {
+        // SAFETY: who gave the closure waits for this thread before it is dropped.
+        shared.attempt(unsafe { &*job.0 }, &worker);
+        if shared.busy.0.fetch_sub(1, Ordering::AcqRel) == 1 {
+            wake(&shared.busy);
+            // Who sleeps there has checked under the lock.
+            drop(shared.lock());
             shared.done.notify_all();
         }
     }

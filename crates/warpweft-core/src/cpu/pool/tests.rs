@@ -90,6 +90,49 @@ fn a_panic_is_an_error_and_the_pool_lives_on() {
 }
 
 #[test]
+fn a_joined_pool_computes_on_the_thread_that_asks_unless_that_watches() {
+    let allowed = (0..1024).find(|&core| Pool::new(&[core]).is_ok()).unwrap();
+    for count in [1, 3] {
+        let pool = Pool::joined(&[allowed], count).unwrap();
+        let (here, barrier) = (std::thread::current().id(), Barrier::new(count));
+        let on_this_thread = || {
+            let (sum, own) = (AtomicUsize::new(0), AtomicUsize::new(0));
+            let body = |worker: &Worker<'_>| {
+                barrier.wait(worker.abort)?;
+                sum.fetch_add(worker.share(100).len(), Ordering::Relaxed);
+                let mine = std::thread::current().id() == here;
+                own.fetch_add(usize::from(mine), Ordering::Relaxed);
+                assert!(worker.index > 0 || mine, "worker 0 elsewhere");
+                Ok(())
+            };
+            (pool.run(body), sum.into_inner(), own.into_inner())
+        };
+        for _ in 0..50 {
+            assert_eq!(on_this_thread(), (Ok(()), 100, 1));
+        }
+        let watched = AtomicUsize::new(0);
+        let body = |worker: &Worker<'_>| {
+            assert_ne!(std::thread::current().id(), here);
+            watched.fetch_add(1 + worker.index, Ordering::Relaxed);
+            barrier.wait(worker.abort)
+        };
+        pool.run_watched(Duration::from_secs(1), &|| false, body).unwrap();
+        assert_eq!(watched.into_inner(), count * (count + 1) / 2);
+        for which in 0..count {
+            let never = Progress::default();
+            let error = pool.run(|worker| {
+                if worker.index == which {
+                    std::panic::resume_unwind(Box::new("division by zero"));
+                }
+                never.wait_for(1, worker.abort).map(|_| ())
+            });
+            assert_eq!(error.unwrap_err().worker, which);
+            assert_eq!(on_this_thread().1, 100, "the pool lives on");
+        }
+    }
+}
+
+#[test]
 fn workers_are_pinned_where_they_take_all_cores() {
     assert_eq!(places(&[3, 5], 2), [Some(3), Some(5)]);
     assert_eq!(places(&[3, 5], 3), [Some(3), Some(5), Some(3)]);
