@@ -54,6 +54,9 @@ impl CpuSweeps {
                 for (at, (block, base, step)) in blocks.iter().enumerate() {
                     let taking = (at == last && !asked.is_empty()).then_some(&mut taking);
                     this.block(worker, block, (*base, *step), taking)?;
+                    if at < last {
+                        this.wait_for_all(worker)?;
+                    }
                 }
                 taking.merge_into(&taken);
                 Ok(())
@@ -67,8 +70,16 @@ impl CpuSweeps {
         Ok(())
     }
 
-    /// One worker's part of a block that begins after `step` steps; ends with all workers done. What its last level writes
-    /// is taken in.
+    /// Waits until all workers are done with a block.
+    fn wait_for_all(&self, worker: &Worker<'_>) -> Outcome {
+        let mut log = Log::new(self.trace.as_deref(), worker.index);
+        let from = log.now();
+        self.barrier.wait(worker.abort)?;
+        log.waited(from);
+        Ok(())
+    }
+
+    /// One worker's part of a block that begins after `step` steps. What its last level writes is taken in.
     fn block(
         &self,
         worker: &Worker<'_>,
@@ -114,9 +125,6 @@ impl CpuSweeps {
             }
             log.end(begin, || format!("tile {tile}, {} levels", block.levels.len()));
         }
-        let from = log.now();
-        self.barrier.wait(worker.abort)?;
-        log.waited(from);
         Ok(())
     }
 

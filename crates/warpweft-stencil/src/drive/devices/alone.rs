@@ -101,7 +101,7 @@ impl Spec {
         policy.check()?;
         let trace = run.trace.clone();
         let build = move |stencil: &Spec, volume: &RawVolume, _| {
-            let pool = Arc::new(Pool::over(&machine.cpu.cores, policy.threads)?);
+            let pool = Arc::new(Pool::joined(&machine.cpu.cores, policy.threads)?);
             let mut sweeps = CpuSweeps::new(stencil, volume, policy, pool, machine.cpu.simd)?;
             if let Some(trace) = &trace {
                 sweeps.record(trace.clone());
