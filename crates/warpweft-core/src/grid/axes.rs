@@ -65,8 +65,9 @@ impl<T: Copy> Axes<T> {
     pub fn from_fn(rank: usize, mut value: impl FnMut(usize) -> T) -> Self {
         let count = checked(rank);
         let mut values = [value(0); MAX_AXES];
-        for (d, to) in values.iter_mut().enumerate().take(rank).skip(1) {
-            *to = value(d);
+        // Not by an iterator that skips: small loops call this for every row.
+        for d in 1..rank {
+            values[d] = value(d);
         }
         Self { values, rank: count }
     }

@@ -90,45 +90,45 @@ pub(crate) unsafe fn slab<E: StencilElement<D>, const D: usize>(element: &E, sla
     unsafe { walk::<E, D, portable::Rows>(element, slab) }
 }
 
+/// A row that is read: where it begins, in every field.
+struct Row<'s, const D: usize> {
+    /// Per field, the first cell of the slab.
+    slab: &'s [*const u8; MAX_FIELDS],
+    /// Elements from there to the row.
+    offset: isize,
+    strides: [isize; D],
+    place: RowPlace<D>,
+}
+
+/// Per field, the element `offset` elements from that of `slab`.
+///
+/// # Safety
+/// It must be inside the arrays of all fields of `S`.
+#[inline(always)]
+unsafe fn base<S: Fields>(
+    slab: &[*const u8; MAX_FIELDS],
+    offset: isize,
+) -> [*const u8; MAX_FIELDS] {
+    let mut base = [std::ptr::null(); MAX_FIELDS];
+    for (f, field) in S::FIELDS.iter().enumerate() {
+        // SAFETY: the caller's contract.
+        base[f] = unsafe { slab[f].offset(offset * field.kind.size() as isize) };
+    }
+    base
+}
+
 /// The row functions of one instruction set.
 trait RowFunctions<E: StencilElement<D>, const D: usize> {
     /// Whether planes are worth computing together: with few registers they are not.
     const UNROLLS: bool;
-    unsafe fn one(
-        element: &E,
-        source: &[*const u8; MAX_FIELDS],
-        strides: &[isize; D],
-        place: &RowPlace<D>,
-        target: &mut [u8],
-        cells: usize,
-    );
-    unsafe fn two(
-        element: &E,
-        source: &[*const u8; MAX_FIELDS],
-        strides: &[isize; D],
-        place: &RowPlace<D>,
-        targets: [&mut [u8]; 2],
-        cells: usize,
-    );
-    unsafe fn four(
-        element: &E,
-        source: &[*const u8; MAX_FIELDS],
-        strides: &[isize; D],
-        place: &RowPlace<D>,
-        targets: [&mut [u8]; 4],
-        cells: usize,
-    );
-    unsafe fn many(
-        element: &E,
-        source: &[*const u8; MAX_FIELDS],
-        strides: &[isize; D],
-        place: &RowPlace<D>,
-        target: &[*mut u8; MAX_FIELDS],
-        cells: usize,
-    );
+    unsafe fn one(element: &E, row: &Row<'_, D>, target: &mut [u8], cells: usize);
+    unsafe fn two(element: &E, row: &Row<'_, D>, targets: [&mut [u8]; 2], cells: usize);
+    unsafe fn four(element: &E, row: &Row<'_, D>, targets: [&mut [u8]; 4], cells: usize);
+    unsafe fn many(element: &E, row: &Row<'_, D>, slab: &[*mut u8; MAX_FIELDS], cells: usize);
 }
 
-/// The loops over rows. All share a source row's plane neighbours, so planes are innermost.
+/// The loops over rows. All share a source row's plane neighbours, so planes are innermost. Rows may be short, so what
+/// is done for each is little: addresses are computed in the row functions, of the fields that are used there.
 unsafe fn walk<E: StencilElement<D>, const D: usize, R: RowFunctions<E, D>>(
     element: &E,
     slab: &Slab,
@@ -142,9 +142,11 @@ unsafe fn walk<E: StencilElement<D>, const D: usize, R: RowFunctions<E, D>>(
             let offset =
                 |z: usize| z as isize * slab.steps[0] + y * slab.steps[1] + m * slab.steps[2];
             while z < planes {
-                // SAFETY: the row is in the box, so source and target of every field hold it.
-                let source = unsafe { moved::<E::State>(&slab.source, offset(z)) };
-                let place = RowPlace::of(slab, [z as isize, y, m]);
+                let place = match E::KNOWS.anything() {
+                    true => RowPlace::of(slab, [z as isize, y, m]),
+                    false => RowPlace::UNKNOWN,
+                };
+                let row = Row { slab: &slab.source, offset: offset(z), strides, place };
                 if Of::<E, D>::SINGLE {
                     let field = E::WRITES[0];
                     let size = E::State::FIELDS[field].kind.size();
@@ -159,47 +161,27 @@ unsafe fn walk<E: StencilElement<D>, const D: usize, R: RowFunctions<E, D>>(
                             if unroll >= 4 && z + 4 <= planes {
                                 let targets =
                                     [target(z), target(z + 1), target(z + 2), target(z + 3)];
-                                R::four(element, &source, &strides, &place, targets, cells);
+                                R::four(element, &row, targets, cells);
                                 z += 4;
                                 continue;
                             }
                             if unroll >= 2 && z + 2 <= planes {
-                                let targets = [target(z), target(z + 1)];
-                                R::two(element, &source, &strides, &place, targets, cells);
+                                R::two(element, &row, [target(z), target(z + 1)], cells);
                                 z += 2;
                                 continue;
                             }
                         }
                     }
                     // SAFETY: as above, for this row.
-                    unsafe { R::one(element, &source, &strides, &place, target(z), cells) };
+                    unsafe { R::one(element, &row, target(z), cells) };
                 } else {
                     // SAFETY: as above; the caller vouches for exclusive access.
-                    unsafe {
-                        let target = slab.target.map(<*mut u8>::cast_const);
-                        let target =
-                            moved::<E::State>(&target, offset(z)).map(<*const u8>::cast_mut);
-                        R::many(element, &source, &strides, &place, &target, cells);
-                    }
+                    unsafe { R::many(element, &row, &slab.target, cells) };
                 }
                 z += 1;
             }
         }
     }
-}
-
-/// Addresses `offset` elements further, per field.
-#[inline(always)]
-unsafe fn moved<S: Fields>(
-    base: &[*const u8; MAX_FIELDS],
-    offset: isize,
-) -> [*const u8; MAX_FIELDS] {
-    let mut moved = [std::ptr::null(); MAX_FIELDS];
-    for (f, field) in S::FIELDS.iter().enumerate() {
-        // SAFETY: the caller's box holds that element in every field.
-        moved[f] = unsafe { base[f].offset(offset * field.kind.size() as isize) };
-    }
-    moved
 }
 
 /// The new value of the cell `x` along a row and `plane` planes up.
@@ -283,22 +265,23 @@ unsafe fn each<E: StencilElement<D>, const D: usize>(
 
 /// `$unrolled` over full vectors, then over the last vector once more if cells remain.
 macro_rules! overlapped {
-    ($unrolled:ident, $element:ident, $source:ident, $strides:ident, $place:ident, $targets:expr, $cells:ident) => {{
+    ($unrolled:ident, $element:ident, $row:ident, $targets:expr, $cells:ident) => {{
         let vector = Of::<E, D>::VECTOR;
-        let (source, strides, targets) = (*$source, *$strides, $targets);
+        let (strides, place, targets) = ($row.strides, &$row.place, $targets);
         let whole = $cells / vector * vector;
         // SAFETY: the caller's contract; all ranges are within the row.
         unsafe {
+            let source = base::<E::State>($row.slab, $row.offset);
             if $cells < vector {
-                $unrolled::<E, D>($element, source, strides, $place, targets, 0, $cells);
+                $unrolled::<E, D>($element, source, strides, place, targets, 0, $cells);
             } else {
-                $unrolled::<E, D>($element, source, strides, $place, targets, 0, whole);
+                $unrolled::<E, D>($element, source, strides, place, targets, 0, whole);
                 if whole < $cells {
                     $unrolled::<E, D>(
                         $element,
                         source,
                         strides,
-                        $place,
+                        place,
                         targets,
                         $cells - vector,
                         vector,
@@ -309,33 +292,30 @@ macro_rules! overlapped {
     }};
 }
 
-/// Rows of any number of written fields, in place or not: one argument each, so that each is known to overlap
-/// nothing else; a field updated in place is also read through it. Each `_` is a field that there is not.
+/// Rows of any number of written fields, in place or not: one argument each, in the order of `WRITES`, so that each is
+/// known to overlap nothing else; a field updated in place is also read through it.
 macro_rules! many_fields {
-    ($name:ident, [$($features:literal)?]; $($t:ident)+; $($none:tt)*) => {
+    ($name:ident, [$($features:literal)?]; $($t:ident)+) => {
         $(#[target_feature(enable = $features)])?
         #[inline(never)]
         #[expect(clippy::too_many_arguments, reason = "only arguments carry `noalias`")]
         unsafe fn $name<E: StencilElement<D>, const D: usize>(
-            element: &E, source: &[*const u8; MAX_FIELDS], strides: &[isize; D], place: &RowPlace<D>,
-            cells: usize, $($t: &mut [u8]),+
+            element: &E, row: &Row<'_, D>, cells: usize, $($t: &mut [u8]),+
         ) {
-            let targets = [$($t.as_mut_ptr(),)+ $(absent!($none)),*];
-            let mut base = *source;
+            let (rows, mut targets) = ([$($t.as_mut_ptr()),+], [std::ptr::null_mut(); MAX_FIELDS]);
+            for i in 0..E::WRITES.len() {
+                targets[E::WRITES[i]] = rows[i];
+            }
+            // SAFETY: the caller's contract.
+            let mut base = unsafe { base::<E::State>(row.slab, row.offset) };
             for f in 0..E::State::FIELDS.len() {
                 if Of::<E, D>::IN_PLACE >> f & 1 == 1 {
                     base[f] = targets[f];
                 }
             }
             // SAFETY: the caller's contract.
-            unsafe { each::<E, D>(element, base, *strides, place, targets, cells) }
+            unsafe { each::<E, D>(element, base, row.strides, &row.place, targets, cells) }
         }
-    };
-}
-
-macro_rules! absent {
-    ($none:tt) => {
-        std::ptr::null_mut()
     };
 }
 
@@ -350,89 +330,77 @@ macro_rules! instruction_set {
             $(#[target_feature(enable = $features)])?
             #[inline(never)]
             unsafe fn one<E: StencilElement<D>, const D: usize>(
-                element: &E, source: &[*const u8; MAX_FIELDS], strides: &[isize; D], place: &RowPlace<D>,
-                a: &mut [u8], cells: usize,
+                element: &E, row: &Row<'_, D>, a: &mut [u8], cells: usize,
             ) {
-                overlapped!(unrolled1, element, source, strides, place, [a.as_mut_ptr()], cells)
+                overlapped!(unrolled1, element, row, [a.as_mut_ptr()], cells)
             }
 
             $(#[target_feature(enable = $features)])?
             #[inline(never)]
             unsafe fn two<E: StencilElement<D>, const D: usize>(
-                element: &E, source: &[*const u8; MAX_FIELDS], strides: &[isize; D], place: &RowPlace<D>,
-                a: &mut [u8], b: &mut [u8], cells: usize,
+                element: &E, row: &Row<'_, D>, a: &mut [u8], b: &mut [u8], cells: usize,
             ) {
-                overlapped!(unrolled2, element, source, strides, place, [a.as_mut_ptr(), b.as_mut_ptr()], cells)
+                overlapped!(unrolled2, element, row, [a.as_mut_ptr(), b.as_mut_ptr()], cells)
             }
 
             $(#[target_feature(enable = $features)])?
             #[inline(never)]
-            #[expect(clippy::too_many_arguments, reason = "only arguments carry `noalias`")]
             unsafe fn four<E: StencilElement<D>, const D: usize>(
-                element: &E, source: &[*const u8; MAX_FIELDS], strides: &[isize; D], place: &RowPlace<D>,
+                element: &E, row: &Row<'_, D>,
                 a: &mut [u8], b: &mut [u8], c: &mut [u8], d: &mut [u8], cells: usize,
             ) {
                 let targets = [a.as_mut_ptr(), b.as_mut_ptr(), c.as_mut_ptr(), d.as_mut_ptr()];
-                overlapped!(unrolled4, element, source, strides, place, targets, cells)
+                overlapped!(unrolled4, element, row, targets, cells)
             }
 
-            many_fields!(many, [$($features)?]; t0 t1 t2 t3 t4 t5 t6 t7 t8 t9 t10 t11 t12 t13 t14 t15;
-                _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _);
+            many_fields!(few, [$($features)?]; t0 t1 t2 t3);
+            many_fields!(many, [$($features)?]; t0 t1 t2 t3 t4 t5 t6 t7 t8 t9 t10 t11 t12 t13 t14 t15);
             many_fields!(many_wide, [$($features)?]; t0 t1 t2 t3 t4 t5 t6 t7 t8 t9 t10 t11 t12 t13 t14 t15
-                t16 t17 t18 t19 t20 t21 t22 t23 t24 t25 t26 t27 t28 t29 t30 t31;);
+                t16 t17 t18 t19 t20 t21 t22 t23 t24 t25 t26 t27 t28 t29 t30 t31);
 
             impl<E: StencilElement<D>, const D: usize> RowFunctions<E, D> for Rows {
                 const UNROLLS: bool = $unrolls;
-                unsafe fn one(
-                    element: &E, source: &[*const u8; MAX_FIELDS], strides: &[isize; D], place: &RowPlace<D>,
-                    target: &mut [u8], cells: usize,
-                ) {
+                unsafe fn one(element: &E, row: &Row<'_, D>, target: &mut [u8], cells: usize) {
                     // SAFETY: the caller's contract, and the machine has the instruction set.
-                    unsafe { one::<E, D>(element, source, strides, place, target, cells) }
+                    unsafe { one::<E, D>(element, row, target, cells) }
                 }
-                unsafe fn two(
-                    element: &E, source: &[*const u8; MAX_FIELDS], strides: &[isize; D], place: &RowPlace<D>,
-                    [a, b]: [&mut [u8]; 2], cells: usize,
-                ) {
+                unsafe fn two(element: &E, row: &Row<'_, D>, [a, b]: [&mut [u8]; 2], cells: usize) {
                     // SAFETY: as above.
-                    unsafe { two::<E, D>(element, source, strides, place, a, b, cells) }
+                    unsafe { two::<E, D>(element, row, a, b, cells) }
                 }
                 unsafe fn four(
-                    element: &E, source: &[*const u8; MAX_FIELDS], strides: &[isize; D], place: &RowPlace<D>,
-                    [a, b, c, d]: [&mut [u8]; 4], cells: usize,
+                    element: &E, row: &Row<'_, D>, [a, b, c, d]: [&mut [u8]; 4], cells: usize,
                 ) {
                     // SAFETY: as above.
-                    unsafe { four::<E, D>(element, source, strides, place, a, b, c, d, cells) }
+                    unsafe { four::<E, D>(element, row, a, b, c, d, cells) }
                 }
                 unsafe fn many(
-                    element: &E, source: &[*const u8; MAX_FIELDS], strides: &[isize; D], place: &RowPlace<D>,
-                    target: &[*mut u8; MAX_FIELDS], cells: usize,
+                    element: &E, row: &Row<'_, D>, slab: &[*mut u8; MAX_FIELDS], cells: usize,
                 ) {
-                    // A field that is not written has no row to hand out.
-                    let row = |f: usize| -> &mut [u8] {
-                        if f >= E::State::FIELDS.len() || Of::<E, D>::WRITES >> f & 1 == 0 {
-                            return &mut [];
-                        }
-                        let bytes = cells * E::State::FIELDS[f].kind.size();
+                    // The row of written field number `i`; there may be fewer.
+                    let to = |i: usize| -> &mut [u8] {
+                        let Some(&field) = E::WRITES.get(i) else { return &mut [] };
+                        let size = E::State::FIELDS[field].kind.size();
                         // SAFETY: the row is ours alone, and fields do not overlap.
-                        unsafe { std::slice::from_raw_parts_mut(target[f], bytes) }
+                        unsafe {
+                            let first = slab[field].offset(row.offset * size as isize);
+                            std::slice::from_raw_parts_mut(first, cells * size)
+                        }
                     };
                     // SAFETY: as above.
                     unsafe {
-                        if E::State::FIELDS.len() > 16 {
-                            many_wide::<E, D>(
-                                element, source, strides, place, cells,
-                                row(0), row(1), row(2), row(3), row(4), row(5), row(6), row(7),
-                                row(8), row(9), row(10), row(11), row(12), row(13), row(14), row(15),
-                                row(16), row(17), row(18), row(19), row(20), row(21), row(22), row(23),
-                                row(24), row(25), row(26), row(27), row(28), row(29), row(30), row(31),
-                            )
-                        } else {
-                            many::<E, D>(
-                                element, source, strides, place, cells,
-                                row(0), row(1), row(2), row(3), row(4), row(5), row(6), row(7),
-                                row(8), row(9), row(10), row(11), row(12), row(13), row(14), row(15),
-                            )
+                        match E::WRITES.len() {
+                            ..=4 => few::<E, D>(element, row, cells, to(0), to(1), to(2), to(3)),
+                            ..=16 => many::<E, D>(
+                                element, row, cells, to(0), to(1), to(2), to(3), to(4), to(5), to(6), to(7),
+                                to(8), to(9), to(10), to(11), to(12), to(13), to(14), to(15),
+                            ),
+                            _ => many_wide::<E, D>(
+                                element, row, cells, to(0), to(1), to(2), to(3), to(4), to(5), to(6), to(7),
+                                to(8), to(9), to(10), to(11), to(12), to(13), to(14), to(15),
+                                to(16), to(17), to(18), to(19), to(20), to(21), to(22), to(23),
+                                to(24), to(25), to(26), to(27), to(28), to(29), to(30), to(31),
+                            ),
                         }
                     }
                 }

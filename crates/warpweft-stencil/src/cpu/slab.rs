@@ -1,6 +1,6 @@
 //! What a stage computes in one call: a box of cells at one time level.
 
-use super::layout::{M, X, Y, Z, canonical};
+use super::layout::{M, X, Y, Z};
 use crate::Place;
 use warpweft_core::cpu::Simd;
 use warpweft_core::element::MAX_FIELDS;
@@ -54,18 +54,23 @@ pub(super) struct RowPlace<const D: usize> {
 }
 
 impl<const D: usize> RowPlace<D> {
+    /// Of a row whose place nobody asks for.
+    pub const UNKNOWN: Self = Self { at: [0; D], period: [0; D], step: 0 };
+
     /// Of the row that is so many planes, rows and inner rows from the first of `slab`.
     #[inline(always)]
     pub fn of(slab: &Slab, [z, y, m]: [isize; 3]) -> Self {
         let mut from = [0; 4];
         (from[Z], from[Y], from[M], from[X]) = (z, y, m, 0);
-        let axes = canonical(D);
+        let (first, period) = (slab.at.array::<D>(), slab.period.array::<D>());
         let at = std::array::from_fn(|d| {
-            let (index, period) = (slab.at[d] + from[axes[d]] as i64, slab.period[d]);
+            // As `canonical` has the axes: the last is that of the cells, the others are the first of the four.
+            let axis = if d + 1 == D { X } else { d };
+            let (index, period) = (first[d] + from[axis] as i64, period[d]);
             let near = period == 0 || (-period..period).contains(&index);
             if near { index } else { index.rem_euclid(period) }
         });
-        Self { at, period: slab.period.array(), step: slab.step }
+        Self { at, period, step: slab.step }
     }
 
     /// The cell `x` along the row and `plane` planes up; see [`Slab::along`] and [`Slab::planes`].
