@@ -32,7 +32,7 @@ impl Reduce {
 }
 
 /// Cells that are converted at a time.
-pub(crate) const CHUNK: usize = 256;
+pub(crate) const CHUNK: usize = 512;
 
 const _: () = assert!(CHUNK <= WINDOW);
 
@@ -296,8 +296,9 @@ mod tests {
             [(0, 0), (20, 0), (39, 900), (39, -940), (45, 0), (200, 0), (3, 1010), (9, -1060)]
         {
             for seed in 0..20u64 {
-                let mut values: Vec<_> =
-                    (0..256).map(|n| number(1000 * seed + n, spread) * 2f64.powi(by)).collect();
+                let mut values: Vec<_> = (0..CHUNK as u64)
+                    .map(|n| number(1000 * seed + n, spread) * 2f64.powi(by))
+                    .collect();
                 // What cancels leaves the last bits.
                 (0..100).for_each(|n| values[100 + n] = -values[n]);
                 let sum = of(Reduce::Sum, &values, &values).sum();
@@ -306,7 +307,7 @@ mod tests {
         }
         let [most, tiny] = [f64::MAX, f64::from_bits(1)];
         for values in
-            [vec![most, -most, tiny], vec![tiny; 256], vec![-0.0; 7], vec![1.0, tiny, -1.0]]
+            [vec![most, -most, tiny], vec![tiny; CHUNK], vec![-0.0; 7], vec![1.0, tiny, -1.0]]
         {
             let sum = of(Reduce::Sum, &values, &values).sum();
             assert_eq!(sum.to_bits(), slowly(&values).to_bits(), "{values:?}");
