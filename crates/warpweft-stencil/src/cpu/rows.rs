@@ -295,10 +295,10 @@ macro_rules! overlapped {
 /// Rows of any number of written fields, in place or not: one argument each, in the order of `WRITES`, so that each is
 /// known to overlap nothing else; a field updated in place is also read through it.
 macro_rules! many_fields {
-    ($name:ident, [$($features:literal)?]; $($t:ident)+) => {
+    ($(#[$lint:meta])? $name:ident, [$($features:literal)?]; $($t:ident)+) => {
         $(#[target_feature(enable = $features)])?
         #[inline(never)]
-        #[expect(clippy::too_many_arguments, reason = "only arguments carry `noalias`")]
+        $(#[$lint])?
         unsafe fn $name<E: StencilElement<D>, const D: usize>(
             element: &E, row: &Row<'_, D>, cells: usize, $($t: &mut [u8]),+
         ) {
@@ -354,8 +354,10 @@ macro_rules! instruction_set {
             }
 
             many_fields!(few, [$($features)?]; t0 t1 t2 t3);
-            many_fields!(many, [$($features)?]; t0 t1 t2 t3 t4 t5 t6 t7 t8 t9 t10 t11 t12 t13 t14 t15);
-            many_fields!(many_wide, [$($features)?]; t0 t1 t2 t3 t4 t5 t6 t7 t8 t9 t10 t11 t12 t13 t14 t15
+            many_fields!(#[expect(clippy::too_many_arguments, reason = "only arguments carry `noalias`")]
+                many, [$($features)?]; t0 t1 t2 t3 t4 t5 t6 t7 t8 t9 t10 t11 t12 t13 t14 t15);
+            many_fields!(#[expect(clippy::too_many_arguments, reason = "only arguments carry `noalias`")]
+                many_wide, [$($features)?]; t0 t1 t2 t3 t4 t5 t6 t7 t8 t9 t10 t11 t12 t13 t14 t15
                 t16 t17 t18 t19 t20 t21 t22 t23 t24 t25 t26 t27 t28 t29 t30 t31);
 
             impl<E: StencilElement<D>, const D: usize> RowFunctions<E, D> for Rows {
