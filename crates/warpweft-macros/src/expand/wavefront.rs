@@ -18,6 +18,7 @@ use self::arguments::{Arguments, arguments};
 use self::inputs::{WavefrontInputs, spelled_out};
 use self::item::Item;
 use self::lookups::lookups;
+use self::paired::Paired;
 use self::relative::Relative;
 use self::shape::{Shape, shape};
 use self::south::south;
@@ -98,13 +99,13 @@ fn list(vectors: &[[i128; 2]]) -> TokenStream {
     quote!(&[#(#vectors),*])
 }
 
-/// The function as C++ and the shadow that types it; whether it has the form for two cells at once.
+/// The function as C++ and the shadow that types it; its two parts, if it has them.
 fn translated(
     function: &ItemFn,
     shape: &Shape,
     body: &syn::Block,
     inputs: &mut WavefrontInputs<'_>,
-) -> syn::Result<(Translation, bool)> {
+) -> syn::Result<(Translation, Option<Paired>)> {
     let signature = &function.sig;
     let mut lower = Lower::new(&signature.ident, &signature.generics, inputs);
     let type_of = |ty: &TokenStream| quote!(<#ty as ::warpweft::element::DeviceType>::cuda(__unit));
@@ -143,7 +144,7 @@ fn translated(
         given[0],
         given[1],
         Cuda::body(&block, Returns::Value, 2),
-        paired.as_deref().unwrap_or_default(),
+        paired.as_ref().map_or("", |paired| &paired.text),
     );
-    Ok((Translation::new(lower, shadow, &text), paired.is_some()))
+    Ok((Translation::new(lower, shadow, &text), paired))
 }

@@ -46,6 +46,8 @@ pub(super) trait Form<E: WavefrontElement>: Copy + Send + Sync {
     fn whole(&self, score: Self::Score) -> <E::Cell as Ranked>::Score;
     /// The cell after these: north-west, north and west.
     fn next(&self, before: [Self::Held; 3], a: E::Row, b: E::Column, x: E::Input) -> Self::Held;
+    /// The same after what its inputs give, where [`WavefrontElement::LOOKS_UP`] says that they give something.
+    fn join(&self, before: [Self::Held; 3], pair: i8) -> Self::Held;
 }
 
 /// Cells as they are.
@@ -88,6 +90,11 @@ impl<E: WavefrontElement> Form<E> for Plain<E> {
             _ => w,
         });
         self.0.cell(earlier, E::Old::gather(|_| E::Cell::default()), a, b, x)
+    }
+    /// Not called: whole cells have no striped order.
+    #[inline(always)]
+    fn join(&self, [_, _, w]: [E::Cell; 3], _: i8) -> E::Cell {
+        w
     }
 }
 
@@ -230,6 +237,12 @@ impl<E: WavefrontElement> Form<E> for Cells16<E> {
     fn next(&self, before: [Self::Held; 3], a: E::Row, b: E::Column, x: E::Input) -> Self::Held {
         let near = |held: Self::Held| Parts::of(|k| Relative::new(held.part(k), self.zero));
         let cell = self.element.relative(before.map(near), a, b, x);
+        Parts::of(|k| cell.part(k).value())
+    }
+    #[inline(always)]
+    fn join(&self, before: [Self::Held; 3], pair: i8) -> Self::Held {
+        let near = |held: Self::Held| Parts::of(|k| Relative::new(held.part(k), self.zero));
+        let cell = self.element.joined(before.map(near), i32::from(pair).into());
         Parts::of(|k| cell.part(k).value())
     }
 }

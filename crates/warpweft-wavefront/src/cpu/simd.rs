@@ -6,7 +6,7 @@
 use super::form::Form;
 use super::front::{self, Cells, Greatest, Inputs, Least, Nothing, Track};
 use super::parts::{GROUP, View};
-use super::striped::{self, Lines, Striped};
+use super::striped::{self, Given, Lines, LookedUp, Striped, Symbols};
 use crate::recurrence::{Extreme, Parts, WavefrontElement, sum};
 use warpweft_core::cpu::Simd;
 
@@ -16,7 +16,9 @@ pub(super) struct Loops<E: WavefrontElement, F: Form<E>> {
     double: Double<E, F>,
     single: Single<E, F>,
     /// Where the form has no striped order, it is not compiled.
-    quads: Option<Quads<E, F>>,
+    quads: Option<Quads<E, F, Symbols>>,
+    /// The same for functions that look something up.
+    looked_up: Option<Quads<E, F, LookedUp>>,
     sum: for<'v> unsafe fn(&F, View<'v, F::Held>) -> i128,
     hold: Convert<F, E::Cell, F::Held>,
     cells: Convert<F, F::Held, E::Cell>,
@@ -71,7 +73,7 @@ type Single<E, F> = unsafe fn(
 );
 
 /// [`striped::quads`], every array an argument.
-type Quads<E, F> = unsafe fn(
+type Quads<E, F, G> = unsafe fn(
     F,
     &mut [[Part<E, F>; GROUP]],
     &mut [[Part<E, F>; GROUP]],
@@ -82,8 +84,8 @@ type Quads<E, F> = unsafe fn(
     &mut [[Part<E, F>; GROUP]],
     &mut [[Part<E, F>; GROUP]],
     &mut [[Score<E, F>; GROUP]],
-    &[[Row<E>; GROUP]],
-    &[[Column<E>; GROUP]],
+    &[[<G as Given<E, F>>::Row; GROUP]],
+    &[[<G as Given<E, F>>::Column; GROUP]],
     &[Held<E, F>],
     &mut [Held<E, F>],
 );
@@ -155,7 +157,7 @@ macro_rules! copies {
             $(#[$attribute])*
             #[inline(never)]
             #[allow(clippy::too_many_arguments)]
-            fn quads<E: WavefrontElement, F: Form<E>, T: Track>(
+            fn quads<E: WavefrontElement, F: Form<E>, G: Given<E, F>, T: Track>(
                 form: F,
                 last_0: &mut [[Part<E, F>; GROUP]],
                 last_1: &mut [[Part<E, F>; GROUP]],
@@ -166,15 +168,15 @@ macro_rules! copies {
                 before_2: &mut [[Part<E, F>; GROUP]],
                 before_3: &mut [[Part<E, F>; GROUP]],
                 winning: &mut [[F::Score; GROUP]],
-                rows: &[[E::Row; GROUP]],
-                columns: &[[E::Column; GROUP]],
+                rows: &[[G::Row; GROUP]],
+                columns: &[[G::Column; GROUP]],
                 above: &[F::Held],
                 bottom: &mut [F::Held],
             ) {
                 let last = [last_0, last_1, last_2, last_3];
                 let before = [before_0, before_1, before_2, before_3];
-                let of = Striped { form, last, before, winning, rows, columns };
-                striped::quads::<E, F, T, $wide>(of, Lines { above, bottom });
+                let of = Striped::<E, F, G> { form, last, before, winning, rows, columns };
+                striped::quads::<E, F, G, T, $wide>(of, Lines { above, bottom });
             }
             $(#[$attribute])*
             fn sum_of<E: WavefrontElement, F: Form<E>>(form: &F, cells: View<'_, F::Held>) -> i128 {
@@ -201,7 +203,12 @@ macro_rules! copies {
                     double: double::<E, F, T>,
                     single: single::<E, F, T>,
                     quads: if const { F::GROUP == GROUP } {
-                        Some(quads::<E, F, T>)
+                        Some(quads::<E, F, Symbols, T>)
+                    } else {
+                        None
+                    },
+                    looked_up: if const { F::GROUP == GROUP && E::LOOKS_UP } {
+                        Some(quads::<E, F, LookedUp, T>)
                     } else {
                         None
                     },
@@ -282,11 +289,24 @@ impl<E: WavefrontElement, F: Form<E>> Loops<E, F> {
         }
     }
 
-    /// [`striped::quads`], where the form has it.
-    pub fn quads(&self, of: Striped<'_, E, F>, Lines { above, bottom }: Lines<'_, F::Held>) {
+    /// [`striped::quads`] of inputs, where the form has it.
+    pub fn quads(&self, of: Striped<'_, E, F, Symbols>, lines: Lines<'_, F::Held>) {
+        Self::all_quads(self.quads, of, lines);
+    }
+
+    /// [`striped::quads`] of what these give, where the form and the function have it.
+    pub fn looked_up(&self, of: Striped<'_, E, F, LookedUp>, lines: Lines<'_, F::Held>) {
+        Self::all_quads(self.looked_up, of, lines);
+    }
+
+    fn all_quads<G: Given<E, F>>(
+        quads: Option<Quads<E, F, G>>,
+        of: Striped<'_, E, F, G>,
+        Lines { above, bottom }: Lines<'_, F::Held>,
+    ) {
         let Striped { form, last: [l0, l1, l2, l3], before, winning, rows, columns } = of;
         let [b0, b1, b2, b3] = before;
-        if let Some(quads) = self.quads {
+        if let Some(quads) = quads {
             // SAFETY: as above.
             unsafe {
                 quads(form, l0, l1, l2, l3, b0, b1, b2, b3, winning, rows, columns, above, bottom);

@@ -11,7 +11,7 @@ use super::form::Form;
 use super::front::{Cells, Inputs, most};
 use super::parts::{GROUP, HINT, Lanes, View};
 use super::simd::Loops;
-use super::striped::{self, Columns, FRONTS, Stripes};
+use super::striped::{self, Columns, FRONTS, InStripes, Stripes};
 use crate::recurrence::{Extreme, Parts, Ranked, WavefrontElement, is_nan};
 use crate::spec::{Band, Wavefront};
 use warpweft_core::error::Result;
@@ -103,13 +103,14 @@ const MOST: usize = GROUP;
 
 impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
     /// The tile-row of `rows`, of which scores are compared for `extreme`; `reversed` as the function
-    /// of this name gives it, and the same in `striped` order for some numbers of rows.
+    /// of this name gives it.
     pub fn new(
         form: F,
         extreme: Option<Extreme>,
         wavefront: &'a Wavefront<'_, E>,
         rows: std::ops::Range<usize>,
-        (reversed, columns_striped): (&'a [E::Column], &'a [Columns<E::Column>]),
+        reversed: &'a [E::Column],
+        in_stripes: &'a InStripes<E::Column>,
     ) -> Self {
         let border = |i: usize| wavefront.border.at(i as isize, -1);
         let above = wavefront.border.at(rows.start as isize - 1, -1);
@@ -128,8 +129,15 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
         let above = form.hold(above);
         let state = State { form, before: last.clone(), last, above, front: 0, striped: false };
         let in_rows: Vec<_> = padded(rows.start).map(|row| wavefront.rows[row]).collect();
-        let stripes = Columns::among(columns_striped, lanes)
-            .map(|columns| Stripes::new(&in_rows[..lanes], columns));
+        let stripes = match in_stripes {
+            InStripes::Profile(profile) if striped::can::<E, F>(lanes) && lanes < columns => {
+                Some(Stripes::looked_up(&in_rows[..lanes], profile))
+            }
+            InStripes::Profile(_) => None,
+            InStripes::Columns(all) => {
+                Columns::among(all, lanes).map(|columns| Stripes::new(&in_rows[..lanes], columns))
+            }
+        };
         Self {
             state,
             first_row: rows.start,

@@ -9,7 +9,7 @@ use super::record::Record;
 use super::row::SharedRow;
 use super::simd::Loops;
 use super::strip::{Sink, State, Strip, reversed};
-use super::striped::{self, Columns};
+use super::striped::InStripes;
 use super::thread_group::{Stopped, ThreadGroup};
 use crate::policy::CpuPolicy;
 use crate::recurrence::{Best, Extreme, Ranked, WavefrontElement};
@@ -75,8 +75,7 @@ impl<E: WavefrontElement, F: Form<E>> Sink<E, F> for Find<'_, '_, E> {
 struct Shared<'a, 'w, E: WavefrontElement> {
     wavefront: &'a Wavefront<'w, E>,
     reversed: Vec<E::Column>,
-    /// The same in striped order, for tile-rows of all numbers of rows that can have it.
-    striped: Vec<Columns<E::Column>>,
+    striped: InStripes<E::Column>,
     row: SharedRow<E::Cell>,
     /// Per tile-row, the columns whose bottom cell is in `row`.
     progress: Vec<Progress>,
@@ -102,8 +101,8 @@ impl<E: WavefrontElement> Shared<'_, '_, E> {
         let places = matches!(self.wavefront.keep, Keep::Best | Keep::Least);
         let extreme = self.wavefront.keep.extreme();
         let loops = Loops::of(self.simd, extreme);
-        let columns_of = (&self.reversed[..], &self.striped[..]);
-        let mut strip = Strip::new(form, extreme, self.wavefront, rows.clone(), columns_of);
+        let (reversed, striped) = (&self.reversed[..], &self.striped);
+        let mut strip = Strip::new(form, extreme, self.wavefront, rows.clone(), reversed, striped);
         let mut output = self.outputs[s].lock().unwrap_or_else(PoisonError::into_inner);
         let mut top = vec![E::Cell::default(); self.policy.tile_columns.min(columns)];
         let mut bottom = Vec::new();
@@ -158,14 +157,17 @@ impl<E: WavefrontElement> Shared<'_, '_, E> {
         let rows = self.rows(row / self.policy.tile_rows);
         let lane = row - rows.start;
         let mut find = Find { wavefront: self.wavefront, score, row, lane, column: None };
-        let columns_of = (&self.reversed[..], &self.striped[..]);
-        let mut strip = Strip::new(form, None, self.wavefront, rows, columns_of);
+        let (reversed, striped) = (&self.reversed[..], &self.striped);
+        let mut strip = Strip::new(form, None, self.wavefront, rows, reversed, striped);
         strip.state = state;
         strip.advance(Loops::of(self.simd, None), &top, more, &mut Vec::new(), Some(&mut find));
         // The tile holds the cell: the same function has computed it there.
         Best { score, row, column: find.column.unwrap_or_default() }
     }
 }
+
+/// Rows of a tile-row at most, where what inputs give comes from a profile.
+const LOOKED_UP: usize = 256;
 
 /// One wavefront, ready to run.
 pub(super) struct Strips<'a, 'w, E: WavefrontElement> {
@@ -185,6 +187,9 @@ impl<'a, 'w, E: WavefrontElement> Strips<'a, 'w, E> {
     ) -> Result<Self> {
         let [rows, columns] = wavefront.extents();
         let policy = policy.within([rows, columns]);
+        // Where lanes begin and end nothing comes from a profile, and a cell takes several times as long.
+        let most = if E::LOOKS_UP { LOOKED_UP } else { policy.tile_rows };
+        let policy = CpuPolicy { tile_rows: policy.tile_rows.min(most), ..policy };
         let fits = Cells16::fits(wavefront, policy);
         let policy = fits.unwrap_or(CpuPolicy { cells_16_bit: false, ..policy });
         let count = rows.div_ceil(policy.tile_rows);
@@ -206,8 +211,8 @@ impl<'a, 'w, E: WavefrontElement> Strips<'a, 'w, E> {
         let above = memory::filled(above, HINT)?;
         let reversed = reversed(wavefront)?;
         let striped = match fits {
-            Some(policy) => striped::columns(&reversed, wavefront, policy.tile_rows),
-            None => Vec::new(),
+            Some(policy) => InStripes::of(&reversed, wavefront, policy.tile_rows, simd),
+            None => InStripes::none(),
         };
         let shared = Shared {
             wavefront,

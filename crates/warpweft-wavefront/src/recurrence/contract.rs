@@ -1,6 +1,6 @@
 //! The contract between `#[wavefront]` and the pattern.
 
-use super::{Dependence, Interval, Lookup, Ranked};
+use super::{Dependence, Difference, Interval, Lookup, Ranked};
 use warpweft_core::element::{DeviceType, TableBytes, Unit};
 
 /// A recurrence's element function with its parameters: what `#[wavefront]` makes of
@@ -51,6 +51,11 @@ pub unsafe trait WavefrontElement: Copy + Send + Sync {
     /// ```
     const PAIRED: bool = false;
 
+    /// Whether the function is also there as [`WavefrontElement::pair`] and [`WavefrontElement::joined`]: it has
+    /// [`WavefrontElement::relative`], and one variable alone depends on the inputs, by a look-up in a table. Cores then look up
+    /// what each symbol of the rows gives with every column, once for all cells.
+    const LOOKS_UP: bool = false;
+
     /// The cell whose row has input `a`, whose column has `b` and which has `x` itself.
     ///
     /// Implementations are `#[inline(always)]`: the function becomes the innermost loop.
@@ -87,6 +92,22 @@ pub unsafe trait WavefrontElement: Copy + Send + Sync {
         x: Self::Input,
     ) -> <Self::Cell as Ranked>::Near {
         let _ = (a, b, x);
+        earlier[0]
+    }
+
+    /// What the input of a row and that of a column give; see [`WavefrontElement::LOOKS_UP`].
+    fn pair(&self, a: Self::Row, b: Self::Column) -> i32 {
+        let _ = (a, b);
+        0
+    }
+
+    /// The cell as [`WavefrontElement::relative`] computes it, after what its inputs give.
+    fn joined(
+        &self,
+        earlier: [<Self::Cell as Ranked>::Near; 3],
+        pair: Difference,
+    ) -> <Self::Cell as Ranked>::Near {
+        let _ = pair;
         earlier[0]
     }
 

@@ -3,7 +3,8 @@
 use warpweft::cpu::{Pool, Simd};
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::{
-    Best, Border, CpuPolicy, Keep, Kept, Wavefront, WavefrontElement, WavefrontExecutor, reference,
+    Best, Border, CpuPolicy, Earlier, Keep, Kept, Wavefront, WavefrontElement, WavefrontExecutor,
+    reference, wavefront,
 };
 use warpweft_lab::conformance::wavefront::{
     AffineCell, EXTENTS, Inputs, KEEPS, affine_local, local,
@@ -186,4 +187,45 @@ fn gaps_stay_unopened_when_the_base_moves() {
     assert!(narrow);
     let above = AffineCell { h: 0, e: 3, f: 0 };
     assert!(!run(&pool, policy, &wavefront.border(Border::Value(above))).1);
+}
+
+/// Gotoh's recurrence over pairs that a table scores, from 0 on.
+#[wavefront(step = by_table_step)]
+fn by_table(
+    h: Earlier<AffineCell>,
+    #[row] a: u8,
+    #[column] b: u8,
+    scores: [[i8; 8]; 8],
+    open: i32,
+    extend: i32,
+) -> AffineCell {
+    let pair = scores[(a & 7) as usize][(b & 7) as usize] as i32;
+    let (left, above) = (h.w.e + extend, h.n.f + extend);
+    let (e, f) = (left.max(h.w.h + open), above.max(h.n.h + open));
+    AffineCell { h: (h.nw.h + pair).max(e).max(f).max(0), e, f }
+}
+
+fn by_table_step(of: &by_table, border: AffineCell) -> Option<u32> {
+    (border == AffineCell::default()).then(|| (7 - of.open) as u32)
+}
+
+/// Lanes have what a profile of the columns says, and where they begin or end what the table does.
+#[test]
+fn what_a_table_says_of_rows_and_columns_comes_from_a_profile() {
+    const { assert!(<by_table as WavefrontElement>::LOOKS_UP) };
+    let pool = pool(1);
+    let mut inputs = Inputs(7);
+    let scores =
+        std::array::from_fn(|_| std::array::from_fn(|_| inputs.one_of(&[-4, -1, 0, 7, -2])));
+    let mut symbols =
+        |count: usize| -> Vec<u8> { (0..count).map(|_| inputs.one_of(b"\x01\x07ACGT")).collect() };
+    let (rows, columns) = (symbols(600), symbols(1101));
+    let mut all = executors(&pool, &[(512, 4096), (128, 100)]);
+    for [m, n] in [[128, 150], [256, 1101], [600, 700], [300, 301]] {
+        for keep in [Keep::Best, Keep::Score, Keep::LastRow, Keep::LastColumn] {
+            let wavefront =
+                Wavefront::of(by_table(scores, -9, -1)).rows(&rows[..m]).columns(&columns[..n]);
+            all_agree(&mut all, &wavefront.keep(keep), &format!("{m} × {n} {keep:?}"));
+        }
+    }
 }

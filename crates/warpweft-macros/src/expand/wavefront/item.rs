@@ -5,6 +5,7 @@ use quote::quote;
 use syn::{ItemFn, LifetimeParam, Path, Signature};
 
 use super::lookups::Lookups;
+use super::paired::Paired;
 use super::relative::Relative;
 use super::shape::{Role, Shape};
 use crate::expand::translation::{Translation, declared, of_forever};
@@ -25,8 +26,8 @@ pub struct Item<'a> {
     pub sums: bool,
     pub bounds: Option<Path>,
     pub relative: Option<Relative>,
-    /// Whether the C++ struct has the members of `WavefrontElement::PAIRED`.
-    pub paired: bool,
+    /// The members of the C++ struct that `WavefrontElement::PAIRED` says, if it has them.
+    pub paired: Option<Paired>,
     pub lookups: Lookups,
 }
 
@@ -88,7 +89,8 @@ impl Item<'_> {
         let [row, column, input] = [0, 1, 2].map(|which| self.shape.input(which));
         let ([earlier, old], [a, b, x]) = (&self.hidden, spots());
         let Self { counts: [count, old_count], vectors: [dependences, old_dependences], .. } = self;
-        let Self { south, sums, paired, .. } = self;
+        let Self { south, sums, .. } = self;
+        let paired = self.paired.is_some();
         let [form, relative] = self.forms();
         let (element, passed, bounds) = (self.element(form), self.passed(), self.bounds());
         let (translated, cuda) = self.cuda(signature);
@@ -241,7 +243,16 @@ impl Item<'_> {
         let [earlier, old] = &self.hidden;
         match &self.relative {
             Some(relative) => {
-                relative.items(self.shape, [earlier, old], self.counts[1], &self.body)
+                let [copy, method] =
+                    relative.items(self.shape, [earlier, old], self.counts[1], &self.body);
+                let paired = self.paired.as_ref();
+                let plain = (declared(self.plain()), self.passed());
+                let [copies, methods] = paired
+                    .and_then(|paired| {
+                        relative.parts(self.shape, earlier, paired, &self.body, plain)
+                    })
+                    .unwrap_or_default();
+                [quote!(#copy #copies), quote!(#method #methods)]
             }
             None => [quote!(), quote!()],
         }

@@ -7,9 +7,18 @@
 use crate::emit::{Cuda, Returns, has_word};
 use crate::ir::{BinOp, Block, Expr, Input, Pattern, Statement};
 
-/// The members `pair` and `joined` of the C++ struct of the function with this body, in which row and column are called
-/// `inputs`; `cell` is the name of a cell's struct, if it is one.
-pub fn paired(block: &Block, inputs: [&str; 2], cell: Option<&str>) -> Option<String> {
+/// The two parts of a function.
+pub struct Paired {
+    /// The members `pair` and `joined` of its C++ struct.
+    pub text: String,
+    /// Which of the body's statements says what inputs give, and how many there are.
+    pub at: usize,
+    pub count: usize,
+}
+
+/// The parts of the function with this body, in which row and column are called `inputs`; `cell` is the name of a cell's
+/// struct, if it is one.
+pub fn paired(block: &Block, inputs: [&str; 2], cell: Option<&str>) -> Option<Paired> {
     let text = |statements: &[Statement], tail: Option<&Expr>| {
         let block = Block {
             statements: statements.to_vec(),
@@ -50,14 +59,15 @@ pub fn paired(block: &Block, inputs: [&str; 2], cell: Option<&str>) -> Option<St
     }
     let alias = cell.map_or(String::new(), |cell| format!("    using {cell} = Near;\n"));
     let [row, column] = inputs;
-    Some(format!(
+    let members = format!(
         "  WW_FN auto pair(Row {row}, Column {column}) const {{
 {alone}  }}
   template<class Near, class Earlier, class Pair> WW_FN Near joined(const Earlier& h, Pair {name}) const {{
 {alias}{}  }}
 ",
         text(&joined, Some(tail))
-    ))
+    );
+    Some(Paired { text: members, at, count: block.statements.len() })
 }
 
 /// Whether `pattern` only names variables, which are added to `names`.

@@ -3,8 +3,10 @@
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Path, Type};
+use syn::visit::Visit;
+use syn::{Block, ExprIndex, Local, Pat, Path, Stmt, Type};
 
+use super::paired::Paired;
 use super::shape::{Role, Shape};
 use crate::diag::reject;
 use crate::parse::parameters::Named;
@@ -96,6 +98,94 @@ impl Relative {
             }
         };
         [copy, method]
+    }
+
+    /// The two parts of the function, and what of `WavefrontElement` calls them, if what inputs give is looked up in a table.
+    /// `plain` are the parameters after the cells as declared, and as the trait's functions pass them on.
+    pub fn parts(
+        &self,
+        shape: &Shape,
+        earlier: &Ident,
+        paired: &Paired,
+        body: &TokenStream,
+        plain: (TokenStream, TokenStream),
+    ) -> Option<[TokenStream; 2]> {
+        let Self { step, order } = self;
+        let mut block: Block = syn::parse2(body.clone()).ok()?;
+        let tail = usize::from(matches!(block.stmts.last(), Some(Stmt::Expr(_, None))));
+        if block.stmts.len() != paired.count + tail {
+            return None;
+        }
+        let pair = block.stmts.remove(paired.at);
+        let Stmt::Local(Local { pat, .. }) = &pair else { return None };
+        let name = match pat {
+            Pat::Type(typed) => &typed.pat,
+            pat => pat,
+        };
+        let Pat::Ident(name) = name else { return None };
+        let mut looks_up = LooksUp(false);
+        looks_up.visit_stmt(&pair);
+        let cell = &shape.cell;
+        if !looks_up.0 || shape.inputs[2].is_some() {
+            return None;
+        }
+        let name = &name.ident;
+        let inputs = ["__a", "__b", "__x"].map(|name| Ident::new(name, Span::mixed_site()));
+        let (declared, passed) = parameters(shape, &inputs);
+        let relative = match is_i32(cell) {
+            true => quote!(::warpweft::wavefront::Relative),
+            false => quote!(<#cell as ::warpweft::wavefront::Ranked>::Near),
+        };
+        let (declared_plain, passed_plain) = plain;
+        let joined = with_near(cell, &quote!(#block));
+        let count = order.len();
+        let copies = quote_spanned! {step.span()=>
+            #[doc(hidden)]
+            #[inline(always)]
+            #[allow(unused, clippy::all)]
+            fn __pair(#declared_plain) -> i32 {
+                #pair
+                #name
+            }
+            #[doc(hidden)]
+            #[inline(always)]
+            #[allow(unused, clippy::all)]
+            fn __joined(
+                #earlier: [#relative; #count],
+                #name: ::warpweft::wavefront::Difference,
+                #(#declared),*
+            ) -> #relative #joined
+        };
+        let [a, b, _] = &inputs;
+        let [row, column] = [0, 1].map(|which| shape.input(which));
+        let methods = quote! {
+            const LOOKS_UP: bool = true;
+
+            #[inline(always)]
+            fn pair(&self, #a: #row, #b: #column) -> i32 {
+                Self::__pair(#passed_plain)
+            }
+
+            #[inline(always)]
+            fn joined(
+                &self,
+                #earlier: [#relative; 3],
+                #name: ::warpweft::wavefront::Difference,
+            ) -> #relative {
+                let (#a, #b) = (<#row>::default(), <#column>::default());
+                Self::__joined([#(#earlier[#order]),*], #name, #(#passed),*)
+            }
+        };
+        Some([copies, methods])
+    }
+}
+
+/// Whether there is an index.
+struct LooksUp(bool);
+
+impl Visit<'_> for LooksUp {
+    fn visit_expr_index(&mut self, _: &ExprIndex) {
+        self.0 = true;
     }
 }
 

@@ -9,15 +9,56 @@ use crate::cpu::front::Track;
 use crate::cpu::parts::{GROUP, Vectors};
 use crate::recurrence::{MOST_PARTS, Parts, WavefrontElement};
 
+/// What vectors of lanes are given on a front: inputs, or what these give.
+pub(in crate::cpu) trait Given<E: WavefrontElement, F: Form<E>> {
+    /// What a lane has on all fronts.
+    type Row: Copy;
+    /// What it has on one front.
+    type Column: Copy;
+    /// Whether a front has the columns of the one before, one vector further. If not, each has its own, one front after another.
+    const SLIDES: bool;
+
+    /// The cell after these: north-west, north and west.
+    fn next(form: F, before: [F::Held; 3], a: Self::Row, b: Self::Column) -> F::Held;
+}
+
+/// The inputs of rows and columns.
+pub(in crate::cpu) struct Symbols;
+
+/// What they give, from a profile.
+pub(in crate::cpu) struct LookedUp;
+
+impl<E: WavefrontElement, F: Form<E>> Given<E, F> for Symbols {
+    type Row = E::Row;
+    type Column = E::Column;
+    const SLIDES: bool = true;
+
+    #[inline(always)]
+    fn next(form: F, before: [F::Held; 3], a: E::Row, b: E::Column) -> F::Held {
+        form.next(before, a, b, E::Input::default())
+    }
+}
+
+impl<E: WavefrontElement, F: Form<E>> Given<E, F> for LookedUp {
+    type Row = ();
+    type Column = i8;
+    const SLIDES: bool = false;
+
+    #[inline(always)]
+    fn next(form: F, before: [F::Held; 3], (): (), pair: i8) -> F::Held {
+        form.join(before, pair)
+    }
+}
+
 /// What the fronts overwrite, and what they read next to that, vector by vector.
-pub(in crate::cpu) struct Striped<'l, E: WavefrontElement, F: Form<E>> {
+pub(in crate::cpu) struct Striped<'l, E: WavefrontElement, F: Form<E>, G: Given<E, F>> {
     pub form: F,
     pub last: Vectors<'l, F::Held>,
     pub before: Vectors<'l, F::Held>,
     pub winning: &'l mut [[F::Score; GROUP]],
-    pub rows: &'l [[E::Row; GROUP]],
-    /// From the vector that the first lanes read in the last front.
-    pub columns: &'l [[E::Column; GROUP]],
+    pub rows: &'l [[G::Row; GROUP]],
+    /// From the vector that the first lanes read in the last front; where they don't slide, in the first.
+    pub columns: &'l [[G::Column; GROUP]],
 }
 
 /// The cells above lane 0, from the column before the first front on, and room for those of the last lane.
@@ -178,24 +219,32 @@ fn cut<H: Parts>([a, b, c, d]: Vectors<'_, H>, count: usize) -> Vectors<'_, H> {
 /// vector is one register and there are 32: then the last vector stays in registers from quad to quad, and is not
 /// waited for in memory.
 #[inline(always)]
-pub(in crate::cpu) fn quads<E: WavefrontElement, F: Form<E>, T: Track, const WIDE: bool>(
-    Striped { form, last, before, winning, rows, columns }: Striped<'_, E, F>,
+pub(in crate::cpu) fn quads<E, F, G, T, const WIDE: bool>(
+    Striped { form, last, before, winning, rows, columns }: Striped<'_, E, F, G>,
     Lines { above, bottom }: Lines<'_, F::Held>,
-) {
+) where
+    E: WavefrontElement,
+    F: Form<E>,
+    G: Given<E, F>,
+    T: Track,
+{
     let count = last[0].len();
     let fronts = bottom.len();
-    assert!(count >= super::LEAST && above.len() > fronts && columns.len() >= count + fronts - 1);
+    let wanted = if G::SLIDES { count + fronts - 1 } else { count * fronts };
+    assert!(count >= super::LEAST && above.len() > fronts && columns.len() >= wanted);
     let (mut last, mut before) = (cut::<F::Held>(last, count), cut::<F::Held>(before, count));
     let (winning, rows) = (&mut winning[..count], &rows[..count]);
     let (mut older, mut old) = (Group::of(&before, count - 1), Group::of(&last, count - 1));
     for (quad, bottom) in bottom.as_chunks_mut::<FRONTS>().0.iter_mut().enumerate() {
         // A front later, each lane reads the column after.
-        let at = fronts - FRONTS * (quad + 1);
-        let (b0, b1) = (&columns[at + 3..][..count], &columns[at + 2..][..count]);
-        let (b2, b3) = (&columns[at + 1..][..count], &columns[at..][..count]);
+        let of = |front: usize| match G::SLIDES {
+            true => &columns[fronts - 1 - FRONTS * quad - front..][..count],
+            false => &columns[(FRONTS * quad + front) * count..][..count],
+        };
+        let (b0, b1, b2, b3) = (of(0), of(1), of(2), of(3));
         let above = &above[FRONTS * quad..][..FRONTS + 1];
         let (was_older, was_old, of_0, of_1, of_2) =
-            ahead::<E, F>(form, &last, &before, rows, [b0, b1, b2]);
+            ahead::<E, F, G>(form, &last, &before, rows, [b0, b1, b2]);
         if !WIDE {
             (older, old) = (was_older, was_old);
         }
@@ -215,11 +264,11 @@ pub(in crate::cpu) fn quads<E: WavefrontElement, F: Form<E>, T: Track, const WID
             for k in 0..GROUP {
                 let (w, ww) = (cell::<F::Held>(&last, k), cell::<F::Held>(&before, k));
                 let [c0, c1] = [n1.at(k), n2.at(k)];
-                let x0 = form.next([n0.at(k), c0, w], a[k], b0[k], E::Input::default());
-                let x1 = form.next([c0, c1, x0], a[k], b1[k], E::Input::default());
+                let x0 = G::next(form, [n0.at(k), c0, w], a[k], b0[k]);
+                let x1 = G::next(form, [c0, c1, x0], a[k], b1[k]);
                 let c2 = n3.at(k);
-                let x2 = form.next([c1, c2, x1], a[k], b2[k], E::Input::default());
-                let x3 = form.next([c2, n4.at(k), x2], a[k], b3[k], E::Input::default());
+                let x2 = G::next(form, [c1, c2, x1], a[k], b2[k]);
+                let x3 = G::next(form, [c2, n4.at(k), x2], a[k], b3[k]);
                 n0.set(k, ww);
                 n1.set(k, w);
                 n2.set(k, x0);
@@ -250,12 +299,12 @@ type Five<T> = (T, T, T, T, T);
 /// The last vector's cells of the two fronts before and of the first three, which the first vector's lanes are next to:
 /// they depend on the three vectors before it.
 #[inline(always)]
-fn ahead<E: WavefrontElement, F: Form<E>>(
+fn ahead<E: WavefrontElement, F: Form<E>, G: Given<E, F>>(
     form: F,
     last: &Vectors<'_, F::Held>,
     before: &Vectors<'_, F::Held>,
-    rows: &[[E::Row; GROUP]],
-    [b0, b1, b2]: [&[[E::Column; GROUP]]; 3],
+    rows: &[[G::Row; GROUP]],
+    [b0, b1, b2]: [&[[G::Column; GROUP]]; 3],
 ) -> Five<Group<F::Held>> {
     let (mut older, mut old) = (Group::new(), Group::new());
     let (mut of_0, mut of_1, mut of_2) = (Group::new(), Group::new(), Group::new());
@@ -272,16 +321,16 @@ fn ahead<E: WavefrontElement, F: Form<E>>(
         let (wy, wz) = (seen::<F::Held>(&ly, k), seen::<F::Held>(&lz, k));
         let (vu, vx) = (seen::<F::Held>(&bu, k), seen::<F::Held>(&bx, k));
         let vy = seen::<F::Held>(&by, k);
-        let x0 = form.next([vu, wu, wx], ax[k], b0x[k], E::Input::default());
-        let y0 = form.next([vx, wx, wy], ay[k], b0y[k], E::Input::default());
-        let z0 = form.next([vy, wy, wz], az[k], b0z[k], E::Input::default());
-        let y1 = form.next([wx, x0, y0], ay[k], b1y[k], E::Input::default());
-        let z1 = form.next([wy, y0, z0], az[k], b1z[k], E::Input::default());
+        let x0 = G::next(form, [vu, wu, wx], ax[k], b0x[k]);
+        let y0 = G::next(form, [vx, wx, wy], ay[k], b0y[k]);
+        let z0 = G::next(form, [vy, wy, wz], az[k], b0z[k]);
+        let y1 = G::next(form, [wx, x0, y0], ay[k], b1y[k]);
+        let z1 = G::next(form, [wy, y0, z0], az[k], b1z[k]);
         older.set(k, seen::<F::Held>(&bz, k));
         old.set(k, wz);
         of_0.set(k, z0);
         of_1.set(k, z1);
-        of_2.set(k, form.next([y0, y1, z1], az[k], b2z[k], E::Input::default()));
+        of_2.set(k, G::next(form, [y0, y1, z1], az[k], b2z[k]));
     }
     (older, old, of_0, of_1, of_2)
 }

@@ -6,6 +6,7 @@
 //! fronts that not all lanes have a cell in, which go in the order of lanes (`front`).
 
 mod fronts;
+mod profile;
 mod ramps;
 mod strip;
 mod stripes;
@@ -14,9 +15,11 @@ use super::form::{Cells16, Form};
 use super::parts::{GROUP, HINT};
 use crate::recurrence::{Parts, WavefrontElement};
 use crate::spec::{Keep, Wavefront};
+use warpweft_core::cpu::Simd;
 use warpweft_core::memory::filled;
 
-pub(super) use fronts::{Lines, Striped, quads};
+pub(super) use fronts::{Given, Lines, LookedUp, Striped, Symbols, quads};
+use profile::Profile;
 pub(super) use stripes::Stripes;
 
 /// Fronts that pass through the lanes at once.
@@ -96,17 +99,50 @@ impl<C: Copy> Columns<C> {
     }
 }
 
-/// Those of a wavefront of 16-bit cells in tile-rows of so many rows; none if what is kept takes the cells of each front
-/// in the order of lanes.
-pub(super) fn columns<E: WavefrontElement>(
+/// What tile-rows in striped order share.
+pub(super) enum InStripes<C> {
+    /// The inputs of the columns, for tile-rows of all numbers of rows that can have this order.
+    Columns(Vec<Columns<C>>),
+    /// What rows and columns give.
+    Profile(Profile),
+}
+
+impl<C: Copy> InStripes<C> {
+    /// For a wavefront of 16-bit cells in tile-rows of so many rows.
+    pub fn of<E: WavefrontElement<Column = C>>(
+        reversed: &[C],
+        wavefront: &Wavefront<'_, E>,
+        tile_rows: usize,
+        simd: Simd,
+    ) -> Self {
+        if !allowed(wavefront) {
+            return Self::none();
+        }
+        let inputs = (wavefront.rows, wavefront.columns);
+        match Profile::of(&wavefront.element, inputs, simd) {
+            Some(profile) => Self::Profile(profile),
+            None => Self::Columns(columns(reversed, wavefront, tile_rows)),
+        }
+    }
+
+    /// No tile-row has this order.
+    pub fn none() -> Self {
+        Self::Columns(Vec::new())
+    }
+}
+
+/// Whether what is kept of `wavefront` lets lanes be in striped order: it does not take the cells of each front in theirs.
+fn allowed<E: WavefrontElement>(wavefront: &Wavefront<'_, E>) -> bool {
+    !matches!(wavefront.keep, Keep::Matrix | Keep::LastColumn | Keep::Sum)
+}
+
+/// Those of a wavefront of 16-bit cells in tile-rows of so many rows.
+fn columns<E: WavefrontElement>(
     reversed: &[E::Column],
     wavefront: &Wavefront<'_, E>,
     tile_rows: usize,
 ) -> Vec<Columns<E::Column>> {
     let [rows, columns] = wavefront.extents();
-    if matches!(wavefront.keep, Keep::Matrix | Keep::LastColumn | Keep::Sum) {
-        return Vec::new();
-    }
     let mut lanes = vec![tile_rows, rows % tile_rows];
     lanes.retain(|&lanes| can::<E, Cells16<E>>(lanes) && lanes < columns);
     lanes.iter().filter_map(|&lanes| Columns::of(reversed, lanes)).collect()

@@ -1,5 +1,7 @@
 //! A tile-row whose lanes are in striped order while all of them have a cell in every front.
 
+use super::profile::BLOCK;
+use super::stripes::Source;
 use super::{Stripes, in_lanes, striped};
 use crate::cpu::form::Form;
 use crate::cpu::simd::Loops;
@@ -21,23 +23,32 @@ impl<E: WavefrontElement, F: Form<E>> Strip<'_, E, F> {
         if !self.state.striped {
             self.reorder(striped, striped);
         }
-        let Some(Stripes { rows, columns, above, bottom }) = &mut self.stripes else { return };
+        let Some(Stripes { source, above, bottom }) = &mut self.stripes else { return };
         let State { form, last, before, above: first, front, .. } = &mut self.state;
         above.resize(top.len() + 1, F::Held::default());
         above[0] = *first;
         loops.hold(form, top, &mut above[1..]);
         bottom.resize(top.len(), F::Held::default());
-        // The last of these fronts reads the columns that come first in the reversed order.
-        let columns = &columns[self.columns - *front - top.len()..];
-        let of = Striped {
-            form: *form,
-            last: last.vectors(self.lanes),
-            before: before.vectors(self.lanes),
-            winning: self.winning[..self.lanes].as_chunks_mut().0,
-            rows,
-            columns,
-        };
-        loops.quads(of, Lines { above, bottom });
+        let winning = self.winning[..self.lanes].as_chunks_mut().0;
+        match source {
+            Source::Symbols { rows, columns } => {
+                // The last of these fronts reads the columns that come first in the reversed order.
+                let columns = &columns[self.columns - *front - top.len()..];
+                let (last, before) = (last.vectors(self.lanes), before.vectors(self.lanes));
+                let of = Striped { form: *form, last, before, winning, rows, columns };
+                loops.quads(of, Lines { above, bottom });
+            }
+            Source::Profile { profile, lanes, rows, block } => {
+                for (at, bottom) in (0..).step_by(BLOCK).zip(bottom.chunks_mut(BLOCK)) {
+                    profile.block(lanes, *front + at, block);
+                    let columns = &block[..bottom.len() * rows.len()];
+                    let (last, before) = (last.vectors(self.lanes), before.vectors(self.lanes));
+                    let winning = &mut *winning;
+                    let of = Striped { form: *form, last, before, winning, rows, columns };
+                    loops.looked_up(of, Lines { above: &above[at..], bottom });
+                }
+            }
+        }
         *first = above[top.len()];
         *front += top.len();
         let known = to.len();

@@ -4,6 +4,7 @@
 //! `f - skew × l`. A cell that it reads was computed a fixed number of fronts before, in a lane a fixed number of rows
 //! above: all lanes read the same way.
 
+use super::strip::BLOCK;
 use crate::frame::Frame;
 use crate::recurrence::{Dependence, WavefrontElement, precedences, skew};
 use warpweft_core::error::Result;
@@ -82,9 +83,9 @@ impl Geometry {
         (end + lead).min(self.extents[1])
     }
 
-    /// Columns that the strip below must have computed in the sweep before.
+    /// Columns that the strip below must have computed in the sweep before: old values are loaded a block of fronts ahead.
     pub fn wanted_below(&self, end: usize) -> usize {
-        (end + self.ahead + 1).min(self.extents[1])
+        (end + self.ahead + BLOCK).min(self.extents[1])
     }
 
     /// The lanes, of `lanes` in all, that are at columns `from..to` on front `front`.
@@ -95,11 +96,14 @@ impl Geometry {
         [from, to]: [isize; 2],
         lanes: usize,
     ) -> std::ops::Range<usize> {
-        let skew = self.skew as isize;
-        // Lane l is at column front - skew * l.
+        // Lane l is at column front - skew * l. Most skews are 1, and a division takes as long as many cells.
+        let lane = |behind: isize| match self.skew {
+            1 => behind,
+            skew => behind.div_euclid(skew as isize),
+        };
         let clamp = |lane: isize| lane.clamp(0, lanes as isize) as usize;
-        let first = clamp((front - to).div_euclid(skew) + 1);
-        let end = clamp((front - from).div_euclid(skew) + 1);
+        let first = clamp(lane(front - to) + 1);
+        let end = clamp(lane(front - from) + 1);
         first..end.max(first)
     }
 }

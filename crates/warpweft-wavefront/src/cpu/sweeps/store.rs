@@ -56,11 +56,6 @@ impl<C: Ranked> Store<C> {
         self.last.map_or(rows, |last| last.min(rows))
     }
 
-    /// Cells from a row to the next, where all are stored.
-    pub fn pitch(&self) -> usize {
-        self.frame.pitch
-    }
-
     /// The cell at `column` of the row whose column 0 is at `row`.
     ///
     /// # Safety

@@ -3,6 +3,10 @@
 //! A front is one cell a lane. The last few fronts lie in a ring, next to each the cells of the rows above the strip that
 //! its lanes read, and what is outside the domain: so every lane reads everything the same way, and the loop over lanes
 //! vectorises. Old values come from a ring of their own, each loaded once.
+//!
+//! Rows lie far apart in memory, and where the distance is a power of two their cells compete for the same places in caches. So
+//! what comes from all rows or goes there (old values, inputs, and cells that all are stored) does so a few fronts at a time: then
+//! each row is visited once for a line of its cells.
 
 use super::front::{Loops, Read, Score, Write};
 use super::geometry::{ByLane, Geometry, MOST};
@@ -10,6 +14,9 @@ use super::store::Store;
 use crate::cpu::output::TileRowOutput;
 use crate::recurrence::{Best, Extreme, WavefrontElement, is_nan};
 use crate::spec::Wavefront;
+
+/// Fronts whose old values and inputs are loaded at once, and whose cells are stored at once.
+pub(super) const BLOCK: usize = 32;
 
 /// What all strips share.
 pub(super) struct Shared<'a, 'w, E: WavefrontElement> {
@@ -33,6 +40,9 @@ struct Ring<C> {
 
 impl<C: Copy + Default> Ring<C> {
     fn new(depth: usize, width: usize) -> Self {
+        // An odd number of cache lines: the cells of one lane on the fronts of a block don't compete for places in a cache.
+        let bytes = ((width * size_of::<C>()).div_ceil(64) | 1) * 64;
+        let width = bytes.div_ceil(size_of::<C>().max(1)).max(width);
         Self { cells: vec![C::default(); depth * width], depth, width, slot: 0 }
     }
 
@@ -43,6 +53,11 @@ impl<C: Copy + Default> Ring<C> {
     /// The present front.
     fn front(&mut self) -> &mut [C] {
         &mut self.cells[self.slot * self.width..][..self.width]
+    }
+
+    /// Where each of the next fronts begins, the present one first; there are as many in the ring at least.
+    fn ahead(&self) -> [usize; BLOCK] {
+        std::array::from_fn(|k| (self.slot + k) % self.depth * self.width)
     }
 
     /// Where the front so many before the present one begins.
@@ -65,8 +80,12 @@ pub(super) struct Strip<'s, 'a, 'w, E: WavefrontElement> {
     front: isize,
     computed: Ring<E::Cell>,
     loaded: Ring<E::Cell>,
-    /// The cells' own inputs on the present front.
+    /// The cells' own inputs on a block of fronts, front by front.
     inputs: Vec<E::Input>,
+    /// Fronts of the present block that are done, the number of which is less than a block's, and how many computed ones have
+    /// not been stored.
+    begun: usize,
+    unstored: usize,
     winning: Vec<Score<E>>,
     found: Vec<u32>,
 }
@@ -79,6 +98,9 @@ impl<'s, 'a, 'w, E: WavefrontElement> Strip<'s, 'a, 'w, E> {
     pub fn new(shared: &'s Shared<'a, 'w, E>, rows: std::ops::Range<usize>) -> Self {
         let Geometry { above, below, depth, .. } = shared.geometry;
         let lanes = rows.len();
+        // Cells wait for the rest of their block; old values come with those of the block.
+        let (waiting, coming) = if E::OLD.is_empty() { (0, 0) } else { (BLOCK + 1, BLOCK - 1) };
+        let inputs = if size_of::<E::Input>() > 0 { BLOCK * lanes } else { lanes };
         let tracked = if shared.extreme.is_some() { lanes } else { 0 };
         let worst = shared.extreme.map_or_else(Default::default, Extreme::worst);
         Self {
@@ -86,9 +108,11 @@ impl<'s, 'a, 'w, E: WavefrontElement> Strip<'s, 'a, 'w, E> {
             first_row: rows.start,
             lanes,
             front: shared.geometry.first_front(),
-            computed: Ring::new(depth[0], above + lanes),
-            loaded: Ring::new(depth[1], lanes + below),
-            inputs: vec![E::Input::default(); lanes],
+            computed: Ring::new(depth[0].max(waiting), above + lanes),
+            loaded: Ring::new(depth[1] + coming, lanes + below),
+            inputs: vec![E::Input::default(); inputs],
+            begun: 0,
+            unstored: 0,
             winning: vec![worst; tracked],
             found: vec![NOT_FOUND; tracked],
         }
@@ -108,7 +132,10 @@ impl<'s, 'a, 'w, E: WavefrontElement> Strip<'s, 'a, 'w, E> {
             // SAFETY: passed on to the caller.
             unsafe {
                 self.load_above();
-                self.load_old();
+                if self.begun == 0 {
+                    self.load_old();
+                    self.load_inputs();
+                }
             }
             self.fill_sides();
             if let Ok(front) = usize::try_from(self.front) {
@@ -117,19 +144,29 @@ impl<'s, 'a, 'w, E: WavefrontElement> Strip<'s, 'a, 'w, E> {
                     self.shared.geometry.lanes_at(self.front, [0, columns as isize], self.lanes);
                 if !lanes.is_empty() {
                     self.compute(front, lanes.clone());
-                    // SAFETY: passed on to the caller.
-                    unsafe { self.store(front, lanes.clone()) };
+                    if const { E::OLD.is_empty() } {
+                        // SAFETY: passed on to the caller.
+                        unsafe { self.store_last_rows(front, lanes.clone()) };
+                    }
                     if let Some(output) = output.as_deref_mut().filter(|output| output.keeps()) {
                         self.keep(front, lanes, output);
                     }
                 }
             }
             self.front += 1;
+            self.begun = (self.begun + 1) % BLOCK;
             self.computed.next();
             if !E::OLD.is_empty() {
                 self.loaded.next();
+                self.unstored += 1;
+                if self.unstored == BLOCK {
+                    // SAFETY: passed on to the caller.
+                    unsafe { self.store_block() };
+                }
             }
         }
+        // SAFETY: passed on to the caller.
+        unsafe { self.store_block() };
     }
 
     /// The cells of the rows above on this front.
@@ -156,7 +193,7 @@ impl<'s, 'a, 'w, E: WavefrontElement> Strip<'s, 'a, 'w, E> {
         }
     }
 
-    /// What cells, each at a fixed distance ahead of its lane, held before this sweep.
+    /// What cells, each at a fixed distance ahead of its lane, held before this sweep: of the next block of fronts.
     ///
     /// # Safety
     /// As [`Strip::advance`].
@@ -165,21 +202,39 @@ impl<'s, 'a, 'w, E: WavefrontElement> Strip<'s, 'a, 'w, E> {
             return;
         }
         let Shared { geometry, store, .. } = self.shared;
-        let Geometry { extents: [rows, columns], sides: [west, east], .. } = *geometry;
+        let Geometry { extents: [rows, columns], sides: [west, east], skew, .. } = *geometry;
         let ahead = self.front + geometry.ahead as isize;
-        let columns = [-(west as isize), (columns + east) as isize];
         // All rows of the frame, with those below the domain.
         let lanes =
             self.lanes + geometry.below.min(rows + geometry.below - self.first_row - self.lanes);
-        let lanes = geometry.lanes_at(ahead, columns, lanes);
-        let stride = store.pitch() - geometry.skew;
-        let mut at = store.above(self.first_row + lanes.start + 1, 1);
-        let column = ahead - (geometry.skew * lanes.start) as isize;
-        for to in &mut self.loaded.front()[lanes] {
-            // SAFETY: in the frame. This strip has not overwritten it, as it is ahead; the sweep before is through with it,
-            // and a strip below overwrites it only when this one is a row of lanes further.
-            *to = unsafe { store.get(at, column) };
-            at += stride;
+        let places = self.loaded.ahead();
+        for lane in 0..lanes {
+            let column = ahead - (skew * lane) as isize;
+            let row = store.above(self.first_row + lane + 1, 1);
+            let fronts = within(column, [-(west as isize), (columns + east) as isize]);
+            for (place, column) in
+                places[fronts.clone()].iter().zip(column + fronts.start as isize..)
+            {
+                // SAFETY: in the frame. This strip has not overwritten it, as it is ahead; the sweep before is through with
+                // it, and a strip below overwrites it only when this one is a row of lanes further.
+                self.loaded.cells[place + lane] = unsafe { store.get(row, column) };
+            }
+        }
+    }
+
+    /// The cells' own inputs, of the next block of fronts.
+    fn load_inputs(&mut self) {
+        if const { size_of::<E::Input>() == 0 } {
+            return;
+        }
+        let Shared { wavefront, geometry, .. } = self.shared;
+        let Geometry { extents: [_, columns], skew, .. } = *geometry;
+        let rows = wavefront.inputs[self.first_row * columns..].chunks_exact(columns);
+        for (lane, row) in (0..self.lanes).zip(rows) {
+            let column = self.front - (skew * lane) as isize;
+            for k in within(column, [0, columns as isize]) {
+                self.inputs[k * self.lanes + lane] = row[(column + k as isize) as usize];
+            }
         }
     }
 
@@ -219,14 +274,7 @@ impl<'s, 'a, 'w, E: WavefrontElement> Strip<'s, 'a, 'w, E> {
         if inside.is_empty() {
             return;
         }
-        if size_of::<E::Input>() > 0 {
-            let stride = geometry.extents[1] as isize - geometry.skew as isize;
-            let first = (self.first_row * geometry.extents[1] + front) as isize;
-            for (lane, input) in self.inputs[inside.clone()].iter_mut().enumerate() {
-                let at = first + (inside.start + lane) as isize * stride;
-                *input = wavefront.inputs[at as usize];
-            }
-        }
+        let given = if size_of::<E::Input>() > 0 { self.begun * self.lanes } else { 0 };
         let rows = self.first_row + inside.start..self.first_row + inside.end;
         let now = self.computed.before(0) + above + inside.start;
         let (cells, old) = (self.computed.cells.as_mut_ptr(), self.loaded.cells.as_ptr());
@@ -235,7 +283,7 @@ impl<'s, 'a, 'w, E: WavefrontElement> Strip<'s, 'a, 'w, E> {
             old: [std::ptr::null(); MOST],
             rows: &wavefront.rows[rows],
             columns: columns.front(front, inside.start, inside.len()),
-            cells: &self.inputs[inside.clone()],
+            cells: &self.inputs[given..][inside.clone()],
         };
         for (k, &[up, _]) in E::DEPENDENCES.iter().enumerate() {
             let lane = (above + inside.start).wrapping_add_signed(up);
@@ -258,11 +306,11 @@ impl<'s, 'a, 'w, E: WavefrontElement> Strip<'s, 'a, 'w, E> {
         }
     }
 
-    /// Puts the cells of `lanes` where later strips and sweeps find them.
+    /// Puts those of the cells of `lanes` that strips below read where they find them.
     ///
     /// # Safety
     /// As [`Strip::advance`].
-    unsafe fn store(&mut self, front: usize, lanes: std::ops::Range<usize>) {
+    unsafe fn store_last_rows(&mut self, front: usize, lanes: std::ops::Range<usize>) {
         let Shared { geometry, store, .. } = self.shared;
         let Geometry { above, skew, .. } = *geometry;
         let end = self.first_row + self.lanes;
@@ -274,6 +322,34 @@ impl<'s, 'a, 'w, E: WavefrontElement> Strip<'s, 'a, 'w, E> {
             // waits for this strip to publish it.
             unsafe { store.set(row, front as isize - (skew * lane) as isize, cells[above + lane]) };
         }
+    }
+
+    /// Puts all cells of the fronts that have not been stored where later strips and sweeps find them.
+    ///
+    /// # Safety
+    /// As [`Strip::advance`].
+    unsafe fn store_block(&mut self) {
+        if self.unstored == 0 {
+            return;
+        }
+        let Shared { geometry, store, .. } = self.shared;
+        let Geometry { extents: [_, columns], above, skew, .. } = *geometry;
+        let first = self.front - self.unstored as isize;
+        let places: [usize; BLOCK] =
+            std::array::from_fn(|k| self.computed.before(self.unstored.saturating_sub(k)) + above);
+        for lane in 0..self.lanes {
+            let column = first - (skew * lane) as isize;
+            let row = store.above(self.first_row + lane + 1, 1);
+            let fronts = within(column, [0, columns as isize]);
+            let fronts = fronts.start..fronts.end.min(self.unstored).max(fronts.start);
+            for (place, column) in
+                places[fronts.clone()].iter().zip(column + fronts.start as isize..)
+            {
+                // SAFETY: as for `store_last_rows`.
+                unsafe { store.set(row, column, self.computed.cells[place + lane]) };
+            }
+        }
+        self.unstored = 0;
     }
 
     /// Hands the cells of `lanes` to `output`.
@@ -326,4 +402,12 @@ impl<'s, 'a, 'w, E: WavefrontElement> Strip<'s, 'a, 'w, E> {
         };
         (first < columns && self.shared.wavefront.computes(row, first)).then_some(first)
     }
+}
+
+/// The fronts of a block, of a lane that is at `column` on the first of them, on which it is at one of `columns`.
+#[inline(always)]
+fn within(column: isize, [from, to]: [isize; 2]) -> std::ops::Range<usize> {
+    let clamp = |front: isize| front.clamp(0, BLOCK as isize) as usize;
+    let first = clamp(from - column);
+    first..clamp(to - column).max(first)
 }
