@@ -4,13 +4,15 @@
 //! `f - skew × l`. A cell that it reads was computed a fixed number of fronts before, in a lane a fixed number of rows
 //! above: all lanes read the same way.
 
-use super::strip::BLOCK;
 use crate::frame::Frame;
 use crate::recurrence::{Dependence, WavefrontElement, precedences, skew};
 use warpweft_core::error::Result;
 
 /// The vectors an element may have of either kind.
 pub(super) const MOST: usize = 16;
+
+/// Fronts whose old values and inputs are loaded at once, and whose cells are stored at once.
+pub(super) const BLOCK: usize = 32;
 
 /// How the lanes of a front read those of earlier fronts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

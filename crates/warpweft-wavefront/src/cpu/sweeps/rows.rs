@@ -1,8 +1,10 @@
 //! Dependences on rows above alone: one row after the other by one worker, its columns in vectors.
 //!
 //! Cells of a row do not wait for one another, so there is no front: all that is read lies side by side in memory. The
-//! last rows lie in a ring, next to each the cells outside the domain that are read. Not here: bands, and old values.
+//! last rows lie in a ring, next to each the cells outside the domain that are read. A few rows are computed together, a piece of each
+//! after the other, which stays in the nearest cache. Not here: bands, and old values.
 
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use super::front::{Loops, Read, Score, Write};
@@ -10,7 +12,7 @@ use super::geometry::MOST;
 use crate::cpu::output::{Filled, Outcome};
 use crate::cpu::thread_group::{Stopped, ThreadGroup};
 use crate::frame::allocate;
-use crate::recurrence::{Best, Extreme, Reach, WavefrontElement, is_nan};
+use crate::recurrence::{Best, Dependence, Extreme, Reach, WavefrontElement, is_nan};
 use crate::spec::{Keep, Wavefront};
 use warpweft_core::cpu::{Aborted, Simd, Worker};
 use warpweft_core::error::Result;
@@ -41,7 +43,7 @@ pub(in crate::cpu) struct Rows<'a, 'w, E: WavefrontElement> {
 struct State<'a, E: WavefrontElement> {
     /// The last rows, with what is outside on either side.
     ring: Vec<E::Cell>,
-    /// The present row's input and, where cells have none, theirs: for each column.
+    /// A row's input and, where cells have none, theirs: for each column of a piece.
     row: Vec<E::Row>,
     none: Vec<E::Input>,
     /// Of each column the winning score, and its row.
@@ -50,6 +52,10 @@ struct State<'a, E: WavefrontElement> {
     filled: &'a mut Filled<E::Cell>,
     sum: i128,
 }
+
+/// Rows that are computed together, and columns of a piece. Seam carving of 8192 squared on one core: see `docs/performance.md`.
+const TOGETHER: usize = 8;
+const PIECE: usize = 512;
 
 /// Stands for: no cell was better than the worst score that there is.
 const NOT_FOUND: u32 = u32::MAX;
@@ -72,9 +78,9 @@ impl<'a, 'w, E: WavefrontElement> Rows<'a, 'w, E> {
         let mut found = allocate(winning.len())?;
         found.fill(NOT_FOUND);
         let mut state = State {
-            ring: allocate((reach.north + 1) * pitch)?,
-            row: allocate(columns)?,
-            none: allocate(if size_of::<E::Input>() == 0 { columns } else { 0 })?,
+            ring: allocate((reach.north + TOGETHER) * pitch)?,
+            row: allocate(PIECE)?,
+            none: allocate(if size_of::<E::Input>() == 0 { PIECE } else { 0 })?,
             winning,
             found,
             filled,
@@ -102,55 +108,88 @@ impl<'a, 'w, E: WavefrontElement> Rows<'a, 'w, E> {
     fn all(&self, worker: &Worker<'_>, done: Option<&Done>) -> Result<(), Aborted> {
         let [rows, columns] = self.wavefront.extents();
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        for i in 0..rows {
+        let skew = skew(E::DEPENDENCES);
+        for first in (0..rows).step_by(TOGETHER) {
             worker.abort.check()?;
-            self.row(&mut state, i);
+            let group = first..(first + TOGETHER).min(rows);
+            group.clone().for_each(|i| self.sides(&mut state, i));
+            // A row is `skew` columns behind the one above, so that nothing a piece reads is missing.
+            for end in (PIECE..columns + skew * group.len() + PIECE).step_by(PIECE) {
+                for (i, behind) in group.clone().zip((0..).step_by(skew)) {
+                    let at = |column: usize| column.saturating_sub(behind).min(columns);
+                    self.piece(&mut state, i, at(end - PIECE)..at(end));
+                }
+            }
+            group.clone().for_each(|i| self.keep(&mut state, i));
             if let Some(done) = done {
-                done.add(columns as u64);
+                done.add((columns * group.len()) as u64);
             }
         }
         Ok(())
     }
 
-    /// Computes row `i`, and keeps of it what is to be kept.
-    fn row(&self, state: &mut State<'_, E>, i: usize) {
-        let Self { wavefront, loops, reach, .. } = self;
+    /// Cells of the ring from one row to the next.
+    fn pitch(&self) -> usize {
+        self.reach.west + self.wavefront.extents()[1] + self.reach.east
+    }
+
+    /// What is outside the domain on either side of row `i`.
+    fn sides(&self, state: &mut State<'_, E>, i: usize) {
+        let Self { wavefront, reach, .. } = self;
         let [_, columns] = wavefront.extents();
-        let pitch = reach.west + columns + reach.east;
-        let begin = slot(reach, i as isize) * pitch;
-        for side in (0..reach.west).chain(reach.west + columns..pitch) {
+        let begin = slot(reach, i as isize) * self.pitch();
+        for side in (0..reach.west).chain(reach.west + columns..self.pitch()) {
             let j = side as isize - reach.west as isize;
             state.ring[begin + side] = wavefront.border.at(i as isize, j);
         }
-        state.row.fill(wavefront.rows[i]);
+    }
+
+    /// Computes some columns of row `i`, a piece at most.
+    fn piece(&self, state: &mut State<'_, E>, i: usize, these: Range<usize>) {
+        if these.is_empty() {
+            return;
+        }
+        let Self { wavefront, loops, reach, .. } = self;
+        let [_, columns] = wavefront.extents();
+        let pitch = self.pitch();
+        let place = |i: isize| slot(reach, i) * pitch + reach.west + these.start;
+        state.row[..these.len()].fill(wavefront.rows[i]);
         let inputs = match state.none.len() {
-            0 => &wavefront.inputs[i * columns..][..columns],
-            _ => &state.none[..],
+            0 => &wavefront.inputs[i * columns..][these.clone()],
+            _ => &state.none[..these.len()],
         };
         let ring = state.ring.as_mut_ptr();
         let mut earlier = [ring.cast_const(); MOST];
         for (from, [di, dj]) in earlier.iter_mut().zip(E::DEPENDENCES) {
-            let row = slot(reach, i as isize + di) * pitch + reach.west;
             // SAFETY: column `dj` of a row of the ring, of which there are `reach` on either side.
-            *from = unsafe { ring.add(row.wrapping_add_signed(*dj)) };
+            *from = unsafe { ring.add(place(i as isize + di).wrapping_add_signed(*dj)) };
         }
-        // SAFETY: row `i` of the ring, which no pointer of `earlier` leads to: those are of rows above, as many as the ring
-        // has in addition.
+        // SAFETY: row `i` of the ring, which no pointer of `earlier` leads to: those are of rows above, and the ring has
+        // as many more than are computed together.
         let cells =
-            unsafe { std::slice::from_raw_parts_mut(ring.add(begin + reach.west), columns) };
+            unsafe { std::slice::from_raw_parts_mut(ring.add(place(i as isize)), these.len()) };
         let read = Read {
             earlier,
             old: earlier,
-            rows: &state.row,
-            columns: wavefront.columns,
+            rows: &state.row[..these.len()],
+            columns: &wavefront.columns[these.clone()],
             cells: inputs,
         };
-        let (winning, found) = (&mut state.winning[..], &mut state.found[..]);
+        let tracked = if self.extreme.is_some() { these.clone() } else { 0..0 };
+        let winning = &mut state.winning[tracked.clone()];
+        let found = &mut state.found[tracked];
         // SAFETY: pointers lead to as many cells as there are columns; see above.
         unsafe {
             loops.front(&wavefront.element, &read, Write { cells, winning, found }, i as u32)
         };
-        let cells = &state.ring[begin + reach.west..][..columns];
+    }
+
+    /// Keeps of row `i` what is to be kept.
+    fn keep(&self, state: &mut State<'_, E>, i: usize) {
+        let Self { wavefront, loops, reach, .. } = self;
+        let [_, columns] = wavefront.extents();
+        let begin = slot(reach, i as isize) * self.pitch() + reach.west;
+        let cells = &state.ring[begin..][..columns];
         match wavefront.keep {
             Keep::Matrix => state.filled.matrix[i * columns..][..columns].copy_from_slice(cells),
             Keep::Sum => state.sum += loops.sum(cells),
@@ -164,6 +203,7 @@ impl<'a, 'w, E: WavefrontElement> Rows<'a, 'w, E> {
     /// What the rows left in addition to what they filled.
     pub fn outcome(self) -> Outcome<E::Cell> {
         let [rows, columns] = self.wavefront.extents();
+        let pitch = self.pitch();
         let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut best = None;
         for (column, (&score, &row)) in state.winning.iter().zip(&state.found).enumerate() {
@@ -172,7 +212,6 @@ impl<'a, 'w, E: WavefrontElement> Rows<'a, 'w, E> {
                 best = Best::of(best, Some(Best { score, row, column }), extreme);
             }
         }
-        let pitch = self.reach.west + columns + self.reach.east;
         let last = slot(&self.reach, rows as isize - 1) * pitch + self.reach.west;
         let sum = (self.wavefront.keep == Keep::Sum).then_some(state.sum);
         Outcome { best, sum, row: state.ring[last..last + columns].to_vec() }
@@ -181,5 +220,11 @@ impl<'a, 'w, E: WavefrontElement> Rows<'a, 'w, E> {
 
 /// Where row `i` lies in the ring.
 fn slot(reach: &Reach, i: isize) -> usize {
-    i.rem_euclid(reach.north as isize + 1) as usize
+    i.rem_euclid((reach.north + TOGETHER) as isize) as usize
+}
+
+/// Columns that a row must be behind the one above, at least one.
+fn skew(vectors: &[Dependence]) -> usize {
+    let behind = |[di, dj]: &Dependence| dj.max(&0).unsigned_abs().div_ceil(di.unsigned_abs());
+    vectors.iter().map(behind).max().unwrap_or(0).max(1)
 }

@@ -9,14 +9,11 @@
 //! each row is visited once for a line of its cells.
 
 use super::front::{Loops, Read, Score, Write};
-use super::geometry::{ByLane, Geometry, MOST};
+use super::geometry::{BLOCK, ByLane, Geometry, MOST};
 use super::store::Store;
 use crate::cpu::output::TileRowOutput;
 use crate::recurrence::{Best, Extreme, WavefrontElement, is_nan};
 use crate::spec::Wavefront;
-
-/// Fronts whose old values and inputs are loaded at once, and whose cells are stored at once.
-pub(super) const BLOCK: usize = 32;
 
 /// What all strips share.
 pub(super) struct Shared<'a, 'w, E: WavefrontElement> {
