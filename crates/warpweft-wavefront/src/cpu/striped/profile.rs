@@ -20,7 +20,7 @@ type Transpose = unsafe fn(&[&[i8; BLOCK]; GROUP], usize, &mut [[i8; GROUP]]);
 pub(in crate::cpu) struct Profile {
     lines: Vec<i8>,
     /// Where the line of each symbol begins.
-    of: [usize; 256],
+    of: Box<[usize; 256]>,
     transpose: Transpose,
 }
 
@@ -35,7 +35,7 @@ impl Profile {
         if const { !E::LOOKS_UP || size_of::<E::Row>() != 1 } {
             return None;
         }
-        let (mut of, mut lines) = ([usize::MAX; 256], Vec::new());
+        let (mut of, mut lines) = (Box::new([usize::MAX; 256]), Vec::new());
         for &row in rows {
             let at = &mut of[symbol(row)];
             if *at != usize::MAX {
