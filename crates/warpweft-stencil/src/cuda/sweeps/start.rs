@@ -1,5 +1,8 @@
 //! How an executor begins: its kernels are compiled, and the volume is copied to the device.
 
+use std::panic::resume_unwind;
+use std::thread::Builder;
+
 use super::CudaSweeps;
 use super::clock::Clock;
 use crate::cuda::fused::contest::Contest;
@@ -156,9 +159,19 @@ fn modules(
     text: &StepText,
     device: &Device,
 ) -> Result<([Module; 2], Vec<String>)> {
-    let (module, mut notes) = compiled_step(stencil, policy, text, device)?;
     let arch = device.arch()?;
-    let tools = compile(&tools_text(), "ghosts and residuals", &arch, &Options::default())?;
+    let tools = || compile(&tools_text(), "ghosts and residuals", &arch, &Options::default());
+    // At the same time: with no kernel in the cache, either takes some tenths of a second.
+    let (step, tools) = std::thread::scope(|scope| {
+        let thread = Builder::new().name("compiler".into()).spawn_scoped(scope, tools);
+        let step = compiled_step(stencil, policy, text, device);
+        let tools = match thread {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            Err(_) => tools(),
+        };
+        (step, tools)
+    });
+    let ((module, mut notes), tools) = (step?, tools?);
     notes.extend(tools.notes.iter().cloned());
     let tools = Module::load(device, &tools)?;
     Ok(([module, tools], notes))
