@@ -156,6 +156,16 @@ pub trait SweepExecutor {
         Ok(None)
     }
 
+    /// As [`SweepExecutor::fold`], of whose result a field becomes a number where the executor computes; `None` where
+    /// the result is the host's.
+    ///
+    /// # Errors
+    /// As [`SweepExecutor::fold`]; a fault of the function may be reported when the number is read.
+    #[doc(hidden)]
+    fn queue_fold(&mut self, _by: &dyn Folded, _field: usize) -> Result<Option<SessionScalar>> {
+        Ok(None)
+    }
+
     /// Where its numbers are, if they are on a device.
     #[doc(hidden)]
     fn bank(&self) -> Option<&Arc<Bank>> {

@@ -4,8 +4,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::session::Session;
 use crate::spec::reduction::fold::{CellReduction, Folding};
+use crate::spec::reduction::scalar::SessionScalar;
 use warpweft_core::cpu::panic_text;
-use warpweft_core::element::Fields;
+use warpweft_core::element::{FieldName, Fields};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::{Axes, Volume};
 
@@ -18,8 +19,7 @@ impl<S: Fields, const D: usize> Session<'_, S, D> {
     /// A function that is associative in exact arithmetic, such as a sum, a maximum or the product of
     /// matrices, gives what it gives in any other grouping but for rounding.
     ///
-    /// A GPU runs the function there; the host waits for the result. [`SessionScalar::from`](crate::SessionScalar) makes a
-    /// member of it a number for further arithmetic.
+    /// A GPU runs the function there; the host waits for the result. [`Session::queue_fold`] does not wait.
     ///
     /// ```
     /// use warpweft::prelude::*;
@@ -81,6 +81,49 @@ impl<S: Fields, const D: usize> Session<'_, S, D> {
                 caught(R::NAME, || folding.of(all))?.ok_or_else(none)
             }
         }
+    }
+
+    /// One field of what [`Session::fold`] gives, converted as `as f64` does, as a number that stays on the device: a GPU computes
+    /// it after the steps before, and the host does not wait. Over ranks all cells go to every rank, as for `fold`.
+    ///
+    /// ```
+    /// use warpweft::prelude::*;
+    ///
+    /// #[stencil]
+    /// fn scale(u: Near<f64, 1>, by: f64) -> f64 {
+    ///     by * u[[0]]
+    /// }
+    ///
+    /// /// The value of the larger size.
+    /// #[reduction]
+    /// fn larger(a: f64, b: f64) -> f64 {
+    ///     if b.abs() > a.abs() { b } else { a }
+    /// }
+    ///
+    /// let mut line = Volume::from_fn([100], |[x]| (x % 7) as f64 - 4.0);
+    /// let machine = Machine::detect()?;
+    /// let mut on = Stencil::of(scale(1.0)).on(&mut line, &machine)?;
+    /// let largest = on.queue_fold(larger(), 0)?;
+    /// on.apply(scale::with(1.0 / &largest))?;
+    /// assert_eq!((on.value(&largest)?, on.max(0)?), (-4.0, 1.0));
+    /// # Ok::<(), warpweft::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Session::fold`] and [`Session::queue_sum`]; a fault of the function on a GPU is reported by a later call: the next
+    /// that needs cells or numbers.
+    pub fn queue_fold<R: CellReduction<S>>(
+        &mut self,
+        by: R,
+        field: impl FieldName,
+    ) -> Result<SessionScalar> {
+        let field = self.number(field)?;
+        if let Some(number) = self.raw.queue_fold(&Folding::new(by.clone()), field)? {
+            return Ok(number);
+        }
+        let mut one = Volume::<S, 1>::zeroed([1])?;
+        one.set([0], self.fold(by)?);
+        Ok(SessionScalar::of(S::FIELDS[field].kind.to_f64(one.field_bytes(field))))
     }
 }
 

@@ -75,6 +75,10 @@ fn steps_that_nobody_waits_for_are_done_in_order() {
     for weight in [0.5, -0.25] {
         let folded = on.fold(numbers::twisted(weight)).unwrap();
         assert_eq!(folded, numbers::by_pairs(&expect, weight));
+        let queued =
+            ["u", "fixed"].map(|field| on.queue_fold(numbers::twisted(weight), field).unwrap());
+        let values = queued.map(|number| on.value(&number).unwrap());
+        assert_eq!(values, [folded.u, f64::from(folded.fixed)]);
     }
     // A number of this session in another, and of one whose executor was made anew.
     let mut other = start();

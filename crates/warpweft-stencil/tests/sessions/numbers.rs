@@ -91,12 +91,16 @@ fn a_users_function_reduces_in_one_order_on_any_threads() {
         let stencil = Stencil::of(spread(0.2));
         let mut on = stencil.on_with(&mut volume, &machine, &run).unwrap();
         assert_eq!(on.fold(twisted(0.5)).unwrap(), expect, "{threads}");
+        let number = on.queue_fold(twisted(0.5), "fixed").unwrap();
+        assert_eq!(on.value(&number).unwrap(), f64::from(expect.fixed), "{threads}");
     }
     #[reduction]
     fn quotient(a: Cell, b: Cell) -> Cell {
         Cell { fixed: (a.fixed as i32 / (b.fixed as i32)) as f32, ..a }
     }
     let mut on = Stencil::of(spread(0.2)).on_with(&mut volume, &machine, &on_the_cores()).unwrap();
+    let error = on.queue_fold(twisted(0.5), "w").unwrap_err().to_string();
+    assert!(error.contains("help: there are 3 fields: u, v, fixed"), "{error}");
     let error = on.fold(quotient()).unwrap_err().to_string();
     assert!(error.contains("`quotient`") && error.contains("divide by zero"), "{error}");
 }

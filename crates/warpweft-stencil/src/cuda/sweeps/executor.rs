@@ -102,6 +102,10 @@ impl SweepExecutor for CudaSweeps {
         self.folded(by)
     }
 
+    fn queue_fold(&mut self, by: &dyn Folded, field: usize) -> Result<Option<SessionScalar>> {
+        self.queue_folded(by, field)
+    }
+
     fn bank(&self) -> Option<&Arc<Bank>> {
         self.reducing.as_ref().map(|reducing| &reducing.numbers.bank)
     }

@@ -1,14 +1,60 @@
-//! Reductions by a function of the user's: its kernels are made once. Not: the kernels (`fold`).
+//! Reductions by a function of the user's: its kernels are made once, and its result is read or becomes a number of the
+//! device. Not: the kernels (`fold`).
 
 use super::CudaSweeps;
 use crate::cuda::fold::{CELLS, Fold, room, threads};
+use crate::cuda::launch::reduce::Of;
+use crate::spec::reduction::Reduce;
 use crate::spec::reduction::fold::Folded;
+use crate::spec::reduction::scalar::SessionScalar;
 use warpweft_core::cuda::{Args, Launch};
 use warpweft_core::error::Result;
 
 impl CudaSweeps {
     /// The bytes of each field of what `by` makes of all cells; none where a field is not on the device.
     pub(in crate::cuda) fn folded(&mut self, by: &dyn Folded) -> Result<Option<Vec<Vec<u8>>>> {
+        let Some(number) = self.begin_fold(by)? else { return Ok(None) };
+        let cell = self.stencil.cell;
+        let mut words = vec![0u8; room(cell)];
+        self.stream.download(&self.folds[number].words, 0, &mut words)?;
+        self.check_fault()?;
+        Ok(Some((0..cell.len()).map(|f| words[8 * f..][..cell.size(f)].to_vec()).collect()))
+    }
+
+    /// Field `field` of what `by` makes of all cells, as a number of the device; none where a field is not there.
+    pub(in crate::cuda) fn queue_folded(
+        &mut self,
+        by: &dyn Folded,
+        field: usize,
+    ) -> Result<Option<SessionScalar>> {
+        let Some(number) = self.begin_fold(by)? else { return Ok(None) };
+        let address = self.folds[number].words.address() + 8 * field as u64;
+        let kinds = [self.stencil.cell.kind(field); 2];
+        // The greatest of one number is that number, converted.
+        let of = Of { what: Reduce::Greatest, kinds, addresses: [address; 2], extents: [1; 4] };
+        let (reducing, stream) = self.reducing()?;
+        // SAFETY: there is one number, in a word of its own that lives as long as `self`; the next fold writes it later.
+        unsafe { reducing.queue(stream, &of).map(Some) }
+    }
+
+    /// Whether no fold has met a fault.
+    ///
+    /// # Errors
+    /// The fault.
+    pub(super) fn check_folds(&self) -> Result<()> {
+        for fold in &self.folds {
+            let Some(fault) = &fold.fault else { continue };
+            let code = fault.read::<u32>(&self.stream)?;
+            if code != 0 {
+                return Err(fold.unit.fault(code, self.stream.device().label()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Queues what brings the result of all cells into the words of a fold, whose number is returned; none where a field is
+    /// not on the device.
+    fn begin_fold(&mut self, by: &dyn Folded) -> Result<Option<usize>> {
         if !self.unused.is_empty() {
             return Ok(None);
         }
@@ -24,22 +70,12 @@ impl CudaSweeps {
                 self.folds.len() - 1
             }
         };
-        let Some(fold) = self.folds.get(number) else { return Ok(None) };
-        self.queue_fold(fold, by, cells)?;
-        let mut words = vec![0u8; room(cell)];
-        self.stream.download(&fold.words, 0, &mut words)?;
-        if let Some(fault) = &fold.fault {
-            let code = fault.read::<u32>(&self.stream)?;
-            if code != 0 {
-                return Err(fold.unit.fault(code, self.stream.device().label()));
-            }
-        }
-        self.check_fault()?;
-        Ok(Some((0..cell.len()).map(|f| words[8 * f..][..cell.size(f)].to_vec()).collect()))
+        self.launch_fold(&self.folds[number], by, cells)?;
+        Ok(Some(number))
     }
 
     /// Queues the launches that bring the result of so many cells into `fold.words`.
-    fn queue_fold(&self, fold: &Fold, by: &dyn Folded, cells: usize) -> Result<()> {
+    fn launch_fold(&self, fold: &Fold, by: &dyn Folded, cells: usize) -> Result<()> {
         let cell = self.stencil.cell;
         let of_block = CELLS * threads(cell);
         let launch =

@@ -244,6 +244,7 @@ impl CudaSweeps {
     /// Reports a fault of an element function, after all work queued so far.
     pub(in crate::cuda) fn check_fault(&self) -> Result<()> {
         self.check_others()?;
+        self.check_folds()?;
         let Some(fault) = &self.fault else {
             self.stream.synchronize()?;
             return self.fused.iter().filter_map(Fused::resident).try_for_each(Resident::check);

@@ -52,7 +52,8 @@ impl CudaSweeps {
         Ok(Reduction::from_words(&words))
     }
 
-    fn reducing(&mut self) -> Result<(&mut Reducing, &Stream)> {
+    /// The kernels of reductions, and the stream that they are queued in.
+    pub(super) fn reducing(&mut self) -> Result<(&mut Reducing, &Stream)> {
         let reducing = match &mut self.reducing {
             Some(reducing) => reducing,
             none => none.insert(Reducing::new(&self.stream, &self.arrays.layout)?),

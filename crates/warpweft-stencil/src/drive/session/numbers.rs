@@ -38,6 +38,19 @@ impl RawSession<'_> {
         self.with(|local| local.executor().fold(by))
     }
 
+    /// As [`RawSession::fold`], of whose result a field becomes a number, as
+    /// [`SweepExecutor::queue_fold`](crate::SweepExecutor::queue_fold).
+    ///
+    /// # Errors
+    /// As there; too many numbers at a time, after which the session goes on.
+    pub fn queue_fold(&mut self, by: &dyn Folded, field: usize) -> Result<Option<SessionScalar>> {
+        if self.net.is_some() {
+            return Ok(None);
+        }
+        let number = self.with(|local| local.executor().queue_fold(by, field))?;
+        number.map(|number| number.known().map(|_| number)).transpose()
+    }
+
     /// The value of a number, after all that was queued.
     ///
     /// # Errors
