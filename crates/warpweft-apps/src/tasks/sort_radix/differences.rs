@@ -12,7 +12,7 @@ macro_rules! differences {
             pub fn differences(keys: &[$T], first: $T) -> $T {
                 let mut differ = 0 as $T;
                 if keys.len() <= 16384 {
-                    differ |= spawn!(differences_part(keys, first));
+                    differ |= spawn!(differences_part(keys, first, 1));
                 } else {
                     let (low, high) = keys.split_at(keys.len() / 2);
                     differ |= spawn!(differences(low, first));
@@ -22,36 +22,38 @@ macro_rules! differences {
                 differ
             }
 
-            /// The same of few keys.
+            /// The same of few keys: of one in `step`.
             #[spawning(team(256))]
             pub fn differences_part(
                 team: &Team,
                 keys: &[$T],
                 first: $T,
+                step: usize,
                 found: &mut [$T; 256],
             ) -> $T {
                 let (lane, lanes) = (team.lane(), team.lanes());
                 let mut differ = 0 as $T;
+                let count = keys.len() / step;
                 let mut i = lane;
-                while i + 7 * lanes < keys.len() {
+                while i + 7 * lanes < count {
                     // Eight at once on their way.
                     let some = [
-                        keys[i],
-                        keys[i + lanes],
-                        keys[i + 2 * lanes],
-                        keys[i + 3 * lanes],
-                        keys[i + 4 * lanes],
-                        keys[i + 5 * lanes],
-                        keys[i + 6 * lanes],
-                        keys[i + 7 * lanes],
+                        keys[i * step],
+                        keys[(i + lanes) * step],
+                        keys[(i + 2 * lanes) * step],
+                        keys[(i + 3 * lanes) * step],
+                        keys[(i + 4 * lanes) * step],
+                        keys[(i + 5 * lanes) * step],
+                        keys[(i + 6 * lanes) * step],
+                        keys[(i + 7 * lanes) * step],
                     ];
                     for k in 0..8usize {
                         differ |= some[k] ^ first;
                     }
                     i += 8 * lanes;
                 }
-                while i < keys.len() {
-                    differ |= keys[i] ^ first;
+                while i < count {
+                    differ |= keys[i * step] ^ first;
                     i += lanes;
                 }
                 found[lane & 255] = differ;

@@ -5,35 +5,24 @@ use warpweft::prelude::*;
 
 pub(super) use crate::tasks::sort_teams::leaf::parts;
 
-/// The digits from `first` to `last` begin at a key: all but the last have none.
-#[device]
-pub(super) fn begin_digits(begins: &mut [u32; 4096], first: u32, last: u32, at: u32) {
-    let mut digit = first;
-    while digit <= last {
-        begins[digit as usize] = at;
-        digit += 1;
-    }
-}
+/// Said in place of a number of buckets where keys differ in bits that are higher than those sorted by.
+pub(super) const BEYOND: u32 = u32::MAX;
 
-/// Where the keys of each digit begin, and above 16 bits how many they are.
+/// Where the keys of each digit begin, and above 16 bits how many they are. The highest bits say whether there are keys `beyond`.
 #[device]
-pub(super) fn write_notes(begins: &mut [u32; 4096], notes: &mut [u32], lane: usize, lanes: usize) {
+pub(super) fn write_notes(
+    begins: &[u32; 4096],
+    notes: &mut [u32],
+    beyond: u32,
+    lane: usize,
+    lanes: usize,
+) {
     let mut digit = lane;
     while digit < 256 {
         let begin = begins[digit];
-        notes[digit] = begin | (begins[digit + 1] - begin) << 16;
+        notes[digit] = begin | (begins[digit + 1] - begin) << 16 | beyond << 31;
         digit += lanes;
     }
-}
-
-/// How many lanes copy from a chunk that has about `mean` keys to gather.
-#[device]
-pub(super) fn width_of(mean: usize, lanes: usize) -> usize {
-    let mut width = lanes.min(4);
-    while width < lanes.min(32) && width < mean {
-        width *= 2;
-    }
-    width
 }
 
 /// Reads where a lane's chunk of those from `chunk` on has its keys of the digits, into the first 256 words, and how many they
@@ -64,12 +53,31 @@ pub(super) fn put_place(rows: &mut [u32; 768], place: u32, here: [u32; 2]) {
     rows[512 + (here[0] & 255) as usize] = place;
 }
 
-/// A row's words; nothing beyond as many as lanes.
+/// The place behind the keys of all rows.
 #[device]
-pub(super) fn row(rows: &[u32; 768], number: usize, lanes: u32) -> [u32; 3] {
-    let at = number & 255;
-    let size = if number < lanes as usize { rows[256 + at] } else { 0 };
-    [rows[at], size, rows[512 + at]]
+pub(super) fn end_of(rows: &[u32; 768], lanes: u32) -> u32 {
+    let last = ((lanes - 1) & 255) as usize;
+    rows[512 + last] + rows[256 + last]
+}
+
+/// Where the key of a place lies, as its row's number and its number in the chunk: in the last row that begins there or before.
+#[device]
+pub(super) fn key_at(rows: &[u32; 768], place: u32, lanes: u32) -> [u32; 2] {
+    let mut row = 0u32;
+    if lanes == 256 {
+        for k in 0..8u32 {
+            let next = row + (128 >> k);
+            if rows[(512 + (next & 255)) as usize] <= place {
+                row = next;
+            }
+        }
+    } else {
+        while row + 1 < lanes && rows[(512 + ((row + 1) & 255)) as usize] <= place {
+            row += 1;
+        }
+    }
+    let at = (row & 255) as usize;
+    [row, rows[at] + place - rows[512 + at]]
 }
 
 /// Adds up the notes of each 64 chunks: a row of 256 sums.
@@ -91,33 +99,54 @@ pub(super) fn sum_blocks(notes: &[u32], sums: &mut [u32]) {
 fn sum_block(team: &Team, notes: &[u32], sums: &mut [u32]) {
     let mut digit = team.lane();
     while digit < 256 {
-        let mut sum = 0u32;
+        let (mut sum, mut beyond) = (0u32, 0u32);
         let mut at = digit;
         while at < notes.len() {
-            sum += notes[at] >> 16;
-            at += 256;
+            // Eight at once on their way.
+            let mut some = [0u32; 8];
+            for k in 0..8usize {
+                if at + k * 256 < notes.len() {
+                    some[k] = notes[at + k * 256];
+                }
+            }
+            for k in 0..8usize {
+                sum += (some[k] >> 16) & 0x7fff;
+                beyond |= some[k] >> 31;
+            }
+            at += 8 * 256;
         }
-        sums[digit] = sum;
+        sums[digit] = sum | beyond << 31;
         digit += team.lanes();
     }
 }
 
 /// Replaces each sum by that of the rows before, and says where each digit's bucket begins. How many buckets have more keys than
-/// a team sorts.
+/// a team sorts; [`BEYOND`] where a row says that there are keys beyond.
 #[spawning(team(256))]
 pub(super) fn add_blocks(team: &Team, sums: &mut [u32], begins: &mut [u32]) -> u32 {
     let mine = parts(256, team.lanes());
     let first = (team.lane() * mine).min(256);
     let last = (first + mine).min(256);
-    let (mut all, mut large) = (0u32, 0u32);
+    let (mut all, mut large, mut beyond) = (0u32, 0u32, 0u32);
     for digit in first..last {
         let mut sum = 0u32;
         let mut at = digit;
         while at < sums.len() {
-            let here = sums[at];
-            sums[at] = sum;
-            sum += here;
-            at += 256;
+            // Eight at once on their way.
+            let mut some = [0u32; 8];
+            for k in 0..8usize {
+                if at + k * 256 < sums.len() {
+                    some[k] = sums[at + k * 256];
+                }
+            }
+            for k in 0..8usize {
+                if at + k * 256 < sums.len() {
+                    sums[at + k * 256] = sum;
+                }
+                sum += some[k] & 0x7fff_ffff;
+                beyond |= some[k] >> 31;
+            }
+            at += 8 * 256;
         }
         begins[digit] = sum;
         all += sum;
@@ -131,5 +160,7 @@ pub(super) fn add_blocks(team: &Team, sums: &mut [u32], begins: &mut [u32]) -> u
         begins[digit] = begin;
         begin += count;
     }
-    team.sum(large)
+    let large = team.sum(large);
+    let beyond = team.sum(beyond);
+    if beyond > 0 { BEYOND } else { large }
 }

@@ -1,7 +1,8 @@
 //! Radix sort by teams of lanes, for GPUs and cores: the digits of eight bits from the highest down.
 //!
-//! The highest bit in which keys differ is found first, often from a few of them; digits are taken from there. Teams sort chunks of 4096 keys by a digit,
-//! and note where each digit's keys lie in each chunk. The sums of these notes
+//! The highest bit in which keys differ is taken from about two thousand of them; digits are taken from there. Teams sort chunks of
+//! 4096 keys by a digit, and note where each digit's keys lie in each chunk, and whether a key differs from the first in a higher bit.
+//! If one does, all keys are read for that bit and the sort begins again. The sums of these notes
 //! say where each bucket of a digit begins. A bucket is gathered from all chunks; if it has at most 4096 keys, a team sorts it by
 //! the bits that are left, else it is sorted in the same way by its next digit. So a million keys pass through memory twice, and
 //! a hundred million four times. Every bucket is a slice of its own: no two tasks write the same slice.
@@ -169,6 +170,9 @@ mod tests {
         check(0..50_000);
         check((0..50_000).rev());
         check([(7 << 40) | 7; 9000].into_iter());
+        // Higher bits that only one key has.
+        check((0..50_000).map(|key| if key == 40_001 { key << 12 } else { key }));
+        check((0..20_000).map(|key| if key == 7_001 { key << 12 } else { 5 }));
         // A bucket of most keys at every digit, down to the last.
         check(random(60_000).map(|key| if (key >> 40) & 7 == 0 { key } else { key >> 58 }));
     }

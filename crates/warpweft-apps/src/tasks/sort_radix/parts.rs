@@ -24,7 +24,7 @@ macro_rules! sorts {
                     spawn!(sort_all(keys, other, table));
                 } else {
                     let (none, _) = table.split_at_mut(0);
-                    spawn!(sort_part(keys, other, none, [0, $T::BITS], false));
+                    spawn!(sort_part(keys, other, none, 0, [0, $T::BITS], false));
                 }
                 sync!();
             }
@@ -32,23 +32,29 @@ macro_rules! sorts {
             /// Sorts by the bits in which some keys differ.
             #[spawning]
             fn sort_all(keys: &mut [$T], other: &mut [$T], table: &mut [u32]) {
-                // Most often some keys tell that there are differences in the highest bit.
-                let mut differ = spawn!(differences_part(&keys[..2048], keys[0]));
+                // Tasks of eight chunks at most, where there are many.
+                let many = (keys.len() / 4096 / 1024).clamp(1, 8);
+                // Most often some keys of everywhere tell the highest bit in which keys differ.
+                let mut differ = spawn!(differences_part(keys, keys[0], keys.len() / 2048));
                 sync!();
-                if differ.leading_zeros() > 0 {
+                let mut beyond = true;
+                if differ > 0 {
+                    let bits = $T::BITS - differ.leading_zeros();
+                    beyond = spawn!(sort_large(keys, other, table, bits.max(8) - 8, many));
+                }
+                sync!();
+                if beyond {
                     differ = spawn!(differences(keys, keys[0]));
                 }
                 sync!();
-                if differ > 0 {
+                if beyond && differ > 0 {
                     let bits = $T::BITS - differ.leading_zeros();
-                    // Tasks of eight chunks at most, where there are many.
-                    let many = (keys.len() / 4096 / 1024).clamp(1, 8);
                     spawn!(sort_large(keys, other, table, bits.max(8) - 8, many));
                 }
                 sync!();
             }
 
-            /// Sorts more keys than a team does.
+            /// Sorts more keys than a team does by the bits below `shift` + 8. Whether keys differ in higher bits: then nothing is sorted.
             #[spawning]
             fn sort_large(
                 keys: &mut [$T],
@@ -56,23 +62,27 @@ macro_rules! sorts {
                 table: &mut [u32],
                 shift: u32,
                 many: usize,
-            ) {
+            ) -> bool {
                 let chunks = parts(keys.len(), 4096);
                 let (begins, rest) = table.split_at_mut(256);
                 let (notes, sums) = rest.split_at_mut(chunks * 256);
                 let (sums, _) = sums.split_at_mut(parts(chunks, 64) * 256);
-                spawn!(sort_chunks(keys, other, notes, shift, many * 4096));
+                spawn!(sort_chunks(keys, other, notes, keys[0], shift, many * 4096));
                 sync!();
                 spawn!(sum_blocks(notes, sums));
                 sync!();
                 let large = spawn!(add_blocks(sums, begins));
                 sync!();
+                if large == BEYOND {
+                    return true;
+                }
                 spawn!(buckets(other, keys, notes, sums, begins, 0, 256, shift));
                 sync!();
                 if shift > 0 && large > 0 {
                     spawn!(large_buckets(keys, other, begins, rest, 0, 256, shift, many));
                 }
                 sync!();
+                false
             }
 
             /// Sorts each chunk by its digit into `other`. A team sorts up to `most` keys, chunk by chunk.
@@ -81,18 +91,19 @@ macro_rules! sorts {
                 keys: &mut [$T],
                 other: &mut [$T],
                 notes: &mut [u32],
+                one: $T,
                 shift: u32,
                 most: usize,
             ) {
                 if keys.len() <= most {
-                    spawn!(sort_part(keys, other, notes, [shift, shift + 8], true));
+                    spawn!(sort_part(keys, other, notes, one, [shift, shift + 8], true));
                 } else {
                     let middle = parts(keys.len(), 4096) / 2;
                     let (low, high) = keys.split_at_mut(middle * 4096);
                     let (other_low, other_high) = other.split_at_mut(middle * 4096);
                     let (notes_low, notes_high) = notes.split_at_mut(middle * 256);
-                    spawn!(sort_chunks(low, other_low, notes_low, shift, most));
-                    spawn!(sort_chunks(high, other_high, notes_high, shift, most));
+                    spawn!(sort_chunks(low, other_low, notes_low, one, shift, most));
+                    spawn!(sort_chunks(high, other_high, notes_high, one, shift, most));
                 }
                 sync!();
             }
@@ -142,9 +153,11 @@ macro_rules! sorts {
                 first: u32,
                 last: u32,
             ) {
-                if to.len() <= 8192 || end - begin == 1 {
+                // Few keys of many chunks are looked for by several teams.
+                let whole = to.len() <= 8192 && end - begin <= 16 || end - begin == 1;
+                if to.len() > 0 && whole {
                     spawn!(gather_part(from, to, notes, begin, end, first, last));
-                } else {
+                } else if to.len() > 0 {
                     let middle = (begin + end) / 2;
                     let at = sums[(middle * 256 + first) as usize]
                         - sums[(begin * 256 + first) as usize];
@@ -172,14 +185,14 @@ macro_rules! sorts {
                 // Lanes beyond find nothing.
                 let notes = &notes[..chunks * 256];
                 let mut chunk = begin as usize * 64;
-                let width = width_of(to.len() / (chunks - chunk).max(1), team.lanes());
                 let mut before = 0u32;
                 while chunk < chunks {
                     let size = read_row(notes, rows, chunk, [first, last], here);
                     put_place(rows, before + team.prefix_sum(size), here);
-                    before += team.sum(size);
                     team.barrier();
-                    copy_rows(from, to, rows, chunk, width, here);
+                    let end = end_of(rows, here[1]);
+                    copy_rows(from, to, rows, chunk, [before, end], here);
+                    before = end;
                     team.barrier();
                     chunk += team.lanes();
                 }
@@ -220,13 +233,15 @@ macro_rules! sorts {
             }
 
             /// Sorts each 4096 keys by the bits from `low` to `high`. If there are notes, 256 words each then say where the keys of
-            /// each digit of eight bits begin, and above 16 bits how many they are.
+            /// each digit of eight bits begin, and above 16 bits how many they are, and the highest bits whether keys differ
+            /// from `one` in bits from `high` on.
             #[spawning(team(256))]
             fn sort_part(
                 team: &Team,
                 keys: &mut [$T],
                 other: &mut [$T],
                 notes: &mut [u32],
+                one: $T,
                 bits: [u32; 2],
                 in_other: bool,
                 room: &mut [$T; 8192],
@@ -240,7 +255,8 @@ macro_rules! sorts {
                     let each = parts(count, 1024) as u32 * 4;
                     let (mut held, mut sums) = ([0 as $T; 16], [0u32; 16]);
                     team.barrier();
-                    take_keys(&keys[done..done + count], room, &mut held, each, here);
+                    let differ =
+                        take_keys(&keys[done..done + count], room, &mut held, each, here, one);
                     let mut digit = first_digit(bits, here[1]);
                     while digit[1] > 0 {
                         let mut earlier = [0u32; 3];
@@ -264,8 +280,9 @@ macro_rules! sorts {
                     if notes.len() > 0 {
                         let notes = &mut notes[done / 16..done / 16 + 256];
                         note_digits(room, counts, half, count as u32, bits[0], here);
+                        let beyond = team.sum((differ >> bits[0] > 255) as u32);
                         team.barrier();
-                        write_notes(counts, notes, team.lane(), team.lanes());
+                        write_notes(counts, notes, beyond.min(1), team.lane(), team.lanes());
                     }
                     done += 4096;
                 }
@@ -290,14 +307,14 @@ macro_rules! sorts {
                 let (mut held, mut sums) = ([0 as $T; 16], [0u32; 16]);
                 fill_up(room, each, count as u32, here);
                 let chunks = notes.len() / 256;
-                let width = width_of(count / chunks.max(1), team.lanes());
                 let (mut chunk, mut done) = (0usize, 0u32);
                 while chunk < chunks {
                     let size = read_row(notes, rows, chunk, digits, here);
                     put_place(rows, done + team.prefix_sum(size), here);
-                    done += team.sum(size);
                     team.barrier();
-                    gather_rows(from, room, rows, chunk, width, here);
+                    let end = end_of(rows, here[1]);
+                    gather_rows(from, room, rows, chunk, [done, end], here);
+                    done = end;
                     team.barrier();
                     chunk += team.lanes();
                 }

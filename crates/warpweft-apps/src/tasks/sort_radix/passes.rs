@@ -53,10 +53,11 @@ macro_rules! passes {
         pub(super) mod $keys {
             use warpweft::prelude::*;
 
-            use super::super::digits::{begin_digits, row};
+            use super::super::digits::key_at;
             use super::place;
 
-            /// Reads keys into shared memory, as many as all lanes have. They are many at once on their way.
+            /// Reads keys into shared memory, as many as all lanes have. They are many at once on their way. The bits in which a
+            /// lane's keys differ from `one`.
             #[device]
             pub fn take_keys(
                 from: &[$T],
@@ -64,8 +65,10 @@ macro_rules! passes {
                 held: &mut [$T; 16],
                 each: u32,
                 here: [u32; 2],
-            ) {
+                one: $T,
+            ) -> $T {
                 let first = (here[0] & 255) as usize;
+                let mut differ = 0 as $T;
                 if here[1] == 256 {
                     $(if $few < each {
                         $(held[$k] = !(0 as $T);
@@ -74,15 +77,21 @@ macro_rules! passes {
                         })*
                     })*
                     $(if $few < each {
-                        $(room[place($k * 256 + first as u32) as usize] = held[$k];)*
+                        $(room[place($k * 256 + first as u32) as usize] = held[$k];
+                        if $k * 256 + first < from.len() {
+                            differ |= held[$k] ^ one;
+                        })*
                     })*
                 } else {
                     let mut i = here[0];
                     while (i as usize) < from.len() {
-                        room[place(i) as usize] = from[i as usize];
+                        let key = from[i as usize];
+                        room[place(i) as usize] = key;
+                        differ |= key ^ one;
                         i += here[1];
                     }
                 }
+                differ
             }
 
             /// The greatest number for what all lanes have beyond `count` keys.
@@ -203,83 +212,59 @@ macro_rules! passes {
                 }
             }
 
-            /// Copies the keys of as many rows as lanes to memory, four at once on their way.
+            /// Copies the keys of as many rows as lanes to memory, eight at once on their way.
             #[device]
             pub fn copy_rows(
                 from: &[$T],
                 to: &mut [$T],
                 rows: &[u32; 768],
                 chunk: usize,
-                width: usize,
+                places: [u32; 2],
                 here: [u32; 2],
             ) {
-                let step = here[1] as usize / width;
-                let mut r = here[0] as usize / width;
-                while r < here[1] as usize {
-                    let four = [
-                        row(rows, r, here[1]),
-                        row(rows, r + step, here[1]),
-                        row(rows, r + 2 * step, here[1]),
-                        row(rows, r + 3 * step, here[1]),
-                    ];
-                    let most = four[0][1].max(four[1][1]).max(four[2][1]).max(four[3][1]);
-                    let mut i = here[0] & (width as u32 - 1);
-                    while i < most {
-                        let mut some = [0 as $T; 4];
-                        for k in 0..4usize {
-                            if i < four[k][1] {
-                                let at = (chunk + r + k * step) * 4096;
-                                some[k] = from[at + (four[k][0] + i) as usize];
-                            }
-                        }
-                        for k in 0..4usize {
-                            if i < four[k][1] {
-                                to[(four[k][2] + i) as usize] = some[k];
-                            }
-                        }
-                        i += width as u32;
+                let mut next = places[0] + here[0];
+                while next < places[1] {
+                    let mut some = [0 as $T; 8];
+                    for k in 0..8u32 {
+                        let at = (next + k * here[1]).min(places[1] - 1);
+                        let key = key_at(rows, at, here[1]);
+                        some[k as usize] = from[(chunk + key[0] as usize) * 4096 + key[1] as usize];
                     }
-                    r += 4 * step;
+                    for k in 0..8u32 {
+                        let at = next + k * here[1];
+                        if at < places[1] {
+                            to[at as usize] = some[k as usize];
+                        }
+                    }
+                    next += 8 * here[1];
                 }
             }
 
-            /// Copies the keys of as many rows as lanes into shared memory, four at once on their way.
+            /// Copies the keys of as many rows as lanes into shared memory, eight at once on their way.
             #[device]
             pub fn gather_rows(
                 from: &[$T],
                 to: &mut [$T; 8192],
                 rows: &[u32; 768],
                 chunk: usize,
-                width: usize,
+                places: [u32; 2],
                 here: [u32; 2],
             ) {
-                let step = here[1] as usize / width;
-                let mut r = here[0] as usize / width;
-                while r < here[1] as usize {
-                    let four = [
-                        row(rows, r, here[1]),
-                        row(rows, r + step, here[1]),
-                        row(rows, r + 2 * step, here[1]),
-                        row(rows, r + 3 * step, here[1]),
-                    ];
-                    let most = four[0][1].max(four[1][1]).max(four[2][1]).max(four[3][1]);
-                    let mut i = here[0] & (width as u32 - 1);
-                    while i < most {
-                        let mut some = [0 as $T; 4];
-                        for k in 0..4usize {
-                            if i < four[k][1] {
-                                let at = (chunk + r + k * step) * 4096;
-                                some[k] = from[at + (four[k][0] + i) as usize];
-                            }
-                        }
-                        for k in 0..4usize {
-                            if i < four[k][1] {
-                                to[place(four[k][2] + i) as usize] = some[k];
-                            }
-                        }
-                        i += width as u32;
+                let mut next = places[0] + here[0];
+                while next < places[1] {
+                    let mut some = [0 as $T; 8];
+                    for k in 0..8u32 {
+                        let at = (next + k * here[1]).min(places[1] - 1);
+                        let key = key_at(rows, at, here[1]);
+                        some[k as usize] = from[(chunk + key[0] as usize) * 4096 + key[1] as usize];
                     }
-                    r += 4 * step;
+                    for k in 0..8u32 {
+                        let at = next + k * here[1];
+                        if at < places[1] {
+                            to[place(at) as usize] = some[k as usize];
+                        }
+                    }
+                    next += 8 * here[1];
                 }
             }
 
@@ -310,18 +295,23 @@ macro_rules! passes {
                 low: u32,
                 lanes: [u32; 2],
             ) {
-                let mut i = lanes[0];
-                while i < count {
-                    let digit = ((room[(from + place(i)) as usize] >> low) & 255) as u32;
-                    let mut unseen = 0u32;
-                    if i > 0 {
-                        unseen = ((room[(from + place(i - 1)) as usize] >> low) & 255) as u32 + 1;
+                let mut digit = lanes[0];
+                while digit < 256 {
+                    let mut lower = 0u32;
+                    for k in 0..13u32 {
+                        let next = lower + (4096 >> k);
+                        if next <= count {
+                            let key = room[(from + place(next - 1)) as usize];
+                            if (((key >> low) & 255) as u32) < digit {
+                                lower = next;
+                            }
+                        }
                     }
-                    begin_digits(begins, unseen, digit, i);
-                    if i + 1 == count {
-                        begin_digits(begins, digit + 1, 256, count);
-                    }
-                    i += lanes[1];
+                    begins[digit as usize] = lower;
+                    digit += lanes[1];
+                }
+                if lanes[0] == 0 {
+                    begins[256] = count;
                 }
             }
         }
