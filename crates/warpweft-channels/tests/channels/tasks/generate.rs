@@ -19,12 +19,13 @@ const KINDS: [[&str; 3]; 6] = [
     ],
 ];
 
-/// A program with a group of so many functions, which call one another, for each seed.
-pub fn program(seeds: std::ops::Range<u64>, functions: usize) -> String {
+/// A program with a group of so many functions, which call one another, for each seed. A function has `most` waits at most, and
+/// as many places that spawn before each.
+pub fn program(seeds: std::ops::Range<u64>, functions: usize, most: usize) -> String {
     let mut text = String::from(include_str!("program.rs.txt"));
     let mut groups = String::new();
     for seed in seeds {
-        let group = group(seed, functions);
+        let group = group(seed, functions, most);
         text.push_str(&format!("mod g{seed} {{\nuse super::*;\n{group}}}\n"));
         groups.push_str(&format!("group!(g{seed}), "));
     }
@@ -34,12 +35,12 @@ pub fn program(seeds: std::ops::Range<u64>, functions: usize) -> String {
 }
 
 /// The functions of a seed, and `any`, which calls each of them by its number.
-fn group(seed: u64, functions: usize) -> String {
+fn group(seed: u64, functions: usize, most: usize) -> String {
     let mut random = Random(seed);
     let kinds: Vec<_> = (0..functions).map(|_| random.below(KINDS.len())).collect();
     let mut text = String::new();
     for number in 0..functions {
-        text.push_str(&Function::new(&mut random, &kinds).written(number));
+        text.push_str(&Function::new(&mut random, &kinds).written(number, most));
     }
     text.push_str(
         "#[spawning]\npub fn any(which: u32, n: u32, seed: u64) -> u64 {\n    let mut all = seed;\n",
@@ -95,7 +96,7 @@ impl<'r> Function<'r> {
         Self { random, kinds, text: String::new(), known, count: 0 }
     }
 
-    fn written(mut self, number: usize) -> String {
+    fn written(mut self, number: usize, most: usize) -> String {
         let kind = self.kinds[number];
         let [ty, made, _] = KINDS[kind];
         let leaf = self.value(2);
@@ -106,8 +107,8 @@ impl<'r> Function<'r> {
         self.line(2, &format!("let e = {leaf};"));
         self.line(2, &format!("return {made};"));
         self.line(1, "}");
-        for _ in 0..1 + self.random.below(3) {
-            self.region();
+        for _ in 0..1 + self.random.below(most) {
+            self.region(most);
         }
         if self.random.chance(25) {
             // Calls that still run when the value is known.
@@ -170,14 +171,14 @@ impl<'r> Function<'r> {
     }
 
     /// Spawns up to a wait, then the values are known.
-    fn region(&mut self) {
+    fn region(&mut self, most: usize) {
         if self.random.chance(40) {
             let (name, value) = (self.name("x"), self.value(2));
             self.line(1, &format!("let {name} = {value};"));
             self.known.push(name);
         }
         let mut arrived = vec![];
-        for _ in 0..1 + self.random.below(3) {
+        for _ in 0..1 + self.random.below(most) {
             match self.random.below(4) {
                 0 | 1 => {
                     let callee = self.random.below(self.kinds.len());

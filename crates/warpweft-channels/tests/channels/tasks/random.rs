@@ -1,8 +1,9 @@
 //! Random spawning functions: the values of plain recursion, on played warps and, where the program that this writes is run
 //! with `gpu`, on a GPU.
 //!
-//! `WARPWEFT_RANDOM_SEED`, `_PROGRAMS`, `_GROUPS` of a program and `_EACH`, functions of a group, change what is generated;
-//! `WARPWEFT_RANDOM_OUT` names a folder that keeps the programs. `gpu 0 9` makes a program run its first nine groups.
+//! `WARPWEFT_RANDOM_SEED`, `_PROGRAMS`, `_GROUPS` of a program, `_EACH`, functions of a group, and `_MOST`, waits of a function and
+//! places that spawn before each, change what is generated; `WARPWEFT_RANDOM_OUT` names a folder that keeps the programs. `gpu 0 9`
+//! makes a program run its first nine groups.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -25,11 +26,17 @@ fn functions() -> usize {
     number("WARPWEFT_RANDOM_EACH", 14).max(1) as usize
 }
 
+/// Waits of a function, and places that spawn before each, at most.
+fn most() -> usize {
+    number("WARPWEFT_RANDOM_MOST", 3).max(1) as usize
+}
+
 /// The program of a seed and those that follow, compiled.
 fn compiled(mut rustc: Command, folder: &Path, seed: u64) -> PathBuf {
     let seeds = seed..seed + groups();
     let (source, program) = (folder.join(format!("{seed}.rs")), folder.join(seed.to_string()));
-    std::fs::write(&source, generate::program(seeds, functions())).unwrap();
+    let text = generate::program(seeds, functions(), most());
+    std::fs::write(&source, text).unwrap();
     rustc.args(["-Copt-level=0", "-Cdebuginfo=0", "-Coverflow-checks=off", "-Awarnings", "-o"]);
     let output = rustc.arg(&program).arg(&source).output().unwrap();
     let errors: String = String::from_utf8_lossy(&output.stderr).chars().take(6000).collect();
