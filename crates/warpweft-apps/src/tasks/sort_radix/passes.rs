@@ -212,7 +212,7 @@ macro_rules! passes {
                 }
             }
 
-            /// Copies the keys of as many rows as lanes to memory, eight at once on their way.
+            /// Copies the keys of as many rows as lanes to memory, four at once on their way.
             #[device]
             pub fn copy_rows(
                 from: &[$T],
@@ -224,23 +224,23 @@ macro_rules! passes {
             ) {
                 let mut next = places[0] + here[0];
                 while next < places[1] {
-                    let mut some = [0 as $T; 8];
-                    for k in 0..8u32 {
+                    let mut some = [0 as $T; 4];
+                    for k in 0..4u32 {
                         let at = (next + k * here[1]).min(places[1] - 1);
                         let key = key_at(rows, at, here[1]);
                         some[k as usize] = from[(chunk + key[0] as usize) * 4096 + key[1] as usize];
                     }
-                    for k in 0..8u32 {
+                    for k in 0..4u32 {
                         let at = next + k * here[1];
                         if at < places[1] {
                             to[at as usize] = some[k as usize];
                         }
                     }
-                    next += 8 * here[1];
+                    next += 4 * here[1];
                 }
             }
 
-            /// Copies the keys of as many rows as lanes into shared memory, eight at once on their way.
+            /// Copies the keys of as many rows as lanes into shared memory, four at once on their way.
             #[device]
             pub fn gather_rows(
                 from: &[$T],
@@ -252,19 +252,19 @@ macro_rules! passes {
             ) {
                 let mut next = places[0] + here[0];
                 while next < places[1] {
-                    let mut some = [0 as $T; 8];
-                    for k in 0..8u32 {
+                    let mut some = [0 as $T; 4];
+                    for k in 0..4u32 {
                         let at = (next + k * here[1]).min(places[1] - 1);
                         let key = key_at(rows, at, here[1]);
                         some[k as usize] = from[(chunk + key[0] as usize) * 4096 + key[1] as usize];
                     }
-                    for k in 0..8u32 {
+                    for k in 0..4u32 {
                         let at = next + k * here[1];
                         if at < places[1] {
                             to[place(at) as usize] = some[k as usize];
                         }
                     }
-                    next += 8 * here[1];
+                    next += 4 * here[1];
                 }
             }
 
