@@ -223,6 +223,8 @@ impl<'v> RawSession<'v> {
             return Ok(());
         }
         let Some(mut local) = self.local.take() else { return Err(over()) };
+        // Cells of a step that faulted are not saved.
+        local.executor().finish()?;
         let state = State { step: self.total.steps, residual: self.total.residual };
         self.task(state, state.step).save((state, true), &mut local, &Alone)?;
         self.local = Some(local);

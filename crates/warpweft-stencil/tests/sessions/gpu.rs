@@ -173,3 +173,59 @@ fn ranks_that_share_a_gpu_have_the_bits_of_one() {
     let Some(run) = on_a_gpu(&stencil, [11, 23].into(), &machine) else { return };
     ranks::check_program(run.target, run.policy);
 }
+
+#[derive(Clone, Copy, Debug, PartialEq, Fields)]
+struct Looked {
+    u: f64,
+    spare: f64,
+}
+
+/// Faults in the step after the last of `values`.
+#[stencil]
+fn looks(now: Near<Looked, 1>, next: &mut Looked, #[step] step: u64, values: &[f64]) {
+    next.u = now.u[[0]] + values[step as usize];
+}
+
+#[reduction]
+fn larger(a: Looked, b: Looked) -> Looked {
+    if b.u > a.u { b } else { a }
+}
+
+#[test]
+fn a_fault_on_a_gpu_is_an_error_of_every_call_that_gives_cells() {
+    type Call<'c> = &'c dyn Fn(&mut Session<'_, Looked, 1>, &Machine) -> Result<()>;
+    let machine = machine();
+    let stencil = Stencil::of(looks(vec![1.0; 5]));
+    let Some(run) = on_a_gpu(&stencil, [15].into(), &machine) else { return };
+    let start = || Volume::from_fn([15], |[x]| Looked { u: x as f64, spare: 0.5 });
+    let restricted = |on: &mut Session<'_, Looked, 1>, machine: &Machine| {
+        let mut half = Volume::from_fn([7], |_| Looked { u: 0.0, spare: 0.0 });
+        let run = on_a_gpu(&stencil, [7].into(), machine).unwrap();
+        let mut coarse = stencil.on_with(&mut half, machine, &run)?;
+        on.restrict("u", &mut coarse, "u")
+    };
+    let part = || std::array::from_fn::<_, 1, _>(|_| 1..4_usize);
+    let calls: [Call<'_>; 9] = [
+        &|on, _| on.read(part()).map(drop),
+        &|on, _| on.get([3]).map(drop),
+        &|on, _| on.volume().map(drop),
+        &|on, _| on.read_field::<f64>("u", part()).map(drop),
+        &|on, _| on.read_field::<f64>("spare", part()).map(drop),
+        &|on, _| on.fold(larger()).map(drop),
+        &|on, _| on.sum("u").map(drop),
+        &|on, _| on.sum("spare").map(drop),
+        &restricted,
+    ];
+    for (number, call) in calls.iter().enumerate() {
+        let mut volume = start();
+        let mut on = stencil.on_with(&mut volume, &machine, &run).unwrap();
+        // The first calls are waited for; the last steps are not.
+        for _ in 0..5 {
+            on.run(Steps(1)).unwrap();
+        }
+        let error = on.run(Steps(1)).map(drop).and_then(|()| call(&mut on, &machine)).unwrap_err();
+        assert!(error.to_string().contains("index out of bounds"), "{number}: {error}");
+        assert!(on.finish().is_err(), "{number}");
+        assert_eq!(volume.field::<f64>("u"), start().field("u"), "the volume is as it was");
+    }
+}

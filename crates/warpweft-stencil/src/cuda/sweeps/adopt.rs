@@ -168,6 +168,11 @@ impl CudaSweeps {
         }
     }
 
+    /// Whether any of its functions can fault.
+    pub(in crate::cuda) fn can_fault(&self) -> bool {
+        self.fault.is_some() || self.others.iter().any(|other| other.fault.is_some())
+    }
+
     /// Reports a fault of a function that was adopted.
     pub(in crate::cuda) fn check_others(&self) -> Result<()> {
         for other in &self.others {

@@ -251,6 +251,7 @@ impl SweepExecutor for CudaSweeps {
             let from = (self.arrays.now(field, self.state), rows);
             self.stream.download_box(extents, from, (&mut to[before..], Rows::dense(extents)))?;
         }
+        self.check_fault()?;
         self.check_halos()
     }
 

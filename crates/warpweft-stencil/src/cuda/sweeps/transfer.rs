@@ -28,6 +28,10 @@ impl CudaSweeps {
         }
         from.settle()?;
         from.clock.close();
+        if from.can_fault() {
+            // Else this executor would tell nobody of the fault of another.
+            from.check_fault()?;
+        }
         self.settle()?;
         self.clock.close();
         self.ahead.forget();

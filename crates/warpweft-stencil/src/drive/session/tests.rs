@@ -1,10 +1,12 @@
 //! A session on a device that queues: what it reports as seconds, and numbers that there is no room for.
 
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use super::RawSession;
+use crate::checkpoint::Checkpoint;
 use crate::exchange::Cells;
 use crate::executor::SweepExecutor;
 use crate::plan::{Region, Sweep};
@@ -16,7 +18,7 @@ use crate::spec::total::Total;
 use crate::{CpuPolicy, CpuSweeps, Residual};
 use warpweft_core::cpu::{Pool, Simd};
 use warpweft_core::element::CellType;
-use warpweft_core::error::Result;
+use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::{RawVolume, RawVolumeMut};
 use warpweft_core::run::Target;
 
@@ -27,6 +29,8 @@ struct Queueing {
     /// All intervals that ended, and those that were asked for.
     ended: Arc<AtomicU32>,
     asked: u32,
+    /// Whether a step has faulted, which is found out when it is waited for.
+    faulted: Arc<AtomicBool>,
 }
 
 impl SweepExecutor for Queueing {
@@ -51,6 +55,9 @@ impl SweepExecutor for Queueing {
         self.inner.residual(kind)
     }
     fn finish(&mut self) -> Result<()> {
+        if self.faulted.load(Ordering::Relaxed) {
+            return Err(Error::spec("a fault", "none"));
+        }
         self.inner.finish()
     }
     fn store(&mut self, volume: RawVolumeMut<'_>) -> Result<()> {
@@ -75,23 +82,31 @@ fn halve(u: Near<f64, 1>) -> f64 {
     0.5 * u[[0]]
 }
 
+/// What a test sees and sets of the executor.
+#[derive(Clone, Default)]
+struct Seen {
+    ended: Arc<AtomicU32>,
+    faulted: Arc<AtomicBool>,
+}
+
 fn session<'v>(
     volume: &'v mut RawVolume,
     machine: &'v Machine,
-    ended: &Arc<AtomicU32>,
+    seen: &Seen,
+    checkpoint: Option<&'v Checkpoint>,
 ) -> RawSession<'v> {
     let stencil = Stencil::of(halve());
-    let run = Run { target: Target::Cpu, threads: Some(1), ..Run::default() };
+    let run = Run { target: Target::Cpu, threads: Some(1), checkpoint, ..Run::default() };
     let devices = run.devices(machine).unwrap();
     let mut on = RawSession::open(&stencil, volume, u64::MAX, (machine, &devices), &run).unwrap();
     on.goes_on();
-    let ended = ended.clone();
+    let seen = seen.clone();
     on.prepared.build = Box::new(move |stencil, volume, _| {
         let policy = CpuPolicy::default_for(stencil, volume.extents(), 1, 1 << 20);
         let pool = Arc::new(Pool::new(&[0])?);
         let inner = CpuSweeps::new(stencil, volume, policy, pool, Simd::detect())?;
-        let (bank, ended, asked) = (Bank::new(0), ended.clone(), 0);
-        Ok(Box::new(Queueing { inner, bank, ended, asked }) as Box<dyn SweepExecutor>)
+        let (bank, Seen { ended, faulted }) = (Bank::new(0), seen.clone());
+        Ok(Box::new(Queueing { inner, bank, ended, asked: 0, faulted }) as Box<dyn SweepExecutor>)
     });
     on.make(&stencil).unwrap();
     on
@@ -101,8 +116,9 @@ fn session<'v>(
 fn what_the_host_does_between_calls_is_no_computing() {
     let machine = Machine::detect().unwrap();
     let mut volume = Volume::from_fn([8], |[x]| x as f64).into_raw();
-    let ended = Arc::default();
-    let mut on = session(&mut volume, &machine, &ended);
+    let seen = Seen::default();
+    let ended = &seen.ended;
+    let mut on = session(&mut volume, &machine, &seen, None);
     let (mut steps, pause) = (0, Duration::from_millis(20));
     while ended.load(Ordering::Relaxed) < 3 && steps < 500 {
         steps += 1;
@@ -121,7 +137,7 @@ fn what_the_host_does_between_calls_is_no_computing() {
 fn a_session_goes_on_after_a_number_that_there_is_no_room_for() {
     let machine = Machine::detect().unwrap();
     let mut volume = Volume::from_fn([8], |[x]| x as f64).into_raw();
-    let mut on = session(&mut volume, &machine, &Arc::default());
+    let mut on = session(&mut volume, &machine, &Seen::default(), None);
     let numbers: Vec<_> = (0..CAPACITY).map(|_| on.reduce(Reduce::Sum, [0; 2]).unwrap()).collect();
     let error = on.reduce(Reduce::Sum, [0; 2]).unwrap_err().to_string();
     assert!(error.contains("more than 4096 numbers of a session at once"), "{error}");
@@ -130,4 +146,26 @@ fn a_session_goes_on_after_a_number_that_there_is_no_room_for() {
     on.reduce(Reduce::Sum, [0; 2]).unwrap();
     on.close().unwrap();
     assert_eq!(volume.field::<f64>(0usize).unwrap()[6], 3.0);
+}
+
+/// How many steps are saved in a folder.
+fn saved(folder: &Path) -> usize {
+    let names = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+    names.filter(|name| name.to_string_lossy().starts_with("step-")).count()
+}
+
+#[test]
+fn cells_of_a_step_that_faulted_are_not_saved() {
+    let (machine, folder) = (Machine::detect().unwrap(), tempfile::tempdir().unwrap());
+    let directory = folder.path().join("saved");
+    let checkpoint = Checkpoint { directory: directory.clone(), every: 1000, resume: false };
+    let mut volume = Volume::from_fn([8], |[x]| x as f64).into_raw();
+    let seen = Seen::default();
+    let mut on = session(&mut volume, &machine, &seen, Some(&checkpoint));
+    on.advance(3).unwrap();
+    let before = saved(&directory);
+    seen.faulted.store(true, Ordering::Relaxed);
+    assert!(on.close().unwrap_err().to_string().contains("a fault"));
+    assert_eq!(saved(&directory), before);
+    assert_eq!(volume.field::<f64>(0usize).unwrap()[6], 6.0);
 }
