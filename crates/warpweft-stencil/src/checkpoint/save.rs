@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+
 use super::format::{FORMAT, KEPT};
 use super::hashed::Writer;
 use super::manifest::{Manifest, NAME, PartFile};
@@ -83,9 +85,13 @@ impl Saver {
         self.every
     }
 
+    /// The step of the last checkpoint that is whole.
+    pub fn last(&self) -> Option<u64> {
+        Some(self.last.load(Ordering::Relaxed)).filter(|&step| step != NONE)
+    }
+
     /// Saves `state`, of which this rank has the cells of `region`, and rank 0 what probes `recorded`; all
-    /// ranks must come here. The state of the last checkpoint is not saved again: it would have to go before
-    /// another could take its name.
+    /// ranks must come here. A checkpoint of the same step is replaced.
     ///
     /// # Errors
     /// On every rank: what any rank can't write, with the step of the last checkpoint that is whole.
@@ -97,9 +103,6 @@ impl Saver {
         cells: &mut Cut<'_>,
         recorded: &[Series],
     ) -> Result<()> {
-        if self.last.load(Ordering::Relaxed) == state.step {
-            return Ok(());
-        }
         let target = self.directory.join(folder_name(state.step));
         let partial = self.directory.join(format!("{}.partial", folder_name(state.step)));
         let begun = match net.rank() {
@@ -197,11 +200,7 @@ impl Saver {
         let text = manifest.text()?;
         let finish = || {
             write_synced(partial, NAME, &mut text.as_bytes())?;
-            // A damaged checkpoint of this very step, from which the run did not go on.
-            if target.exists() {
-                fs::remove_dir_all(target)?;
-            }
-            fs::rename(partial, target)?;
+            rename_over(partial, target)?;
             sync_folder(&self.directory)
         };
         finish().map_err(|error: io::Error| self.failed(partial, &error))
@@ -270,4 +269,17 @@ impl Saver {
         };
         Error::file(path, format!("a checkpoint can't be written: {error}"), hint)
     }
+}
+
+/// Gives a folder its name. One that has it already, a damaged one or that of a state which a session has changed since, is
+/// removed: where the file system can exchange names, only when the new one has its name.
+fn rename_over(partial: &Path, target: &Path) -> io::Result<()> {
+    if !target.exists() {
+        return fs::rename(partial, target);
+    }
+    if renameat_with(CWD, partial, CWD, target, RenameFlags::EXCHANGE).is_ok() {
+        return fs::remove_dir_all(partial);
+    }
+    fs::remove_dir_all(target)?;
+    fs::rename(partial, target)
 }

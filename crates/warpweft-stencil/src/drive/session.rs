@@ -4,6 +4,7 @@
 
 mod numbers;
 mod ranks;
+mod saving;
 mod stages;
 #[cfg(test)]
 mod tests;
@@ -59,8 +60,12 @@ pub(crate) struct RawSession<'v> {
     first: State,
     /// What was done since.
     total: RankReport,
-    /// Whether the end of a call is the end of the run, whose state is saved.
-    saves_at_end: bool,
+    /// Whether it is one of many calls, and no run of one.
+    goes_on: bool,
+    /// The step of the checkpoint that has the present cells.
+    kept: Option<u64>,
+    /// Whether the residual ended the last call.
+    ended: bool,
     /// Whether the executor computes by other stages than `spec`'s.
     elsewhere: bool,
     /// Calls that are still to wait for the device, and when it was last waited for.
@@ -123,7 +128,9 @@ impl<'v> RawSession<'v> {
             net,
             waits: (2 * WAITS, begun),
             timed: false,
-            saves_at_end: true,
+            goes_on: false,
+            kept: saved.as_ref().and_then(|saved| saved.saver.last()),
+            ended: false,
             volume,
             distribution,
             prepared,
@@ -141,6 +148,14 @@ impl<'v> RawSession<'v> {
     /// As the executor's. The session is over then; the volume is as it was when the session was opened, or when its
     /// executor was last made anew for other stages ([`RawSession::apply`]).
     pub fn advance(&mut self, steps: u64) -> Result<()> {
+        match self.saved_every() {
+            Some(every) => self.advance_saving(steps, every),
+            None => self.advance_to(steps, steps),
+        }
+    }
+
+    /// As [`RawSession::advance`], without saving where the session goes on; progress is told of `all` steps.
+    fn advance_to(&mut self, steps: u64, all: u64) -> Result<()> {
         let begun = Instant::now();
         self.settle()?;
         if self.waits.1.elapsed() > LATEST {
@@ -150,7 +165,7 @@ impl<'v> RawSession<'v> {
             self.refresh(&self.spec.stages.clone())?;
         }
         let Some(mut local) = self.local.take() else { return Err(over()) };
-        let queues = !self.saves_at_end && self.waits.0 == 0 && local.queues();
+        let queues = self.goes_on && self.waits.0 == 0 && local.queues();
         self.pace.may_queue(queues);
         if queues {
             local.executor().time(true)?;
@@ -158,9 +173,12 @@ impl<'v> RawSession<'v> {
             self.take_times(&mut local)?;
         }
         let first = State { step: self.total.steps, residual: self.first.residual.take() };
-        let task = self.task(first, steps);
+        let task = Task {
+            saving: self.saver().filter(|_| !self.goes_on),
+            ..self.task(first, steps)
+        };
         let progress = self.progress;
-        let report_progress = |done| progress.iter().for_each(|progress| progress(done, steps));
+        let report_progress = |done| progress.iter().for_each(|progress| progress(done, all));
         let watch = Watch { progress: &report_progress, stop: self.stop };
         let mine = match self.net {
             Some(net) => task.run(&mut local, net, &watch, None),
@@ -175,6 +193,7 @@ impl<'v> RawSession<'v> {
         }
         self.local = Some(local);
         self.waits.0 = self.waits.0.saturating_sub(1);
+        self.ended = self.spec.until.is_some_and(|until| until.ended(mine.residual));
         self.total = RankReport {
             passes: self.total.passes + mine.passes,
             seconds: self.total.seconds + seconds,
@@ -202,8 +221,7 @@ impl<'v> RawSession<'v> {
             first,
             steps,
             build: &*self.prepared.build,
-            saving: self.saved.as_ref().map(|saved| &saved.saver),
-            saves_at_end: self.saves_at_end,
+            saving: self.saver(),
             trace: self.trace.as_deref(),
             rebalance: None,
             fused_steps: self.prepared.policy.steps_per_launch(self.spec.rank()),
@@ -212,23 +230,9 @@ impl<'v> RawSession<'v> {
         }
     }
 
-    /// Saves its last state when it is closed, and not at the end of every call.
+    /// More calls come: the state at the end of one is not that at the end of a run.
     pub fn goes_on(&mut self) {
-        self.saves_at_end = false;
-    }
-
-    /// Saves the present state, if a session that goes on saves any.
-    fn save_last(&mut self) -> Result<()> {
-        if self.saved.is_none() || self.saves_at_end {
-            return Ok(());
-        }
-        let Some(mut local) = self.local.take() else { return Err(over()) };
-        // Cells of a step that faulted are not saved.
-        local.executor().finish()?;
-        let state = State { step: self.total.steps, residual: self.total.residual };
-        self.task(state, state.step).save((state, true), &mut local, &Alone)?;
-        self.local = Some(local);
-        Ok(())
+        self.goes_on = true;
     }
 
     /// What a call of the executor gives; after an error the session is over.
@@ -259,6 +263,7 @@ impl<'v> RawSession<'v> {
     /// As [`RawSession::read`].
     pub fn write(&mut self, boxes: &[Cells], bytes: &[u8]) -> Result<()> {
         self.check(boxes)?;
+        self.kept = None;
         if self.net.is_some() {
             return self.write_own(boxes, bytes);
         }
@@ -279,6 +284,7 @@ impl<'v> RawSession<'v> {
         let kinds = [from.spec.cell.kind(fields[0]), self.spec.cell.kind(fields[1])];
         kinds.into_iter().try_for_each(|kind| transfer::numbers(kind, &[]).map(drop))?;
         let Some(mut source) = from.local.take() else { return Err(over()) };
+        self.kept = None;
         let ranks = self.net.is_some() || from.net.is_some();
         let brought = self.with(|local| match ranks {
             true => Ok(false),
@@ -326,6 +332,11 @@ impl<'v> RawSession<'v> {
     /// What it computes.
     pub fn spec(&self) -> &Spec {
         &self.spec
+    }
+
+    /// Whether the residual ended the last call: it was small enough, or NaN.
+    pub fn ended(&self) -> bool {
+        self.ended
     }
 
     /// Steps done in all, the last residual, and whether the last call was interrupted.

@@ -70,8 +70,8 @@ pub(crate) enum Decision {
 pub(crate) struct Saving<'a> {
     /// Steps between two, at least 1.
     pub every: u64,
-    /// Whether the last state is saved too, whatever its step.
-    pub at_end: bool,
+    /// Whether the first state is saved already, by the run that this one resumes.
+    pub saved: bool,
     /// Saves the present state of a part.
     pub save: &'a Save<'a>,
 }
@@ -91,7 +91,7 @@ pub(crate) fn run_rank(
     run: &RunSteps<'_>,
 ) -> Result<RankReport> {
     let mut rank = RankLoop::new((stencil, distribution), local, net, run)?;
-    if run.first == 0 {
+    if run.first == 0 && run.saving.is_some_and(|saving| !saving.saved) {
         // Says at once whether there is room, and makes a run that is stopped soon one to resume.
         rank.save(false)?;
     }
@@ -228,11 +228,9 @@ impl<'r> RankLoop<'r> {
         })
     }
 
-    /// Whether the residual ends the run: it is small enough, or NaN, which later steps do not change.
+    /// Whether the residual ends the run.
     fn ended(&self) -> bool {
-        let residual = self.report.residual;
-        let ends = |r: f64, tolerance: f64| r <= tolerance || r.is_nan();
-        self.stencil.until.is_some_and(|until| residual.is_some_and(|r| ends(r, until.tolerance)))
+        self.stencil.until.is_some_and(|until| until.ended(self.report.residual))
     }
 
     /// Steps from `done` on that may be taken before something else is due.
@@ -355,8 +353,7 @@ impl<'r> RankLoop<'r> {
         }
         let due = self.run.saving.is_some_and(|saving| done.is_multiple_of(saving.every));
         // The end is kept too: a run of more steps goes on from there.
-        let at_end = self.run.saving.is_some_and(|saving| saving.at_end);
-        let must = (ended && at_end) || self.report.interrupted;
+        let must = ended || self.report.interrupted;
         if must || due {
             self.save(must)?;
         }

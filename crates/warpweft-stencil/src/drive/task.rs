@@ -45,8 +45,6 @@ pub(crate) struct Task<'a> {
     pub build: &'a Build<'a>,
     /// Where states are saved, if they are.
     pub saving: Option<&'a Arc<Saver>>,
-    /// Whether the last state is saved too, whatever its step.
-    pub saves_at_end: bool,
     /// Where ranks record what they did when.
     pub trace: Option<&'a Trace>,
     /// Decides whether the subdomains are of the right sizes.
@@ -118,8 +116,11 @@ impl Task<'_> {
         let save = |state: State, local: &mut LocalSubdomain, must: bool| {
             self.save((state, must), local, net)
         };
-        let at_end = self.saves_at_end;
-        let saving = self.saving.map(|saver| Saving { every: saver.every(), at_end, save: &save });
+        let saving = self.saving.map(|saver| Saving {
+            every: saver.every(),
+            saved: saver.last() == Some(self.first.step),
+            save: &save,
+        });
         let steps = RunSteps {
             first: self.first.step,
             steps: self.steps,
@@ -270,7 +271,6 @@ pub fn run_on_cores<S: Fields, const D: usize>(
             steps,
             build: &build,
             saving: None,
-            saves_at_end: true,
             trace: None,
             rebalance: None,
             fused_steps: FusedSteps::STEP,
@@ -329,7 +329,6 @@ mod tests {
                 steps: 100,
                 build: &build,
                 saving: None,
-                saves_at_end: true,
                 trace: None,
                 rebalance: None,
                 fused_steps: FusedSteps::STEP,

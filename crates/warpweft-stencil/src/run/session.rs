@@ -78,7 +78,7 @@ pub struct Session<'v, S: Fields, const D: usize> {
 pub struct Advance {
     /// Steps done since the session began.
     pub done: u64,
-    /// The residual of the last check, if the stencil has a tolerance. A residual that is NaN ends a call early.
+    /// The residual of the last check, if the stencil has a tolerance. A check that finds NaN ends a call early.
     pub residual: Option<f64>,
     /// Whether the residual was small enough before the last step that was asked for.
     pub met: bool,
@@ -173,14 +173,23 @@ impl<S: Fields, const D: usize> Session<'_, S, D> {
             Error::spec(format!("{steps} steps after {before}"), "run fewer than 2^64 steps in all")
         })?;
         self.raw.advance(end)?;
-        let now = self.raw.done();
-        let nan = now.residual.is_some_and(f64::is_nan);
-        let met = now.steps < end && !now.interrupted && !nan;
-        Ok(Advance { done: now.steps, residual: now.residual, met, interrupted: now.interrupted })
+        Ok(self.advanced(end))
     }
 
-    /// Runs `steps` further steps and calls `look` after every `every` of them with the session itself, which it may
-    /// read, reduce and write. The run ends early when `look` says [`ControlFlow::Break`].
+    /// What a call that was to end at step `end` did.
+    fn advanced(&self, end: u64) -> Advance {
+        let now = self.raw.done();
+        let nan = now.residual.is_some_and(f64::is_nan);
+        let met = self.raw.ended() && !nan && now.steps < end;
+        Advance { done: now.steps, residual: now.residual, met, interrupted: now.interrupted }
+    }
+
+    /// Runs `steps` further steps and calls `look` after each step whose number is a multiple of `every`, and where a
+    /// residual ends the run. `look` gets the session itself, which it may read, reduce and write. The run ends early when
+    /// `look` says [`ControlFlow::Break`].
+    ///
+    /// Steps are counted from the beginning, also in a session that is resumed, and a checkpoint of a step has what `look`
+    /// changed after it. So a run that was killed and goes on has the bits of one that was not.
     ///
     /// # Errors
     /// As [`Session::run`]; an `every` of 0; what `look` fails with.
@@ -195,14 +204,15 @@ impl<S: Fields, const D: usize> Session<'_, S, D> {
         }
         let mut left = steps.0;
         loop {
-            let next = left.min(every.0);
-            let advance = self.run(Steps(next))?;
+            let before = self.raw.done().steps;
+            let end = before.saturating_add(left);
+            let next = left.min(every.0 - before % every.0);
+            let Advance { done, interrupted, .. } = self.run(Steps(next))?;
             left -= next;
-            let nan = advance.residual.is_some_and(f64::is_nan);
-            let ended = advance.met || advance.interrupted || nan;
-            let looked =
-                if next == every.0 || ended { look(self)? } else { ControlFlow::Continue(()) };
-            if left == 0 || ended || looked.is_break() {
+            let (ended, advance) = (self.raw.ended(), self.advanced(end));
+            let due = done > before && done.is_multiple_of(every.0);
+            let looked = if due || ended { look(self)? } else { ControlFlow::Continue(()) };
+            if left == 0 || ended || interrupted || looked.is_break() {
                 return Ok(advance);
             }
         }

@@ -28,6 +28,13 @@ pub struct Until {
     pub every: u64,
 }
 
+impl Until {
+    /// Whether the residual of the last check ends a run: it is small enough, or NaN, which later steps do not change.
+    pub(crate) fn ended(&self, residual: Option<f64>) -> bool {
+        residual.is_some_and(|residual| residual <= self.tolerance || residual.is_nan())
+    }
+}
+
 impl Residual {
     /// What one cell contributes.
     #[inline(always)]

@@ -90,3 +90,97 @@ fn a_residual_that_is_nan_ends_a_call_and_nothing_is_lost() {
     on.finish().unwrap();
     assert!(volume.as_slice().iter().all(|cell| cell.is_finite()));
 }
+
+#[stencil]
+fn fade(u: Near<f64, 2>, by: f64) -> f64 {
+    by * u[[0, 0]]
+}
+
+#[test]
+fn what_a_program_changes_after_a_saved_step_is_saved() {
+    let (folder, machine) = (tempfile::tempdir().unwrap(), machine());
+    let directory = folder.path().join("saved");
+    let stencil = Stencil::of(diffuse(0.2)).boundary(Boundary::Periodic);
+    let mut expect = plate([20, 30]);
+    reference(&stencil, &mut expect, 4).unwrap();
+    for (part, resume) in [false, true, true].into_iter().enumerate() {
+        let checkpoint = Checkpoint { directory: directory.clone(), every: 4, resume };
+        let run = Run { checkpoint: Some(&checkpoint), ..on_the_cores() };
+        let mut volume = plate([20, 30]);
+        let mut on = stencil.on_with(&mut volume, &machine, &run).unwrap();
+        if part == 0 {
+            on.run(Steps(4)).unwrap();
+        }
+        assert_eq!(on.run(Steps(0)).unwrap().done, 4);
+        assert!(on.volume().unwrap().as_slice() == expect.as_slice(), "{part}");
+        on.set([3, 4], part as f64).unwrap();
+        on.apply(fade(0.5)).unwrap();
+        expect[[3, 4]] = part as f64;
+        reference(&Stencil::of(fade(0.5)), &mut expect, 1).unwrap();
+        on.finish().unwrap();
+        assert_eq!(steps(&directory), [0, 4], "{part}");
+        let partial = std::fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().path());
+        assert!(partial.into_iter().all(|path| !path.to_string_lossy().contains("partial")));
+    }
+}
+
+#[test]
+fn a_session_that_was_killed_is_looked_at_after_the_same_steps() {
+    let (folder, machine) = (tempfile::tempdir().unwrap(), machine());
+    let directory = folder.path().join("saved");
+    let stencil = Stencil::of(diffuse(0.2)).boundary(Boundary::Periodic);
+    // A source after every tenth step.
+    let looked = |steps: u64, checkpoint: Option<&Checkpoint>, ends: bool| {
+        let mut volume = plate([20, 30]);
+        let run = Run { checkpoint, ..on_the_cores() };
+        let mut on = stencil.on_with(&mut volume, &machine, &run).unwrap();
+        let (mut seen, mut done) = (Vec::new(), on.run(Steps(0)).unwrap().done);
+        let advance = on.run_every(Steps(10), Steps(steps - done), |on| {
+            done += 10 - done % 10;
+            seen.push(done);
+            let there = on.get([5, 7])?;
+            on.set([5, 7], there + done as f64)?;
+            Ok(ControlFlow::Continue(()))
+        });
+        assert_eq!(advance.unwrap().done, steps);
+        if ends {
+            on.finish().unwrap();
+        } else {
+            // What is on the disk is what a program leaves that is killed here.
+            drop(on);
+        }
+        (volume, seen)
+    };
+    let checkpoint = |resume| Checkpoint { directory: directory.clone(), every: 10, resume };
+    let (_, seen) = looked(25, Some(&checkpoint(false)), false);
+    assert_eq!((seen, steps(&directory)), (vec![10, 20], vec![10, 20]));
+    let (volume, seen) = looked(35, Some(&checkpoint(true)), true);
+    assert_eq!(seen, [30]);
+    assert!(volume.as_slice() == looked(35, None, true).0.as_slice());
+    // The last state is one between two looks.
+    let (volume, seen) = looked(47, Some(&checkpoint(true)), true);
+    assert_eq!(seen, [40]);
+    assert!(volume.as_slice() == looked(47, None, true).0.as_slice());
+}
+
+#[test]
+fn a_residual_ends_the_call_that_found_it_and_no_other() {
+    let (mut volume, machine) = (plate([9, 9]), machine());
+    let stencil = Stencil::of(diffuse(0.2)).until_every(Residual::Max, 1e-30, 50);
+    let mut on = stencil.on_with(&mut volume, &machine, &on_the_cores()).unwrap();
+    on.set([4, 4], f64::NAN).unwrap();
+    assert_eq!(on.run(Steps(100)).unwrap().done, 50);
+    on.write([0, 0], &plate([9, 9])).unwrap();
+    let go_on = |_: &mut Session<'_, f64, 2>| Ok(ControlFlow::Continue(()));
+    let advance = on.run_every(Steps(10), Steps(70), go_on).unwrap();
+    assert_eq!((advance.done, advance.met), (120, false));
+    assert!(advance.residual.unwrap() > 0.0, "the check after step 100");
+    drop(on);
+
+    // Met after the last step before a look.
+    let mut volume = Volume::from_fn([9, 9], |_| 1024.0);
+    let stencil = Stencil::of(fade(0.5)).until(Residual::Max, 1.0);
+    let mut on = stencil.on_with(&mut volume, &machine, &on_the_cores()).unwrap();
+    let advance = on.run_every(Steps(5), Steps(100), go_on).unwrap();
+    assert_eq!((advance.done, advance.met), (10, true));
+}

@@ -130,7 +130,6 @@ impl Both<'_> {
                     steps: self.steps,
                     build: &build,
                     saving: self.saving,
-                    saves_at_end: true,
                     trace: run.trace.as_deref(),
                     rebalance: Some(&rebalance),
                     fused_steps: self.fused_steps,

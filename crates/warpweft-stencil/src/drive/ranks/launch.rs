@@ -97,7 +97,6 @@ impl Spec {
                 steps,
                 build: &build,
                 saving: saved.as_ref().map(|saved| &saved.saver),
-                saves_at_end: true,
                 trace: run.trace.as_deref(),
                 rebalance: None,
                 fused_steps: Policy::Cpu(policy).fused_steps(self.rank()),

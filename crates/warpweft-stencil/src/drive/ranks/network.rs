@@ -118,7 +118,6 @@ impl Spec {
             steps,
             build: &*device.build,
             saving: saved.as_ref().map(|saved| &saved.saver),
-            saves_at_end: true,
             trace: run.trace.as_deref(),
             rebalance: None,
             fused_steps: device.policy.fused_steps(self.rank()),

@@ -19,6 +19,7 @@ impl RawSession<'_> {
         let other = self.with_values(other)?;
         self.go_by(&other)?;
         self.elsewhere = true;
+        self.kept = None;
         self.refresh(&other.stages)?;
         let first_step = self.total.steps;
         // Not waited for: what fails is told by the next call that needs the cells.

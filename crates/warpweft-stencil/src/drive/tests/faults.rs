@@ -99,7 +99,6 @@ fn a_device_that_vanishes_is_an_error_on_every_rank_and_the_last_checkpoint_is_w
             steps: 40,
             build: &build,
             saving: Some(&opened.saver),
-            saves_at_end: true,
             trace: None,
             rebalance: None,
             fused_steps: FusedSteps::STEP,

@@ -157,7 +157,6 @@ fn run<const D: usize>(
             steps: STEPS,
             build: &build,
             saving: None,
-            saves_at_end: true,
             trace: None,
             rebalance: None,
             fused_steps: FusedSteps { steps: fused_steps, whole: true },
