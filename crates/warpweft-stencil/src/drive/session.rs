@@ -235,12 +235,15 @@ impl<'v> RawSession<'v> {
         self.goes_on = true;
     }
 
-    /// What a call of the executor gives; after an error the session is over.
+    /// What a call of the executor gives that computes no cells. After an error, e.g. of memory, the session goes on; not
+    /// after a fault, nor over ranks.
     fn with<T>(&mut self, call: impl FnOnce(&mut LocalSubdomain) -> Result<T>) -> Result<T> {
         let Some(mut local) = self.local.take() else { return Err(over()) };
-        let value = self.announced(call(&mut local))?;
-        self.local = Some(local);
-        Ok(value)
+        let outcome = self.announced(call(&mut local));
+        if outcome.is_ok() || (self.net.is_none() && local.finish().is_ok()) {
+            self.local = Some(local);
+        }
+        outcome
     }
 
     /// The bytes of these boxes, one after another.

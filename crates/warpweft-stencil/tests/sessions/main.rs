@@ -1,6 +1,7 @@
 //! Sessions: steps, reads, writes, other functions and reductions in any order have the bits of plain loops and runs.
 
 mod arrays;
+mod errors;
 mod gpu;
 mod numbers;
 mod ranks;

@@ -23,11 +23,12 @@ impl RawSession<'_> {
         self.refresh(&other.stages)?;
         let first_step = self.total.steps;
         // Not waited for: what fails is told by the next call that needs the cells.
-        self.with(|local| {
-            let region = local.own();
-            let sweep = Sweep { first_step, steps: 1, region, following: 0, keep_change: false };
-            local.executor().sweep(&sweep)
-        })
+        let Some(mut local) = self.local.take() else { return Err(over()) };
+        let region = local.own();
+        let sweep = Sweep { first_step, steps: 1, region, following: 0, keep_change: false };
+        self.announced(local.executor().sweep(&sweep))?;
+        self.local = Some(local);
+        Ok(())
     }
 
     /// Computes by the stages of `spec` from now on.
@@ -41,13 +42,15 @@ impl RawSession<'_> {
         self.with(|local| local.executor().end_numbers())?;
         let spec = &self.with_values(spec.clone())?;
         if !spec.has_functions() {
+            let mut own = self.spec.clone();
             for stage in &spec.stages {
                 let known = |other: &Arc<dyn Stage>| other.function() == stage.function();
-                if !self.spec.others.iter().any(known) {
-                    self.spec.others.push(Arc::clone(stage));
+                if !own.others.iter().any(known) {
+                    own.others.push(Arc::clone(stage));
                 }
             }
-            self.make(&self.spec.clone())?;
+            self.remake(&own)?;
+            self.spec = own;
             if self.with(|local| local.adopt(spec))? {
                 return Ok(());
             }
@@ -55,19 +58,29 @@ impl RawSession<'_> {
         // An executor that never goes by other stages.
         let mut wide = spec.clone();
         wide.others = [&self.spec.others[..], &self.spec.stages].concat();
-        self.make(&wide)
+        self.remake(&wide)
     }
 
     /// Whether the executor computes by the stages of `spec` from now on. Where they are refused, the session goes on
     /// without.
     fn adopted(&mut self, spec: &Spec) -> Result<bool> {
-        let Some(mut local) = self.local.take() else { return Err(over()) };
+        let Some(local) = &mut self.local else { return Err(over()) };
         let outcome = local.adopt(spec);
         if outcome.is_ok() || spec.check(self.volume.extents()).is_err() {
-            self.local = Some(local);
             return outcome;
         }
-        self.announced(outcome)
+        self.with(|_| outcome)
+    }
+
+    /// Makes the executor anew from the volume, for `spec`. Where that fails, e.g. for want of memory, the session goes on
+    /// with one for its own stages.
+    fn remake(&mut self, spec: &Spec) -> Result<()> {
+        let made = self.make(spec);
+        if made.is_err() {
+            self.elsewhere = false;
+            self.make(&self.spec.clone())?;
+        }
+        made
     }
 
     /// Makes the executor anew from the volume.

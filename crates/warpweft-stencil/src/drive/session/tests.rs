@@ -87,6 +87,8 @@ fn halve(u: Near<f64, 1>) -> f64 {
 struct Seen {
     ended: Arc<AtomicU32>,
     faulted: Arc<AtomicBool>,
+    /// Whether no executor for several functions can be made.
+    full: Arc<AtomicBool>,
 }
 
 fn session<'v>(
@@ -102,10 +104,13 @@ fn session<'v>(
     on.goes_on();
     let seen = seen.clone();
     on.prepared.build = Box::new(move |stencil, volume, _| {
+        if seen.full.load(Ordering::Relaxed) && !stencil.others.is_empty() {
+            return Err(Error::spec("no room for it", "none"));
+        }
         let policy = CpuPolicy::default_for(stencil, volume.extents(), 1, 1 << 20);
         let pool = Arc::new(Pool::new(&[0])?);
         let inner = CpuSweeps::new(stencil, volume, policy, pool, Simd::detect())?;
-        let (bank, Seen { ended, faulted }) = (Bank::new(0), seen.clone());
+        let (bank, Seen { ended, faulted, .. }) = (Bank::new(0), seen.clone());
         Ok(Box::new(Queueing { inner, bank, ended, asked: 0, faulted }) as Box<dyn SweepExecutor>)
     });
     on.make(&stencil).unwrap();
@@ -168,4 +173,27 @@ fn cells_of_a_step_that_faulted_are_not_saved() {
     assert!(on.close().unwrap_err().to_string().contains("a fault"));
     assert_eq!(saved(&directory), before);
     assert_eq!(volume.field::<f64>(0usize).unwrap()[6], 6.0);
+}
+
+#[stencil]
+fn double(u: Near<f64, 1>) -> f64 {
+    2.0 * u[[0]]
+}
+
+#[test]
+fn functions_that_there_is_no_room_for_end_no_session() {
+    let machine = Machine::detect().unwrap();
+    let mut volume = Volume::from_fn([8], |[x]| x as f64).into_raw();
+    let seen = Seen::default();
+    let mut on = session(&mut volume, &machine, &seen, None);
+    on.advance(1).unwrap();
+    seen.full.store(true, Ordering::Relaxed);
+    let error = on.apply((*Stencil::of(double())).clone()).unwrap_err();
+    assert!(error.to_string().contains("no room for it"), "{error}");
+    on.advance(2).unwrap();
+    seen.full.store(false, Ordering::Relaxed);
+    on.apply((*Stencil::of(double())).clone()).unwrap();
+    on.advance(3).unwrap();
+    on.close().unwrap();
+    assert_eq!(volume.field::<f64>(0usize).unwrap()[6], 1.5);
 }

@@ -1,0 +1,51 @@
+//! Errors that a session outlives: its cells are as they were.
+
+use super::*;
+use warpweft::stencil::Checkpoint;
+
+/// Divides by 0.
+#[reduction]
+fn quotient(a: Cell, b: Cell) -> Cell {
+    Cell { fixed: (a.fixed as i32 / (b.fixed as i32)) as f32, ..a }
+}
+
+#[test]
+fn a_panic_of_a_reduction_ends_no_session() {
+    let (mut volume, machine) = (start(), machine());
+    let stencil = Stencil::of(spread(0.2)).boundary(Boundary::Periodic);
+    let run = Run { threads: Some(2), ..on_the_cores() };
+    let mut on = stencil.on_with(&mut volume, &machine, &run).unwrap();
+    on.run(Steps(2)).unwrap();
+    let error = on.fold(quotient()).unwrap_err().to_string();
+    assert!(error.contains("`quotient`"), "{error}");
+    on.run(Steps(1)).unwrap();
+    let expect = by_reference(&[Ask::Run(3)], Boundary::Periodic);
+    assert_eq!(on.fold(numbers::twisted(0.5)).unwrap(), numbers::by_pairs(&expect, 0.5));
+    on.finish().unwrap();
+    assert!(same(&volume, &expect));
+}
+
+#[test]
+fn a_state_that_can_not_be_saved_ends_no_session() {
+    let (folder, machine) = (tempfile::tempdir().unwrap(), machine());
+    let directory = folder.path().join("saved");
+    let checkpoint = Checkpoint { directory: directory.clone(), every: 2, resume: false };
+    let run = Run { checkpoint: Some(&checkpoint), ..on_the_cores() };
+    let stencil = Stencil::of(spread(0.2)).boundary(Boundary::Periodic);
+    let mut volume = start();
+    let mut on = stencil.on_with(&mut volume, &machine, &run).unwrap();
+    on.run(Steps(1)).unwrap();
+    std::fs::remove_dir_all(&directory).unwrap();
+    let error = on.run(Steps(4)).unwrap_err().to_string();
+    assert!(error.contains("a checkpoint can't be written"), "{error}");
+    let expect = by_reference(&[Ask::Run(2)], Boundary::Periodic);
+    assert!(same(&on.volume().unwrap(), &expect), "the steps before are done");
+    // There is room again.
+    std::fs::create_dir(&directory).unwrap();
+    assert_eq!(on.run(Steps(3)).unwrap().done, 5);
+    assert!(directory.join("step-000000000004").exists());
+    std::fs::remove_dir_all(&directory).unwrap();
+    let error = on.finish().unwrap_err().to_string();
+    assert!(error.contains("a checkpoint can't be written"), "{error}");
+    assert!(same(&volume, &by_reference(&[Ask::Run(5)], Boundary::Periodic)), "nothing is lost");
+}
