@@ -80,6 +80,12 @@ impl Numbers {
         Ok(())
     }
 
+    /// Queues the operations that are pending if they fill a launch, so that a program that only does arithmetic does not
+    /// pile them up.
+    pub fn compute_full(&mut self, stream: &Stream) -> Result<()> {
+        if self.bank.pending() >= OPERATIONS { self.compute(stream) } else { Ok(()) }
+    }
+
     /// The number at `place`, after everything queued so far. Waits for the device.
     pub fn value(&mut self, stream: &Stream, place: usize) -> Result<f64> {
         self.compute(stream)?;

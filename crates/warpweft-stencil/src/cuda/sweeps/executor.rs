@@ -36,6 +36,9 @@ impl SweepExecutor for CudaSweeps {
     }
 
     fn sweep(&mut self, sweep: &Sweep) -> Result<()> {
+        if let Some(reducing) = &mut self.reducing {
+            reducing.numbers.compute_full(&self.stream)?;
+        }
         if let Some(by) = self.by {
             self.busy = true;
             return self.sweep_by(by, sweep);

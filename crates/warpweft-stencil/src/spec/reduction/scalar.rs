@@ -147,6 +147,11 @@ impl Bank {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// How many operations are pending.
+    pub fn pending(&self) -> usize {
+        self.state().pending.len()
+    }
+
     /// What is pending, for the device to compute now.
     pub fn take_pending(&self) -> Vec<Operation> {
         std::mem::take(&mut self.state().pending)
@@ -347,6 +352,7 @@ mod tests {
         let codes = |pending: Vec<Operation>| -> Vec<_> {
             pending.iter().map(|it| (it.code, it.to, it.from)).collect()
         };
+        assert_eq!(bank.pending(), 3);
         let all = codes(bank.take_pending());
         let value = Operation::VALUE;
         assert_eq!(
