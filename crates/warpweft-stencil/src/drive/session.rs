@@ -33,6 +33,7 @@ use warpweft_core::cluster::{Alone, Transport};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::{Axes, RawVolume};
 use warpweft_core::machine::Machine;
+use warpweft_core::memory::check_room;
 use warpweft_core::report::{Report, Series};
 use warpweft_core::run::{Devices, Stop};
 use warpweft_core::trace::Trace;
@@ -148,6 +149,7 @@ impl<'v> RawSession<'v> {
     /// As the executor's. The session is over then; the volume is as it was when the session was opened, or when its
     /// executor was last made anew for other stages ([`RawSession::apply`]).
     pub fn advance(&mut self, steps: u64) -> Result<()> {
+        self.call(|| format!("run from step {} to {steps}", self.total.steps))?;
         match self.saved_every() {
             Some(every) => self.advance_saving(steps, every),
             None => self.advance_to(steps, steps),
@@ -251,7 +253,7 @@ impl<'v> RawSession<'v> {
     /// # Errors
     /// A box outside; the device's.
     pub fn read(&mut self, boxes: &[Cells]) -> Result<Vec<u8>> {
-        self.check(boxes)?;
+        self.check("read", boxes)?;
         if let Some(net) = self.net {
             return self.gathered(boxes, net);
         }
@@ -265,7 +267,7 @@ impl<'v> RawSession<'v> {
     /// # Errors
     /// As [`RawSession::read`].
     pub fn write(&mut self, boxes: &[Cells], bytes: &[u8]) -> Result<()> {
-        self.check(boxes)?;
+        self.check("write", boxes)?;
         self.kept = None;
         if self.net.is_some() {
             return self.write_own(boxes, bytes);
@@ -298,6 +300,9 @@ impl<'v> RawSession<'v> {
             return Ok(());
         }
         let whole = [&*from, &*self].map(|session| Region::whole(session.volume.extents()));
+        // Their bytes and, as `f64`, the numbers before and after.
+        let room = 16 * from.volume.len() as u64 + 32 * self.volume.len() as u64;
+        self.agreed(check_room(room, "bring fields of smaller grids"))?;
         let given = transfer::numbers(kinds[0], &from.read(&[(fields[0], whole[0])])?)?;
         let old = match by {
             Transfer::Restrict => Vec::new(),
@@ -309,7 +314,12 @@ impl<'v> RawSession<'v> {
         self.write(&[(fields[1], whole[1])], &new)
     }
 
-    fn check(&self, boxes: &[Cells]) -> Result<()> {
+    /// Whether all ranks read or write these boxes, and whether they are inside.
+    ///
+    /// # Errors
+    /// On all ranks: other calls; a box outside.
+    pub fn check(&self, call: &str, boxes: &[Cells]) -> Result<()> {
+        self.call(|| format!("{call} {}", told(boxes)))?;
         let extents = self.volume.extents();
         for (_, region) in boxes {
             let inside = (0..extents.rank())
@@ -365,6 +375,7 @@ impl<'v> RawSession<'v> {
     /// The device's; a session that failed before.
     pub fn close(mut self) -> Result<Report> {
         let end = Instant::now();
+        self.call(|| "finish".into())?;
         self.save_last()?;
         self.store()?;
         let mut history = None;
@@ -400,6 +411,14 @@ impl Drop for RawSession<'_> {
             let _ = self.store();
         }
     }
+}
+
+/// Boxes in words.
+fn told(boxes: &[Cells]) -> String {
+    let one = |(field, region): &Cells| {
+        format!("field {field} of cells {:?} to {:?}", region.low, region.high)
+    };
+    boxes.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
 fn over() -> Error {

@@ -24,7 +24,7 @@ use crate::plan::halo::footprints;
 use crate::spec::Spec;
 use crate::spec::residual::Residual;
 use crate::spec::total::Total;
-use warpweft_core::cluster::{Transport, agree};
+use warpweft_core::cluster::Transport;
 use warpweft_core::error::Result;
 use warpweft_core::run::Stop;
 use warpweft_core::trace::Trace;
@@ -79,10 +79,10 @@ pub(crate) struct Saving<'a> {
 /// Whether the state was saved: one that need not be, as the flag says, may be left out.
 pub(crate) type Save<'a> = dyn Fn(State, &mut LocalSubdomain, bool) -> Result<bool> + 'a;
 
-/// One rank's loop. Ghost zones are valid on entry, so the first halo exchange is skipped.
+/// One rank's loop; all ranks mean the same run. Ghost zones are valid on entry, so the first halo exchange is skipped.
 ///
 /// # Errors
-/// Ranks that mean different runs; what computing, the transport or saving fails with.
+/// What computing, the transport or saving fails with.
 pub(crate) fn run_rank(
     stencil: &Spec,
     distribution: &Distribution,
@@ -90,7 +90,7 @@ pub(crate) fn run_rank(
     net: &dyn Transport,
     run: &RunSteps<'_>,
 ) -> Result<RankReport> {
-    let mut rank = RankLoop::new((stencil, distribution), local, net, run)?;
+    let mut rank = RankLoop::new((stencil, distribution), local, net, run);
     if run.first == 0 && run.saving.is_some_and(|saving| !saving.saved) {
         // Says at once whether there is room, and makes a run that is stopped soon one to resume.
         rank.save(false)?;
@@ -132,21 +132,6 @@ struct Block {
     asked: bool,
 }
 
-/// What all ranks must mean alike by a run.
-fn meaning(stencil: &Spec, distribution: &Distribution, run: &RunSteps<'_>) -> String {
-    let Distribution { partition, depth, search, fused_steps, .. } = distribution;
-    let every = run.saving.map(|saving| saving.every);
-    format!(
-        "steps {} to {} of {}, {:?}, on {:?} ranks, R = {depth}, search {:?} in time blocks of {fused_steps}, saved every {every:?}",
-        run.first,
-        run.steps,
-        stencil.identity(partition.extents()),
-        stencil.until,
-        partition.parts_per_axis(),
-        search.as_ref().map(Search::name),
-    )
-}
-
 /// The state of one rank's loop.
 struct RankLoop<'r> {
     stencil: &'r Spec,
@@ -178,13 +163,9 @@ impl<'r> RankLoop<'r> {
         local: &'r mut LocalSubdomain,
         net: &'r dyn Transport,
         run: &'r RunSteps<'r>,
-    ) -> Result<Self> {
+    ) -> Self {
         let partition = &distribution.partition;
         let every = run.saving.map(|saving| saving.every);
-        // Telling what a computation is takes longer than a short run of one rank.
-        if partition.parts() > 1 {
-            agree(net, "a run of", &meaning(stencil, distribution, run))?;
-        }
         // Deeper zones than are ever free would be tried for nothing.
         let deepest = stencil.longest_swap(distribution.depth, every);
         let stages = footprints(&stencil.stages);
@@ -208,7 +189,7 @@ impl<'r> RankLoop<'r> {
             routes: local.routes(),
             ..RankReport::default()
         };
-        Ok(Self {
+        Self {
             stencil,
             distribution,
             local,
@@ -225,7 +206,7 @@ impl<'r> RankLoop<'r> {
             left: false,
             saved: run.first,
             before,
-        })
+        }
     }
 
     /// Whether the residual ends the run.

@@ -8,6 +8,7 @@ use crate::checkpoint::{LARGE, Saver, State};
 use crate::cpu::CpuSweeps;
 use crate::drive::cut::distribution::Distribution;
 use crate::drive::cut::feasible::check_depth;
+use crate::drive::depth::search::Search;
 use crate::drive::rank_report::RankReport;
 use crate::drive::ranks::points::collect;
 use crate::drive::start::Start;
@@ -22,7 +23,7 @@ use crate::plan::Region;
 use crate::plan::halo::{Footprint, Reach, footprints};
 use crate::policy::CpuPolicy;
 use crate::spec::{Spec, Stencil};
-use warpweft_core::cluster::{Transport, in_process};
+use warpweft_core::cluster::{Transport, agree, in_process};
 use warpweft_core::cpu::{Pool, Simd};
 use warpweft_core::element::Fields;
 use warpweft_core::error::{Error, Result};
@@ -84,6 +85,9 @@ impl Task<'_> {
     }
 
     /// What this rank has to do of the run; what its own cells came to.
+    ///
+    /// # Errors
+    /// Ranks that mean different runs; as [`Task::run`].
     pub fn rank(&self, net: &dyn Transport, watch: &Watch<'_>) -> Result<(Own, RankReport)> {
         let mut local = self.subdomain(net.rank())?;
         let connected = self.halos != Some(Route::Host);
@@ -94,6 +98,10 @@ impl Task<'_> {
             let mine = messages.iter().flatten().filter(|it| it.from == rank || it.to == rank);
             local.connect(&mine.map(Endpoint::from).collect::<Vec<_>>(), net, self.halos)?;
         }
+        // Telling what a computation is takes longer than a short run of one rank.
+        if self.distribution.partition.parts() > 1 {
+            agree(net, "a run of", &self.meaning())?;
+        }
         let report = self.run(&mut local, net, watch, None)?;
         let written = self.stencil.written_fields().into_iter();
         let own = written.map(|field| Ok((field, local.cells(field)?))).collect::<Result<_>>()?;
@@ -101,6 +109,21 @@ impl Task<'_> {
             local.disconnect(net)?;
         }
         Ok((own, report))
+    }
+
+    /// What all ranks must mean alike by it.
+    fn meaning(&self) -> String {
+        let Distribution { partition, depth, search, fused_steps, .. } = self.distribution;
+        format!(
+            "steps {} to {} of {}, {:?}, on {:?} ranks, R = {depth}, search {:?} in time blocks of {fused_steps}, saved every {:?}",
+            self.first.step,
+            self.steps,
+            self.stencil.identity(partition.extents()),
+            self.stencil.until,
+            partition.parts_per_axis(),
+            search.as_ref().map(Search::name),
+            self.saving.map(|saver| saver.every()),
+        )
     }
 
     /// The steps of this rank's subdomain, with checkpoints and probes. The only subdomain takes as many at once as
@@ -292,7 +315,6 @@ pub fn footprints_of(stencil: &Spec) -> Vec<Footprint> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::drive::depth::search::Search;
     use crate::drive::ranks::count::Ranks;
     use crate::prelude::{Near, stencil};
     use crate::reference;

@@ -12,10 +12,11 @@ use crate::spec::reduction::scalar::SessionScalar;
 use crate::spec::stage::Stages;
 use crate::spec::{Stencil, Steps};
 use warpweft_core::cluster::Transport;
-use warpweft_core::element::{FieldName, Fields, Scalar};
+use warpweft_core::element::{CellType, FieldName, Fields, Scalar};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::{Axes, RawVolume, Volume};
 use warpweft_core::machine::Machine;
+use warpweft_core::memory::filled;
 use warpweft_core::report::Report;
 use warpweft_core::run::{Devices, Target};
 
@@ -52,7 +53,7 @@ use warpweft_core::run::{Devices, Target};
 ///
 /// The volume can't be used or replaced before the session ends:
 ///
-/// ```compile_fail
+/// ```compile_fail,E0506
 /// use warpweft::prelude::*;
 ///
 /// #[stencil]
@@ -243,6 +244,8 @@ impl<S: Fields, const D: usize> Session<'_, S, D> {
     pub fn read(&mut self, cells: [Range<usize>; D]) -> Result<Volume<S, D>> {
         let region = boxed(&cells);
         let extents = cells.map(|range| range.end.saturating_sub(range.start));
+        // Before room is made for cells that there are not.
+        self.raw.check("read", &[(0, region)])?;
         let mut volume = self.raw.agreed(Volume::zeroed(extents))?;
         for field in 0..S::FIELDS.len() {
             let bytes = self.raw.read(&[(field, region)])?;
@@ -280,9 +283,12 @@ impl<S: Fields, const D: usize> Session<'_, S, D> {
         let region = boxed(&cells);
         let extents: [usize; D] = cells.map(|range| range.end.saturating_sub(range.start));
         let bytes = self.raw.read(&[(number, region)])?;
-        let mut volume = RawVolume::zeroed(warpweft_core::element::CellType::of::<T>(), extents)?;
-        volume.set_box(0, Axes::filled(D, 0), extents.into(), &bytes)?;
-        Ok(volume.field::<T>(0usize).map(<[T]>::to_vec).unwrap_or_default())
+        let values = RawVolume::zeroed(CellType::of::<T>(), extents).and_then(|mut volume| {
+            volume.set_box(0, Axes::filled(D, 0), extents.into(), &bytes)?;
+            let values = volume.field::<T>(0usize).unwrap_or_default();
+            filled(values.iter().copied(), "read fewer cells at a time")
+        });
+        self.raw.agreed(values)
     }
 
     /// One cell.

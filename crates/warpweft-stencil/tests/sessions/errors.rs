@@ -49,3 +49,22 @@ fn a_state_that_can_not_be_saved_ends_no_session() {
     assert!(error.contains("a checkpoint can't be written"), "{error}");
     assert!(same(&volume, &by_reference(&[Ask::Run(5)], Boundary::Periodic)), "nothing is lost");
 }
+
+#[test]
+fn boxes_outside_are_errors_before_there_is_room_for_them() {
+    let (mut volume, machine) = (start(), machine());
+    let stencil = Stencil::of(spread(0.2));
+    let mut on = stencil.on_with(&mut volume, &machine, &on_the_cores()).unwrap();
+    let cell = start().get([0, 0]).unwrap();
+    let errors = [
+        on.read([0..1 << 36, 0..1]).map(drop),
+        on.read_field::<f64>("u", [0..1 << 36, 0..1]).map(drop),
+        on.write([5, 0], &start()),
+        on.set([11, 0], cell),
+    ];
+    for error in errors {
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains("of a volume of [11, 23]"), "{error}");
+    }
+    on.run(Steps(1)).unwrap();
+}

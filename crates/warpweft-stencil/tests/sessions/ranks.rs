@@ -206,3 +206,63 @@ fn large_volumes_come_back_in_pieces() {
         assert_eq!(part.get([297, 89, 87]), expect.get([298, 89, 88]));
     }
 }
+
+/// Two ranks on a session each makes calls of.
+type Unlike<'c> = &'c (dyn Fn(&mut Session<'_, Cell, 2>) -> Result<()> + Sync);
+
+#[test]
+fn calls_that_ranks_do_not_share_are_errors_on_all_and_no_end() {
+    let one = start();
+    let calls: [(Unlike<'_>, &str); 12] = [
+        (&|on| on.sum("u").map(drop), "Sum of fields [0, 0]"),
+        (&|on| on.max("u").map(drop), "Greatest of fields [0, 0]"),
+        (&|on| on.sum("v").map(drop), "Sum of fields [1, 1]"),
+        (&|on| on.run(Steps(1)).map(drop), "run from step 2 to 3"),
+        (&|on| on.run(Steps(2)).map(drop), "run from step 2 to 4"),
+        (&|on| on.apply(wide(0.5)), "apply wide"),
+        (&|on| on.apply(scale(0.5)), "apply scale"),
+        (&|on| on.apply(scale(0.25)), "apply scale"),
+        (&|on| on.read([0..2, 0..3]).map(drop), "read field 0 of cells [0, 0] to [2, 3]"),
+        (&|on| on.get([0, 9]).map(drop), "read field 0 of cells [0, 9] to [1, 10]"),
+        (&|on| on.write([0, 0], &start()), "write field 0 of cells [0, 0] to [11, 23]"),
+        (&|on| on.fold(numbers::twisted(0.5)).map(drop), "fold by twisted"),
+    ];
+    let (machine, stencil) = (machine(), Stencil::of(spread(0.2)).boundary(Boundary::Periodic));
+    let all = in_process(2, Duration::from_secs(60), |net| {
+        let run = Run { net: Some(net), ..on_the_cores() };
+        let mut volume = one.clone();
+        let mut on = stencil.on_with(&mut volume, &machine, &run)?;
+        on.run(Steps(2))?;
+        for (number, pair) in calls.windows(2).enumerate() {
+            let error = pair[net.rank()].0(&mut on).unwrap_err().to_string();
+            let told = pair.iter().all(|(_, name)| error.contains(name));
+            assert!(told && error.contains("make the same calls"), "{number}: {error}");
+        }
+        on.run(Steps(1))?;
+        on.finish()?;
+        Ok(volume)
+    });
+    let expect = by_reference(&[Ask::Run(3)], Boundary::Periodic);
+    assert!(all.unwrap().iter().all(|volume| same(volume, &expect)));
+}
+
+#[test]
+fn ranks_that_heed_interrupts_or_record_unlike_open_no_session() {
+    let (machine, flag) = (machine(), std::sync::atomic::AtomicBool::new(false));
+    let plain = || Stencil::of(spread(0.2)).boundary(Boundary::Periodic);
+    let all = in_process(2, Duration::from_secs(60), |net| {
+        let first = net.rank() == 0;
+        let run = Run { net: Some(net), interrupt: first.then_some(&flag), ..on_the_cores() };
+        let error = plain().on_with(&mut start(), &machine, &run).map(drop).unwrap_err();
+        assert!(error.to_string().contains("rank 1 has interrupts not heeded"), "{error}");
+        let run = Run { net: Some(net), ..on_the_cores() };
+        let probing = if first { plain().probe(Probe { field: 0, at: vec![[2, 3]], every: 1 }) } else { plain() };
+        let error = probing.on_with(&mut start(), &machine, &run).map(drop).unwrap_err();
+        assert!(error.to_string().contains("rank 1 has as probes none"), "{error}");
+        let ending = if first { plain() } else { plain().until(Residual::Max, 0.5) };
+        let error = ending.on_with(&mut start(), &machine, &run).map(drop).unwrap_err();
+        assert!(error.to_string().contains("rank 1 has as end Max"), "{error}");
+        Ok(())
+    });
+    all.unwrap();
+}

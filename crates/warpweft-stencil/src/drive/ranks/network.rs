@@ -155,30 +155,19 @@ impl Spec {
     ) -> Result<()> {
         let &Asked { volume, hash, steps: Steps(steps), ranks, .. } = asked;
         let resumes = run.checkpoint.map(|at| (at.every, at.resume));
-        let until = |until: Until| {
-            let Until { residual, tolerance, every } = until;
-            format!("{residual:?} at most {tolerance} after every {every} steps")
-        };
         let or = |some: Option<String>, none: &str| some.unwrap_or_else(|| none.into());
         let named = |(every, resume): (u64, bool)| {
             format!("every {every} steps, {}", if resume { "resumed" } else { "begun anew" })
         };
-        let probes = &self.points.probes;
-        let probes = (!probes.is_empty())
-            .then(|| format!("{} ({})", probes.len(), short_hash(&format!("{probes:?}"))));
         let plan = [
             ("a run of", format!("{steps} steps")),
-            ("as computation", self.identity(volume.extents())),
-            ("as end", or(self.until.map(until), "the last step")),
             ("a number of ranks of", ranks.count.to_string()),
             ("as grid of ranks", or(ranks.grid.map(|grid| shown(&grid)), "none named")),
             ("as depth of ghost zones", or(ranks.depth.map(|n| n.to_string()), "none named")),
             ("halos by", or(halos.map(|by| by.to_string()), "the fastest way")),
             ("checkpoints", or(resumes.map(named), "none")),
-            ("as probes", or(probes, "none")),
-            ("interrupts", if run.stop().can_stop() { "heeded" } else { "not heeded" }.into()),
         ];
-        agree_on_each(net, &plan)?;
+        agree_on_each(net, &[&plan[..], &self.common(volume.extents(), run)].concat())?;
         if let Some(hash) = hash {
             agree(net, "an initial state with the hash", &format!("{hash:016x}"))?;
         }
@@ -189,6 +178,29 @@ impl Spec {
             ));
         }
         Ok(())
+    }
+
+    /// What all ranks of a run or a session must have alike, with names.
+    pub(in crate::drive) fn common(
+        &self,
+        extents: Axes<usize>,
+        run: &Run<'_>,
+    ) -> [(&'static str, String); 4] {
+        let until = self.until.map(|Until { residual, tolerance, every }| {
+            format!("{residual:?} at most {tolerance} after every {every} steps")
+        });
+        let probes = &self.points.probes;
+        let probes = match probes.len() {
+            0 => "none".into(),
+            count => format!("{count} ({})", short_hash(&format!("{probes:?}"))),
+        };
+        let stop = if run.stop().can_stop() { "heeded" } else { "not heeded" };
+        [
+            ("as computation", self.identity(extents)),
+            ("as end", until.unwrap_or_else(|| "the last step".into())),
+            ("as probes", probes),
+            ("interrupts", stop.into()),
+        ]
     }
 
     /// The checkpoint of all ranks, if they are to have one.

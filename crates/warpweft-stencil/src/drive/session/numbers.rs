@@ -19,7 +19,8 @@ impl RawSession<'_> {
                 let own = local.own();
                 local.executor().reduce(what, fields, &own)
             })?;
-            return ranks::reduced(net, what, &own).map(SessionScalar::of);
+            let name = format!("{what:?} of fields {fields:?}");
+            return ranks::reduced(net, &name, what, &own).map(SessionScalar::of);
         }
         let region = Region::whole(self.volume.extents());
         let number = self.with(|local| local.executor().queue_reduce(what, fields, &region))?;
@@ -33,6 +34,7 @@ impl RawSession<'_> {
     pub fn fold(&mut self, by: &dyn Folded) -> Result<Option<Vec<Vec<u8>>>> {
         if self.net.is_some() {
             // A subtree may have cells of several ranks.
+            self.call(|| format!("fold by {}", by.name()))?;
             return Ok(None);
         }
         self.with(|local| local.executor().fold(by))

@@ -16,7 +16,9 @@ use crate::spec::Spec;
 use crate::spec::fingerprint::digest;
 use crate::spec::reduction::{Reduce, Reduction};
 use crate::spec::stage::StageList;
-use warpweft_core::cluster::{Transport, agree_on_each, all_fine, broadcast, gather, placement};
+use warpweft_core::cluster::{
+    Transport, agree_on, agree_on_each, all_fine, broadcast, gather, placement,
+};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::{Axes, RawVolume, across};
 use warpweft_core::machine::Machine;
@@ -44,14 +46,11 @@ pub(super) fn made<'m>(
 ) -> Result<(Distribution, (LocalSubdomain, Prepared<'m>))> {
     let extents = volume.extents();
     let grid = run.settings.ranks.and_then(|ranks| ranks.grid);
-    agree_on_each(
-        net,
-        &[
-            ("a session of", spec.identity(extents)),
-            ("a grid of ranks", grid.map_or("none".into(), |grid| across(&grid))),
-            ("an initial state with the hash", format!("{:016x}", digest(volume))),
-        ],
-    )?;
+    let own = [
+        ("a grid of ranks", grid.map_or("none".into(), |grid| across(&grid))),
+        ("an initial state with the hash", format!("{:016x}", digest(volume))),
+    ];
+    agree_on_each(net, &[&spec.common(extents, run)[..], &own].concat())?;
     // Up to `placement` all ranks fail alike.
     let cut = spec.distribution(extents, &Ranks { count: net.ranks(), grid, depth: Some(1) })?;
     spec.check_points_of_parts()?;
@@ -93,20 +92,72 @@ fn check(spec: &Spec, stages: &StageList, cut: &Distribution) -> Result<()> {
     check_depth(&cut.partition, &spec.boundaries, &footprints(stages), spec.cell.len(), 1)
 }
 
+/// All ranks make the same call of a session, which `name` tells in words. Rank 0 makes of what each gives what all get.
+///
+/// # Errors
+/// On all ranks, which go on: calls that are not the same, and what `made` fails with. As [`Transport::receive`].
+fn together(
+    net: &dyn Transport,
+    name: &str,
+    given: &[u8],
+    made: impl FnOnce(&[&[u8]]) -> Result<Vec<u8>>,
+) -> Result<Vec<u8>> {
+    let all = gather(net, [name.as_bytes(), &[END], given].concat())?;
+    let of_all = match net.rank() {
+        0 => same(name, &all).and_then(|all| made(&all)),
+        _ => Ok(Vec::new()),
+    };
+    agree_on(net, of_all)
+}
+
+/// Stands after the name of a call.
+const END: u8 = 0;
+
+/// What each rank gives to a call that all name alike.
+fn same<'a>(name: &str, all: &'a [Vec<u8>]) -> Result<Vec<&'a [u8]>> {
+    let given = |(rank, message): (usize, &'a Vec<u8>)| {
+        let mut parts = message.splitn(2, |&byte| byte == END);
+        let theirs = parts.next().unwrap_or_default();
+        if theirs == name.as_bytes() {
+            return Ok(parts.next().unwrap_or_default());
+        }
+        let theirs = String::from_utf8_lossy(theirs);
+        Err(Error::spec(
+            format!("rank {rank} makes the call `{theirs}` of a session, and rank 0 `{name}`"),
+            "make the same calls on all ranks: base what differs from rank to rank, such as a clock, on rank 0",
+        ))
+    };
+    all.iter().enumerate().map(given).collect()
+}
+
 /// What the cells of all ranks come to, of which `own` is this rank's part: exact sums and extremes do not depend on
 /// the order.
 ///
 /// # Errors
-/// As [`Transport::receive`].
-pub(super) fn reduced(net: &dyn Transport, what: Reduce, own: &Reduction) -> Result<f64> {
-    let all = gather(net, own.words().flat_map(u64::to_le_bytes).collect())?;
-    let mut total = Reduction::default();
-    for bytes in &all {
-        let words = bytes.as_chunks::<8>().0.iter().copied().map(u64::from_le_bytes);
-        total.merge(&Reduction::from_words(&words.collect::<Vec<_>>()));
-    }
-    let bytes = broadcast(net, total.value(what).to_le_bytes().to_vec())?;
-    Ok(bytes.try_into().map_or(f64::NAN, f64::from_le_bytes))
+/// On all ranks: other calls than this one, called `name`. As [`Transport::receive`].
+pub(super) fn reduced(
+    net: &dyn Transport,
+    name: &str,
+    what: Reduce,
+    own: &Reduction,
+) -> Result<f64> {
+    let own: Vec<u8> = own.words().flat_map(u64::to_le_bytes).collect();
+    let value = together(net, name, &own, |all| {
+        let mut total = Reduction::default();
+        for bytes in all {
+            if bytes.len() != own.len() {
+                return Err(other_length());
+            }
+            let words = bytes.as_chunks::<8>().0.iter().copied().map(u64::from_le_bytes);
+            total.merge(&Reduction::from_words(&words.collect::<Vec<_>>()));
+        }
+        Ok(total.value(what).to_le_bytes().to_vec())
+    })?;
+    value.try_into().map(f64::from_le_bytes).map_err(|_| other_length())
+}
+
+fn other_length() -> Error {
+    Error::spec("a message of another length", "this is a fault of Warpweft: report it")
 }
 
 /// The cells of `region` that are also in `other`; none along axes where they do not meet.
@@ -134,6 +185,15 @@ impl RawSession<'_> {
     /// This rank's number.
     pub(super) fn rank(&self) -> usize {
         self.net.map_or(0, Transport::rank)
+    }
+
+    /// Makes sure that all ranks make this call.
+    ///
+    /// # Errors
+    /// On all ranks: calls that are not the same. As [`Transport::receive`].
+    pub(crate) fn call(&self, name: impl FnOnce() -> String) -> Result<()> {
+        let Some(net) = self.net else { return Ok(()) };
+        together(net, &name(), &[], |_| Ok(Vec::new())).map(drop)
     }
 
     /// An outcome; the other ranks are told of an error.
@@ -253,18 +313,22 @@ impl RawSession<'_> {
             Ok(bytes)
         })?;
         let all = gather(net, bytes)?;
+        // Only rank 0 has them all.
         let count = if all.is_empty() { 0 } else { cells(region) * size };
         let whole = filled((0..count).map(|_| 0), "read fewer cells at a time");
-        let mut whole = self.agreed(whole)?;
-        for (rank, bytes) in all.iter().enumerate() {
-            let mut rest = &bytes[..];
-            for row in rows(region, &part_of(self, rank), size) {
-                let (theirs, after) = rest.split_at(row.len().min(rest.len()));
-                whole[row.start..][..theirs.len()].copy_from_slice(theirs);
-                rest = after;
+        let whole = whole.and_then(|mut whole| {
+            for (rank, bytes) in all.iter().enumerate() {
+                let mut rest = &bytes[..];
+                for row in rows(region, &part_of(self, rank), size) {
+                    let (theirs, after) =
+                        rest.split_at_checked(row.len()).ok_or_else(other_length)?;
+                    whole[row].copy_from_slice(theirs);
+                    rest = after;
+                }
             }
-        }
-        broadcast(net, whole)
+            Ok(whole)
+        });
+        broadcast(net, self.agreed(whole)?)
     }
 
     /// Replaces this rank's cells of these boxes.

@@ -8,6 +8,7 @@ use crate::drive::subdomain::LocalSubdomain;
 use crate::plan::Sweep;
 use crate::spec::Spec;
 use crate::spec::stage::Stage;
+use warpweft_core::element::Unit;
 use warpweft_core::error::Result;
 
 impl RawSession<'_> {
@@ -17,6 +18,7 @@ impl RawSession<'_> {
     /// As [`RawSession::advance`].
     pub fn apply(&mut self, other: Spec) -> Result<()> {
         let other = self.with_values(other)?;
+        self.call(|| format!("apply {}", named(&other)))?;
         self.go_by(&other)?;
         self.elsewhere = true;
         self.kept = None;
@@ -104,4 +106,13 @@ impl RawSession<'_> {
         }
         Ok(())
     }
+}
+
+/// The functions of `spec` with their parameters, but for long tables.
+fn named(spec: &Spec) -> String {
+    let named = |stage: &Arc<dyn Stage>| match stage.tables().is_empty() {
+        true => format!("{} {}", stage.name(), stage.parameters_text(&mut Unit::new())),
+        false => stage.name().into(),
+    };
+    spec.stages.iter().map(named).collect::<Vec<_>>().join(", ")
 }
