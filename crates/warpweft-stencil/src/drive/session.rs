@@ -364,6 +364,8 @@ impl<'v> RawSession<'v> {
         let Some(mut local) = self.local.take() else { return Err(over()) };
         local.executor().finish()?;
         self.take_times(&mut local)?;
+        // They outlive the executor.
+        local.executor().end_numbers()?;
         local.executor().store(self.volume.writable())?;
         self.local = Some(local);
         Ok(())

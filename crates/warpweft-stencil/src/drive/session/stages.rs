@@ -41,7 +41,6 @@ impl RawSession<'_> {
         // Made anew, with room for all that was asked for so far.
         self.widen(spec)?;
         self.store()?;
-        self.with(|local| local.executor().end_numbers())?;
         let spec = &self.with_values(spec.clone())?;
         if !spec.has_functions() {
             let mut own = self.spec.clone();

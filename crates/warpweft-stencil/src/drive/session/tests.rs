@@ -48,6 +48,10 @@ impl SweepExecutor for Queueing {
     fn queue_reduce(&mut self, _: Reduce, _: [usize; 2], _: &Region) -> Result<SessionScalar> {
         Ok(self.bank.queue(Code::Sum, [0, 0], [0.0; 2]))
     }
+    fn end_numbers(&mut self) -> Result<()> {
+        self.bank.end(vec![7.5; self.bank.taken()]);
+        Ok(())
+    }
     fn sweep(&mut self, sweep: &Sweep) -> Result<()> {
         self.inner.sweep(sweep)
     }
@@ -196,4 +200,17 @@ fn functions_that_there_is_no_room_for_end_no_session() {
     on.advance(3).unwrap();
     on.close().unwrap();
     assert_eq!(volume.field::<f64>(0usize).unwrap()[6], 1.5);
+}
+
+#[test]
+fn numbers_outlive_their_session() {
+    let machine = Machine::detect().unwrap();
+    for finishes in [true, false] {
+        let mut volume = Volume::from_fn([8], |[x]| x as f64).into_raw();
+        let mut on = session(&mut volume, &machine, &Seen::default(), None);
+        let sum = on.reduce(Reduce::Sum, [0; 2]).unwrap();
+        assert_eq!(sum.known().unwrap(), None);
+        if finishes { drop(on.close().unwrap()) } else { drop(on) }
+        assert_eq!((2.0 * &sum).known().unwrap(), Some(15.0));
+    }
 }
