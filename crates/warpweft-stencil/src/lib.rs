@@ -45,7 +45,8 @@ pub use policy::{CpuPolicy, CudaKernel, CudaPolicy, Policy};
 #[doc(hidden)]
 pub use reference::{agreement, run_reference};
 pub use reference::{reference, reference_with_probes};
-pub use run::session::{Advance, Session};
+pub use run::advance::Advance;
+pub use run::session::Session;
 pub use run::{Run, Settings, StencilPattern};
 pub use spec::boundary::{Boundaries, Boundary, Face, Ghost, Source};
 pub use spec::functions::BoundaryFunction;

@@ -12,7 +12,6 @@ use super::waits::Waits;
 use crate::checkpoint::State;
 use crate::drive::cut::distribution::Distribution;
 use crate::drive::depth::pace::Pace;
-use crate::drive::depth::search::Search;
 use crate::drive::plans::Plans;
 use crate::drive::rank_report::RankReport;
 use crate::drive::ranks::residual::residual;

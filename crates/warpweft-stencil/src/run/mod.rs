@@ -1,5 +1,6 @@
 //! How a stencil is run, where the defaults will not do. Not: what runs it (`drive`).
 
+pub mod advance;
 mod fold;
 pub mod session;
 mod transfer;

@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 use std::ops::{ControlFlow, Range};
 
 use super::Run;
+use super::advance::Advance;
 use crate::drive::session::{RawSession, agreed};
 use crate::plan::Region;
 use crate::policy::{CudaKernel, Policy};
@@ -24,8 +25,10 @@ use warpweft_core::run::{Devices, Target};
 ///
 /// Threads, buffers and kernels are made once, and cells are copied only where they are asked for, so a call of one
 /// step costs microseconds. The volume is borrowed meanwhile: it gets the cells at the end, when the session is
-/// finished or dropped. After an error the session is over. The volume is as it was at the beginning, or before or after
-/// an [`apply`](Session::apply) for which the executor was made anew: it then stores its cells there.
+/// finished or dropped. After an error in steps or functions, or of the device, the session is over. The volume is as it
+/// was at the beginning, or before or after an [`apply`](Session::apply) for which the executor was made anew: it then
+/// stores its cells there. After other errors, e.g. of memory, of a reduction or of a checkpoint, the session goes on with
+/// the cells that it had; over ranks, if all have the error.
 ///
 /// ```
 /// use warpweft::prelude::*;
@@ -74,19 +77,6 @@ pub struct Session<'v, S: Fields, const D: usize> {
     cell: PhantomData<fn() -> S>,
 }
 
-/// What a call of a session did.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Advance {
-    /// Steps done since the session began.
-    pub done: u64,
-    /// The residual of the last check, if the stencil has a tolerance. A check that finds NaN ends a call early.
-    pub residual: Option<f64>,
-    /// Whether the residual was small enough before the last step that was asked for.
-    pub met: bool,
-    /// Whether the caller's interrupt or deadline ended it.
-    pub interrupted: bool,
-}
-
 impl<S: Fields, const D: usize> Stencil<S, D> {
     /// Opens a session on the best device of `machine`.
     ///
@@ -108,7 +98,8 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
     /// Reductions, [`Session::fold`], [`Session::read`] and [`Session::finish`] give every rank the same bits as one rank
     /// alone gets; [`Report::probes`] of `finish` is rank 0's alone. A session that is dropped before `finish` leaves the
     /// volume as it was at the beginning, or at an [`apply`](Session::apply) for which the executor was made anew. A
-    /// rank must make its next call before the deadline of the transport ends.
+    /// rank must make its next call before the deadline of the transport ends. Calls that differ are an error on all ranks,
+    /// which then go on.
     ///
     /// # Errors
     /// As [`Stencil::run_with`]; several devices; over ranks also checkpoints, a depth of ghost zones, and ranks
@@ -162,12 +153,13 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
 }
 
 impl<S: Fields, const D: usize> Session<'_, S, D> {
-    /// Runs `steps` further steps, or fewer when [`Stencil::until`] is met. A GPU may still be computing the last of them
-    /// when the call returns.
+    /// Runs `steps` further steps, or fewer when [`Stencil::until`] is met. A GPU may still be
+    /// computing the last of them when the call returns.
     ///
     /// # Errors
     /// A fault of the element function or of the device, after which the session is over. A fault in steps that a GPU
     /// still computes is reported by a later call: the next that needs cells or numbers, or a run 0.1 s later.
+    /// A checkpoint that can't be written, after which the session goes on with the steps done until then.
     pub fn run(&mut self, Steps(steps): Steps) -> Result<Advance> {
         let before = self.raw.done().steps;
         let end = before.checked_add(steps).ok_or_else(|| {
@@ -223,8 +215,8 @@ impl<S: Fields, const D: usize> Session<'_, S, D> {
     /// of the session's: [`Advance::done`] stays, and a function that asks for the step is told the steps done.
     ///
     /// The first call of functions that read further than the session's may make the buffers anew; later ones are as
-    /// cheap as a step. Parameters may be numbers that the session computes: `advance::with(alpha)`, see
-    /// [`SessionScalar`].
+    /// cheap as a step. Functions that are refused, or that there is no memory for, end no session. Parameters may be
+    /// numbers that the session computes: `advance::with(alpha)`, see [`SessionScalar`].
     ///
     /// # Errors
     /// As [`Session::run`] and [`Stencil::check`].

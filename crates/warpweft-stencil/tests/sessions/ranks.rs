@@ -256,7 +256,11 @@ fn ranks_that_heed_interrupts_or_record_unlike_open_no_session() {
         let error = plain().on_with(&mut start(), &machine, &run).map(drop).unwrap_err();
         assert!(error.to_string().contains("rank 1 has interrupts not heeded"), "{error}");
         let run = Run { net: Some(net), ..on_the_cores() };
-        let probing = if first { plain().probe(Probe { field: 0, at: vec![[2, 3]], every: 1 }) } else { plain() };
+        let probing = if first {
+            plain().probe(Probe { field: 0, at: vec![[2, 3]], every: 1 })
+        } else {
+            plain()
+        };
         let error = probing.on_with(&mut start(), &machine, &run).map(drop).unwrap_err();
         assert!(error.to_string().contains("rank 1 has as probes none"), "{error}");
         let ending = if first { plain() } else { plain().until(Residual::Max, 0.5) };

@@ -210,7 +210,11 @@ fn numbers_outlive_their_session() {
         let mut on = session(&mut volume, &machine, &Seen::default(), None);
         let sum = on.reduce(Reduce::Sum, [0; 2]).unwrap();
         assert_eq!(sum.known().unwrap(), None);
-        if finishes { drop(on.close().unwrap()) } else { drop(on) }
+        if finishes {
+            drop(on.close().unwrap())
+        } else {
+            drop(on)
+        }
         assert_eq!((2.0 * &sum).known().unwrap(), Some(15.0));
     }
 }
