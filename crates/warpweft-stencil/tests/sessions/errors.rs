@@ -11,13 +11,22 @@ fn quotient(a: Cell, b: Cell) -> Cell {
 
 #[test]
 fn a_panic_of_a_reduction_ends_no_session() {
+    check_reduction(&Run { threads: Some(2), ..on_the_cores() });
+}
+
+#[test]
+fn a_fault_of_a_reduction_on_a_gpu_ends_no_session() {
+    let run = gpu::on_a_gpu(&Stencil::of(spread(0.2)), [11, 23].into(), &machine());
+    run.iter().for_each(check_reduction);
+}
+
+fn check_reduction(run: &Run<'_>) {
     let (mut volume, machine) = (start(), machine());
     let stencil = Stencil::of(spread(0.2)).boundary(Boundary::Periodic);
-    let run = Run { threads: Some(2), ..on_the_cores() };
-    let mut on = stencil.on_with(&mut volume, &machine, &run).unwrap();
+    let mut on = stencil.on_with(&mut volume, &machine, run).unwrap();
     on.run(Steps(2)).unwrap();
     let error = on.fold(quotient()).unwrap_err().to_string();
-    assert!(error.contains("`quotient`"), "{error}");
+    assert!(error.contains("divide by zero"), "{error}");
     on.run(Steps(1)).unwrap();
     let expect = by_reference(&[Ask::Run(3)], Boundary::Periodic);
     assert_eq!(on.fold(numbers::twisted(0.5)).unwrap(), numbers::by_pairs(&expect, 0.5));

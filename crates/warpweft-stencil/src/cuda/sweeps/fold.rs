@@ -13,11 +13,17 @@ use warpweft_core::error::Result;
 impl CudaSweeps {
     /// The bytes of each field of what `by` makes of all cells; none where a field is not on the device.
     pub(in crate::cuda) fn folded(&mut self, by: &dyn Folded) -> Result<Option<Vec<Vec<u8>>>> {
+        // A fault of a fold whose result is a number stays.
+        self.check_folds()?;
         let Some(number) = self.begin_fold(by)? else { return Ok(None) };
-        let cell = self.stencil.cell;
+        let (cell, fold) = (self.stencil.cell, &self.folds[number]);
         let mut words = vec![0u8; room(cell)];
-        self.stream.download(&self.folds[number].words, 0, &mut words)?;
-        self.check_fault()?;
+        self.stream.download(&fold.words, 0, &mut words)?;
+        if let Err(fault) = self.check_fault() {
+            // This result is dropped, and the cells are as they were.
+            fold.fault.iter().try_for_each(|of_fold| of_fold.write(&self.stream, 0u32))?;
+            return Err(fault);
+        }
         Ok(Some((0..cell.len()).map(|f| words[8 * f..][..cell.size(f)].to_vec()).collect()))
     }
 
