@@ -5,6 +5,7 @@ mod calls;
 mod cycle;
 mod gradients;
 mod lattice;
+mod plain;
 mod shot;
 
 use std::process::ExitCode;
