@@ -60,7 +60,7 @@ pub struct Case<'a> {
     /// How values are shown.
     pub show: Show,
     /// The number of ghost cells, and a step of the plain loop.
-    pub plain: (usize, &'a dyn Fn(&mut Plain)),
+    pub plain: (usize, &'a (dyn Fn(&mut Plain) + Sync)),
     /// Number of roundings of a step in a field, each at most half an epsilon of its largest value, given the
     /// largest values of all fields.
     pub roundings: &'a (dyn Fn(usize, &[f64]) -> f64 + Sync),

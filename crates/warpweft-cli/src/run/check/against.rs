@@ -60,7 +60,7 @@ pub struct Loop<'a> {
     /// Number of ghost cells that it reads on every side.
     pub ghosts: usize,
     /// One step.
-    pub step: &'a dyn Fn(&mut Plain),
+    pub step: &'a (dyn Fn(&mut Plain) + Sync),
     /// Whether errors are relative to the field's largest value.
     pub relative: bool,
     /// The allowed rounding error of a field after some steps, given the largest values of all fields.
@@ -127,7 +127,9 @@ impl Ran<'_> {
                     Some(_) => format!("{} and {boxes}", first_of(few, self.done, Most::Both)),
                     None => boxes,
                 };
-                off(middle).worse(off(upper)).check(cell, name).of(part)
+                let both = over_parts(2, 1, |which| off([middle, upper][which.start]));
+                let worst = both.into_iter().reduce(Off::worse).unwrap_or(Off::NONE);
+                worst.check(cell, name).of(part)
             }
             [] => Check::none("it is too large"),
         })
@@ -193,6 +195,9 @@ struct Off {
 }
 
 impl Off {
+    /// Of nothing that is compared.
+    const NONE: Self = Self { field: 0, error: 0.0, allowed: 0.0 };
+
     /// The error with the larger fraction of what is allowed; NaN comes first.
     fn worse(self, other: Self) -> Self {
         let share = |off: Self| if off.error == 0.0 { 0.0 } else { off.error / off.allowed };
@@ -242,7 +247,7 @@ impl Loop<'_> {
             Off { field, error, allowed: tolerance(field, steps, &most) }
         };
         let fields = over_parts(all.len(), 1, |field| of_field(field.start));
-        fields.into_iter().reduce(Off::worse).unwrap_or(Off { field: 0, error: 0.0, allowed: 0.0 })
+        fields.into_iter().reduce(Off::worse).unwrap_or(Off::NONE)
     }
 }
 
