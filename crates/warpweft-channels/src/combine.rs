@@ -4,7 +4,7 @@
 ///
 /// Integers only: sums of floats depend on the order in which calls end, which no two runs share.
 pub trait Combine<R> {
-    /// What the place holds after `value` came to what it held `before`.
+    /// The new content of the place: `before`, its old content, combined with `value`.
     fn combine(before: R, value: R) -> R;
 }
 

@@ -1,9 +1,10 @@
 //! Fork-join tasks, as in Cilk: a function may spawn calls and wait for them (Orr, Beckmann, Reinhardt and Wood,
 //! "Fine-grain task aggregation and coordination on GPUs", ISCA 2014).
 //!
-//! A function with `#[spawning]` stays the function that it is; a run of [`Channels`] gives what calling it
-//! gives, with the calls spread over a device. Not for independent tasks, see
-//! [`farm`](mod@crate::farm), nor for calls that share memory: arguments and values are all that calls exchange.
+//! A function with `#[spawning]` remains an ordinary function; a run of [`Channels`] returns the same value as calling
+//! it, with the spawned calls distributed over a device. For independent tasks use
+//! [`farm`](mod@crate::farm) instead. Calls exchange data only by arguments, values and slices of words (`&[T]`, and
+//! disjoint `&mut [T]`).
 
 mod borrowing;
 mod combine;

@@ -32,7 +32,8 @@ pub struct CpuPolicy {
     /// Spawned calls that the deque of a worker holds, 64 bytes each. A call that is spawned when the deque is full is
     /// run at once.
     pub deque_capacity: usize,
-    /// Bytes of stack for a chain of calls. Memory is taken as calls need it, up to twice as much for each thread.
+    /// Bytes of stack for a chain of calls. Pages are allocated when calls first use them; a thread may use up to twice
+    /// this size.
     pub stack: usize,
 }
 
@@ -74,13 +75,13 @@ pub struct StacksPolicy {
     pub depth: u32,
     /// Whether windows lie in shared memory where they fit.
     pub shared: bool,
-    /// Calls of each warp that other lanes may hold values for, a multiple of 32 from 128: they are waited for in GPU memory.
-    /// A warp that has used them up gives no calls away.
+    /// Join records of each warp in GPU memory, a multiple of 32, at least 128. A call that waits for values of calls given
+    /// to other lanes needs one. A warp without a free record gives no calls away.
     pub records: u32,
     /// Steps of a warp at most between two rounds of work sharing.
     pub every: u32,
-    /// Idle lanes of a warp from which on its busy lanes share calls with them; below, the warp shares calls with other
-    /// warps.
+    /// If at least this many lanes of a warp are idle, its busy lanes share calls with them; otherwise the warp shares
+    /// calls with other warps.
     pub idle: u32,
 }
 
@@ -126,8 +127,8 @@ impl StacksPolicy {
 /// The error of a call of `name` too deep.
 pub(super) fn too_deep(name: &str, levels: u32) -> Error {
     let hint = match levels < MOST_LEVELS {
-        true => "allow more with --levels (`levels`), if the calls come to an end",
-        false => "call less deeply",
+        true => "check that the recursion ends, then allow more with --levels (`levels`)",
+        false => "use a shallower recursion",
     };
     Error::spec(format!("`{name}` spawned deeper than {levels} levels"), hint)
 }
@@ -135,5 +136,5 @@ pub(super) fn too_deep(name: &str, levels: u32) -> Error {
 /// The error of calls of `name` of which more wait than there is memory for.
 pub(super) fn too_many_wait(name: &str, mib: usize) -> Error {
     let what = format!("calls of `{name}` that wait take more than {mib} MiB of the GPU's memory");
-    Error::spec(what, "call less deeply, if the calls come to an end")
+    Error::spec(what, "check that the recursion ends, or use a shallower one")
 }

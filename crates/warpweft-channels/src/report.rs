@@ -9,7 +9,7 @@ pub struct Counts {
     pub calls: u64,
     /// Calls that another worker ran, one by one or in batches.
     pub stolen: u64,
-    /// Times that another worker took some; of GPUs 0, where lanes and warps hand calls over.
+    /// Number of steals, each of one or more calls; 0 on GPUs, where lanes and warps share calls instead (work sharing).
     pub steals: u64,
     /// Levels that there were.
     pub levels: u32,

@@ -61,8 +61,8 @@ pub(crate) fn on_cores(run: &Run<'_>, otherwise: impl FnOnce() -> CpuPolicy) -> 
 }
 
 impl<C: Spawning> Channels<C> {
-    /// The value of the first call, by way of all that it spawns, on the first GPU, or on all cores where there is
-    /// none.
+    /// Runs the first call with everything it spawns, on the first GPU, or on all cores if there is none, and returns its
+    /// value.
     ///
     /// # Errors
     /// As [`Channels::run_all_with`].
@@ -119,14 +119,13 @@ impl<C: Spawning> Channels<C> {
 
     /// The value of each call, in order, run as `run` says.
     ///
-    /// An interrupt or a deadline ends a run with [`Error::Interrupted`]: nothing of unfinished calls is kept. It is
-    /// looked for 50 times a second; a core then goes on to the next call that it spawns, a warp of a GPU
-    /// some dozen steps. Progress is reported in calls of the spec, all of which end together: none, then all.
+    /// An interrupt or a deadline ends a run with [`Error::Interrupted`], without partial results. It is
+    /// checked 50 times per second; then a core continues to the next call that it spawns, and a warp of a GPU for
+    /// some dozen scheduler steps. Progress is reported in root calls, which all end together, so it jumps from none to all.
     ///
     /// # Errors
-    /// As [`Channels::check`]; calls deeper than the levels; what the function panics for; on a GPU, more children than
-    /// the spec allows; too little memory; as [`Run::devices`](warpweft_core::run::Run::devices); several devices or
-    /// ranks; [`Error::Interrupted`].
+    /// As [`Channels::check`]; on cores, a recursion deeper than the levels; a panic of the function; too little memory; as
+    /// [`Run::devices`](warpweft_core::run::Run::devices); several devices or ranks; [`Error::Interrupted`].
     pub fn run_all_with(
         &self,
         machine: &Machine,
@@ -200,7 +199,10 @@ impl<C: Call> Channels<C> {
         };
         if target != Target::Cpu {
             let what = format!("`{}` on {}", C::NAME, run.target);
-            return Err(Error::spec(what, "it is for cores only: run it with --device cpu"));
+            return Err(Error::spec(
+                what,
+                "the function is for cores only: use `Target::Cpu` (--device cpu)",
+            ));
         }
         in_one_process(run)?;
         let run = Run { target, ..run.clone() };

@@ -40,21 +40,21 @@ impl<C: Call> Channels<C> {
         Self::all([call])
     }
 
-    /// Several calls, which know nothing of one another.
+    /// Several independent calls.
     pub fn all(calls: impl IntoIterator<Item = C>) -> Self {
         Self { roots: calls.into_iter().collect(), levels: 64, children: 32 }
     }
 }
 
 impl<C> Channels<C> {
-    /// How many levels there may be: 1 for calls that spawn nothing, one more than the deepest call spawned
-    /// has callers; 64 unless said. Cores run no deeper; a GPU asks its memory only.
+    /// The largest recursion depth on cores, 64 by default: 1 for calls that spawn nothing, 2 for calls whose spawned calls
+    /// spawn nothing, and so on. A deeper call is an error. On a GPU, only the device's memory limits the depth.
     pub fn levels(mut self, levels: u32) -> Self {
         self.levels = levels;
         self
     }
 
-    /// How many calls the loops of one call may spawn before it waits; 32 unless said. No executor asks for it any more.
+    /// Has no effect any more; formerly the number of calls that the loops of one call may spawn before it waits.
     pub fn children(mut self, children: u32) -> Self {
         self.children = children;
         self

@@ -103,7 +103,7 @@ pub fn note_crowd(asked: Option<NonZero<usize>>, cpu: &Cpu) {
     let (cores, asked) = (cpu.threads(), asked.map_or(0, NonZero::get));
     if asked > cores {
         let there = counted(cores as u64, "core");
-        note(&format!("--threads {asked} for {there}: more threads than cores only take turns"));
+        note(&format!("--threads {asked} on {there}: more threads than cores make nothing faster"));
     }
 }
 

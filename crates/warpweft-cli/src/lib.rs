@@ -46,7 +46,7 @@ Environment:
   WARPWEFT_CUFFT         the cuFFT library or its folder, likewise
   WARPWEFT_MPI           path of the MPI library, if it isn't found automatically
   WARPWEFT_HALOS         route of halos between GPUs: ipc, cuda-aware or staged
-  WARPWEFT_KERNEL_TABLE  file with rows of the table of kernel settings, see `tune farm`")]
+  WARPWEFT_KERNEL_TABLE  file with block sizes for farm kernels, see `tune farm --help`")]
 struct Cli {
     #[command(subcommand)]
     command: Command,

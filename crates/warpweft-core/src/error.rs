@@ -132,7 +132,7 @@ pub fn no_thread(stage: &str, error: &std::io::Error) -> Error {
     Error::Device {
         stage: stage.into(),
         device: "this host".into(),
-        what: format!("no thread to be had: {error}"),
+        what: format!("the system refused to start a thread: {error}"),
         hint: "raise the limits on processes and memory (`ulimit -u`, `-v`), or use fewer threads or ranks".into(),
     }
 }

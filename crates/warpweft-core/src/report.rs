@@ -125,8 +125,8 @@ impl Report {
         self.done.saturating_sub(self.first)
     }
 
-    /// This run and a following run of the same kind as one. Times, bytes and work are added; the rest is
-    /// this run's.
+    /// The report of this run and the run after it, as if they were one run. Times, bytes and work are added; all other values
+    /// are those of this run.
     pub fn followed_by(mut self, next: &Self) -> Self {
         self.seconds += next.seconds;
         self.setup_seconds += next.setup_seconds;

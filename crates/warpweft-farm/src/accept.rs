@@ -1,4 +1,4 @@
-//! Tasks whose outputs are looked at before they count: what is not accepted is a failure of its task.
+//! Tasks whose outputs are checked before they count: if an output is rejected, its task has failed.
 
 use crate::drive::context::no_form;
 use crate::spec::Farm;
@@ -15,9 +15,9 @@ pub struct Accepted<T, F> {
 }
 
 impl<T: Task> Farm<T> {
-    /// Has `accept` look at each output, on the worker that computed it. If it returns an error, the task has failed for that
-    /// reason, as if it had returned it: it is retried, quarantined and reported like any other. What an executor hands over
-    /// packed ([`ChunkOutputs::hand_over`]) is not looked at.
+    /// Calls `accept` with each output, on the worker that computed it. If `accept` returns an error, the task has failed,
+    /// as if the task itself had returned this error: it is retried, listed in the journal's file `quarantine` and reported
+    /// like any other failure. Outputs that an executor hands over packed ([`ChunkOutputs::hand_over`]) are not checked.
     ///
     /// ```
     /// use warpweft::farm::{OnFailure, Run, on_cores};

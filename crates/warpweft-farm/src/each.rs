@@ -30,7 +30,7 @@ where
     }
 }
 
-/// A call for each of some inputs, from [`Farm::each`]: `run` returns the values, `reduce` one of all.
+/// A function to be called for each input, made by [`Farm::each`]: `run` returns all values, `reduce` folds them into one.
 pub struct Each<'i, F, I> {
     farm: Farm<Calls<F, I>>,
     inputs: Inputs<'i, I>,
@@ -70,13 +70,13 @@ where
     F: Fn(I) -> O + Sync,
     O: Packed,
 {
-    /// What is done about calls that panic, in place of [`OnFailure::Stop`].
+    /// Sets what happens when a call panics; the default is [`OnFailure::Stop`].
     pub fn on_failure(mut self, on_failure: OnFailure) -> Self {
         self.farm = self.farm.on_failure(on_failure);
         self
     }
 
-    /// Calls that panic are made again, so many times at most.
+    /// Repeats calls that panic, at most `retries` times.
     pub fn retries(mut self, retries: u32) -> Self {
         self.farm = self.farm.retries(retries);
         self
@@ -98,7 +98,7 @@ where
         self.farm.run_with(self.inputs, machine, run)
     }
 
-    /// What `fold` makes of `first` and all values, in the order of their inputs.
+    /// Folds all values into one, starting from `first`, in the order of their inputs.
     ///
     /// # Errors
     /// As [`Farm::reduce`].

@@ -14,8 +14,8 @@ use warpweft_core::error::Result;
 use warpweft_core::machine::Machine;
 
 impl<T: Task> Farm<T> {
-    /// As [`Farm::run_into`], with the outputs in the order of their inputs. Outputs that are there before those of
-    /// earlier inputs wait in memory; a task that fails holds up none.
+    /// As [`Farm::run_into`], with the outputs in the order of their inputs. Outputs that arrive before those of earlier inputs
+    /// wait in memory; a failed task does not hold up the outputs after it.
     ///
     /// ```
     /// use warpweft::farm::{Run, on_cores};
@@ -60,8 +60,8 @@ impl<T: Task> Farm<T> {
         Ok(outcome)
     }
 
-    /// What `fold` makes of `first` and all outputs, in the order of their inputs: sums of floating point are the same
-    /// whatever the machine.
+    /// Folds all outputs into one value, starting from `first`, in the order of their inputs. So floating-point sums are the same
+    /// on every machine.
     ///
     /// # Errors
     /// As [`Farm::run_into`].

@@ -23,14 +23,15 @@ pub struct Simulated {
 }
 
 impl Simulated {
-    /// The part of the workers' time in which none of their tasks ran.
+    /// The fraction of the workers' time in which they ran no task.
     pub fn overhead(&self) -> f64 {
         overhead(&self.shares, self.seconds)
     }
 }
 
-/// Plays `tasks` tasks on `workers`, each of which likes chunks of its `grain`, by `policy`, where a chunk on a worker takes
-/// the seconds that `time` says. Asking and handing over take none. O(p · log u) for p requests of u workers.
+/// Simulates a farm of `tasks` tasks on `workers`, each with its preferred chunk sizes (`grain`), under `policy`. `time`
+/// gives the seconds that a chunk takes on a worker; requests and the delivery of outputs take no time. O(p · log u) for p
+/// requests of u workers.
 ///
 /// # Errors
 /// As [`Policy::check`].

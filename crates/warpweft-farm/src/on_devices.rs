@@ -99,8 +99,8 @@ pub struct OnDevices<F, I> {
 /// # }
 /// ```
 ///
-/// If the function returns a device error, or the memory does not suffice, the lane on which it
-/// ran gets no more tasks; other workers do them. Any other error fails only the task.
+/// If the function returns a device or memory error, the lane it ran on gets no more tasks, and other workers run its tasks, this
+/// one included. Any other error is a failure of the task alone.
 pub fn on_devices<F, I, O>(function: F) -> OnDevices<F, I>
 where
     F: Fn(I, &Here) -> Result<O, Failure> + Sync,

@@ -87,7 +87,7 @@ where
     /// As [`Farm::run_into`], before the first task.
     pub fn open(self, machine: &Machine, run: &Run<'_>) -> Result<Open<T>> {
         if run.checkpoint.is_some() || run.net.is_some() {
-            let what = "a journal or ranks for a farm whose tasks come one by one";
+            let what = "an open farm can't have a journal or several ranks";
             return Err(Error::spec(what, "use `run_into` with all inputs"));
         }
         let pending = Pending { next: 0, tasks: HashMap::new(), over: None };
@@ -165,7 +165,7 @@ where
     T::Input: Clone + Send,
     T::Output: Send,
 {
-    /// Adds a task. Its number in errors and timelines is how many were submitted before.
+    /// Adds a task. In errors and timelines, its number is the number of tasks that were submitted before it.
     pub fn submit(&self, input: T::Input) -> Handle<T::Output> {
         let waiting = Mutex::new(Waiting { output: None, waker: None });
         let place = Arc::new(Place { state: waiting, came: Condvar::new() });

@@ -11,17 +11,17 @@ pub struct Policy {
     pub schedule: Schedule,
     /// How many at a time.
     pub chunk: ChunkSize,
-    /// Seconds that a chunk of [`ChunkSize::Auto`] takes at most once a worker's speed is known: the longest that
-    /// progress is not reported, and what one worker may lose.
+    /// The most seconds of work in a chunk of [`ChunkSize::Auto`], once a worker's speed is known. It limits how long
+    /// progress goes unreported, and how much work is lost with a worker.
     pub seconds: f64,
-    /// Lanes of each GPU, 1 to 8: chunks that it has at the same time, so that it works while one of them is
-    /// fetched (the paper's MK, which is 4 there).
+    /// Lanes (CUDA streams) of each GPU, 1 to 8. Each runs one chunk at a time, so that the GPU computes while the results
+    /// of another chunk are copied (MK in TuCCompi's paper, where it is 4).
     pub lanes: usize,
-    /// Threads of a block of a lane's kernels, as far as its executor leaves that open; 0 for its own choice.
+    /// Threads per block of a lane's kernels, if its executor does not fix them; 0 lets the executor choose.
     #[serde(default)]
     pub block: u32,
-    /// Whether idle workers run the last tasks of slower ones once more, so that nobody waits for a worker that is
-    /// slower than it seemed: the first result counts. Not with even shares.
+    /// Whether idle workers run copies of the last tasks of slower workers, so that the farm does not wait for a worker
+    /// that became slow. The first result counts. Has no effect with [`Schedule::Eq1`] and [`Schedule::Eq2`].
     #[serde(default = "yes")]
     pub backups: bool,
 }
@@ -35,8 +35,8 @@ fn yes() -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Schedule {
-    /// A worker that requests work gets the next chunk, sized by its speed and by the tasks that are left: the paper's
-    /// MS, without a worker that is sacrificed as the master.
+    /// A worker that requests work gets the next chunk, sized by its speed and by the number of remaining tasks: MS in
+    /// TuCCompi's paper, but no worker is reserved as the master.
     MasterWorker,
     /// The same number for every node, shared evenly among its workers.
     Eq1,
@@ -52,7 +52,7 @@ pub enum Schedule {
 pub enum ChunkSize {
     /// By the worker's speed.
     Auto,
-    /// So many, or fewer where fewer suit the worker or are left.
+    /// This many tasks, or fewer if the worker takes fewer or fewer are left.
     Tasks(u64),
 }
 
@@ -70,7 +70,7 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// Whether there is such a policy.
+    /// Checks that all values are valid.
     ///
     /// # Errors
     /// Chunks of no task, or of no time; chunks for a schedule that gives single tasks; no lanes or more than 8; blocks
@@ -80,8 +80,8 @@ impl Policy {
             return Err(Error::spec("chunks of 0 tasks", "give at least 1 task a chunk"));
         }
         if self.schedule == Schedule::Single && self.chunk != ChunkSize::Auto {
-            let hint = "leave the chunks out, or take the schedule master-worker";
-            return Err(Error::spec("chunks for the schedule of single tasks", hint));
+            let hint = "leave the chunk size out, or use the schedule `MasterWorker`";
+            return Err(Error::spec("the schedule `Single` has no chunk size", hint));
         }
         if !(self.seconds > 0.0 && self.seconds.is_finite()) {
             let what = format!("chunks of {} seconds", self.seconds);

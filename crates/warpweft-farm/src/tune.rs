@@ -1,8 +1,9 @@
 //! The number of lanes and the threads of a block, found by a short search and kept for later runs.
 //!
-//! TuCCompi (sections 3.1 and 4.4) looks both up by what its author says of a kernel (how it reads memory, how much it
-//! computes); that is where the search begins, with the executor's own block, and a few runs of the real tasks
-//! decide. A candidate can't win whose outputs are not those of the others, or of the cores where some are compared. Not here: forms, which are the task's.
+//! TuCCompi (sections 3.1 and 4.4) looks both up from characteristics that a kernel's author states (how it reads memory,
+//! how much it computes). Here this is only the start of a search, together with the executor's own block size; a few runs
+//! of the real tasks decide. A candidate whose outputs differ from those of other candidates, or of the cores (some tasks
+//! are compared), is rejected.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
@@ -35,9 +36,9 @@ pub struct Tuning<'a> {
     pub of: &'a str,
     /// Where the search begins.
     pub start: Policy,
-    /// How long the search may take, about: a candidate that has begun is measured.
+    /// About how long the search may take: a measurement that has begun is completed.
     pub budget: Duration,
-    /// The folder of what is kept; the user's if `None`.
+    /// The folder for the result; `None` for the user's tuning cache.
     pub folder: Option<PathBuf>,
 }
 
@@ -52,7 +53,7 @@ pub struct Tuned {
     pub untuned: f64,
     /// What the measurements of it took.
     pub measured: Measured,
-    /// Each candidate: lanes, threads of a block, and tasks a second, or why it is none.
+    /// Each candidate: lanes, threads per block, and its tasks per second, or why it was rejected.
     pub trials: Vec<(usize, u32, Result<f64, String>)>,
     /// Whether the search came to its end before the budget did.
     pub complete: bool,
@@ -74,8 +75,9 @@ fn key(of: &str, machine: &Machine) -> String {
     key_of(of, machine.gpus.first().map_or("no GPU", |gpu| gpu.name.as_str()))
 }
 
-/// The lanes and the block that a search for `of` on such a GPU found, of the user's tuning cache: what
-/// [`Settings::by_gpu`](crate::Settings::by_gpu) returns, so that each of several kinds of GPUs has its own.
+/// The number of lanes and the block size that an earlier search named `of` found for this model of GPU, from the user's
+/// tuning cache. Use it in [`Settings::by_gpu`](crate::Settings::by_gpu), so that GPUs of different models each get their
+/// own values.
 pub fn tuned_on(of: &str, gpu: &Gpu) -> Option<Lanes> {
     let known = TuningCache::user().policy(&key_of(of, &gpu.name));
     known.filter(|policy: &Policy| policy.check().is_ok()).map(|policy| Lanes::of(&policy))
@@ -87,11 +89,12 @@ pub fn tuned(of: &str, machine: &Machine) -> Option<Policy> {
 }
 
 impl<T: Task> Farm<T> {
-    /// Searches for lanes and threads of a block on the GPUs of `machine`, from those of [`Tuning::start`], by running the tasks
-    /// of `inputs`: as many as take some tenths of a second there are best. The winner is kept.
+    /// Searches for the best number of lanes and of threads per block on the GPUs of `machine`, starting from
+    /// [`Tuning::start`]. Each candidate runs the tasks of `inputs`; choose a number of tasks that takes some tenths of a
+    /// second there. The winner is stored.
     ///
     /// # Errors
-    /// No GPUs, or no form for them; tasks that fail on the cores; no candidate that runs and is right.
+    /// No GPUs, or a task without GPU code; tasks that fail on the cores; no candidate that runs with correct outputs.
     pub fn tune<'i>(
         &self,
         inputs: impl Into<Inputs<'i, T::Input>>,
@@ -127,8 +130,11 @@ impl<T: Task> Farm<T> {
         let found = climb(&space, &[start.lanes, start.block as usize], budget, &mut trial)?;
         let Some(found) = found else {
             let why = trials.into_iter().find_map(|(.., rated)| rated.err()).unwrap_or_default();
-            let what = format!("no lanes of GPUs run this farm: {why}");
-            return Err(Error::spec(what, "run it on GPUs as it is, and see what its report says"));
+            let what = format!("no candidate could run this farm on a GPU: {why}");
+            return Err(Error::spec(
+                what,
+                "run the farm on GPUs untuned, and read the notes of its report",
+            ));
         };
         let rate = count as f64 / found.measured.median;
         let mut tuned = Tuned {
@@ -216,8 +222,9 @@ impl<T: Task> Farm<T> {
             None if *outputs.get_or_insert(sum) == sum => Ok(outcome.report.seconds),
             wrong => {
                 let which = wrong.map_or("some task".into(), |k| format!("task {k}"));
-                let what = format!("{which} has another output than on a core or in other runs");
-                let hint = "make both the same to the bit (`exp`, `sin` and the like are not), or report this";
+                let what =
+                    format!("the output of {which} differs from that on a core or of another run");
+                let hint = "make the outputs bit-identical on cores and GPUs (`exp`, `sin` and similar functions are not), or report this";
                 Err(Error::spec(what, hint))
             }
         }

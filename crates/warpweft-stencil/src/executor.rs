@@ -31,7 +31,7 @@ pub struct History {
     pub passes: u64,
     /// Passes that began while the halo exchange before them was under way.
     pub overlapped: u64,
-    /// Steps that took in a reduction of their cells.
+    /// Steps with a fused reduction (ADR 106).
     pub summed: u64,
     /// In the order of the steps.
     pub stretches: Vec<Stretch>,

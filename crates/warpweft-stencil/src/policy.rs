@@ -55,7 +55,7 @@ impl Policy {
 pub struct CpuPolicy {
     /// Worker threads, at most [`CpuPolicy::MOST_THREADS`].
     pub threads: usize,
-    /// Steps a sweep advances while its tiles are in cache, at most [`CpuPolicy::DEEPEST`]; 1 is no
+    /// Fused steps: how many steps a sweep advances while its tiles are in cache, at most [`CpuPolicy::DEEPEST`]; 1 means no
     /// temporal blocking.
     pub temporal_depth: usize,
     /// Rows of a tile, at most [`CpuPolicy::LARGEST`].
@@ -115,26 +115,27 @@ pub struct CudaPolicy {
     pub warps: u32,
     /// Blocks an SM that the register allocation must leave room for.
     pub min_blocks: u32,
-    /// Planes that a block streams through before another takes over, or of a resident tile; 0 for other skeletons.
+    /// Planes that a block of a streaming kernel computes one after another, or planes of a tile of a persistent kernel; 0
+    /// for other kernels.
     pub chunk: u32,
     /// Planes requested ahead of use.
     pub prefetch: u32,
-    /// Phases of the register queue that a streaming kernel unrolls, each a copy of the element function: more
-    /// need fewer moves and more time to compile; 0 for all, and for kernels that do not stream.
+    /// How many positions of its register queue a streaming kernel unrolls, each with a copy of the element function. More
+    /// unrolling needs fewer register moves but longer compilation; 0 unrolls all, and is used for kernels that do not stream.
     #[serde(default)]
     pub phases: u32,
-    /// Steps that one pass over memory advances, or between two posts of resident tiles; above 1 for
-    /// [`CudaKernel::Temporal`], [`CudaKernel::Pipeline`] and [`CudaKernel::Resident`] alone.
+    /// Steps fused in one pass over memory, or between two halo messages of the tiles of a persistent kernel. Above 1 only for
+    /// [`CudaKernel::Temporal`], [`CudaKernel::Packed`], [`CudaKernel::Pipeline`] and [`CudaKernel::Resident`].
     pub temporal_depth: u32,
-    /// Whether the compiler may contract multiply and add into one rounding. The only tunable that
-    /// changes bits: with `false` floating-point results are those of the CPU, with `true` (the
-    /// default) they differ by roundings, also from one skeleton to another. Integers
-    /// never differ.
+    /// Whether the compiler may fuse a multiplication and an addition (FMA), which then round only once. This is the only tuning
+    /// parameter that changes results: with `false`, floating-point results have the bits of the CPU; with `true` (the
+    /// default), the last bits may differ, also between kernels. Integers never differ.
     pub contraction: bool,
 }
 
 impl CudaPolicy {
-    /// Steps of a launch of [`CudaKernel::Resident`] at most, so that a device is not held for long.
+    /// The largest number of steps in one launch of [`CudaKernel::Resident`], so that a launch does not occupy the device
+    /// for long.
     pub const RESIDENT_STEPS: u64 = 1 << 14;
 }
 
@@ -150,21 +151,21 @@ pub enum CudaKernel {
     /// Several steps fused in one pass, each a stage of a pipeline in registers. For stars of radius one over
     /// one scalar of four or eight bytes, between Dirichlet and periodic faces.
     Pipeline,
-    /// Several steps fused in one pass over memory, each a level in registers: any fields, stages and scalars, any
-    /// footprint in two dimensions and stars in three, between faces of any kind but functions, without
-    /// faults. In two dimensions warps share the steps, so [`CudaPolicy::temporal_depth`] is a multiple of
-    /// [`CudaPolicy::warps`]; in three they share the rows.
+    /// Several steps fused in one pass over memory, each a level in registers. For any fields, stages and scalars; any
+    /// footprint in two dimensions and stars in three; all boundaries except functions; and element functions that can't
+    /// fault. In two dimensions, each warp computes some of the steps, so [`CudaPolicy::temporal_depth`] is a multiple of
+    /// [`CudaPolicy::warps`]; in three, each warp computes some of the rows.
     Temporal,
-    /// As [`CudaKernel::Temporal`] in two dimensions, with several cells in a word computed at once: for one field of `u8`
-    /// whose values are proved to stay small, without branches, between faces along x that are periodic or hold one
-    /// value. Lanes of 32 or 64 cells have 32 in the bits of a word, for cells that are 0 or 1; lanes of fewer have
-    /// four in its bytes. With 32 in a word, a row has a multiple of 32 cells, and ghost cells along a periodic x are a
-    /// multiple of a lane's cells. With four in a word, both are multiples of four.
+    /// As [`CudaKernel::Temporal`] in two dimensions, but each operation on a 32-bit word computes several cells. For one
+    /// field of `u8` whose values are proved to stay small, functions without branches, and faces along x that are periodic
+    /// or hold one value. If a lane has 32 or 64 cells, which must be 0 or 1, a word holds 32 cells, one per bit; otherwise
+    /// it holds four cells, one per byte. With 32 cells per word, the length of a row is a multiple of 32, and the number
+    /// of ghost cells along a periodic x is a multiple of a lane's cells. With four cells per word, both are multiples of four.
     Packed,
-    /// Cells stay on the chip over many steps, in registers in two dimensions and in shared memory in three,
-    /// and tiles send one another their rims. For volumes, or slabs, that the multiprocessors hold at
-    /// once, of one scalar of four or eight bytes, read at most four cells away, between Dirichlet and
-    /// periodic faces; a tile is [`CudaPolicy::chunk`] planes deep, and tiles divide periodic axes.
+    /// A persistent kernel: cells stay in registers (two dimensions) or shared memory (three) over many steps, and tiles
+    /// exchange their halos. For volumes, or subdomains, that fit into the multiprocessors at once; cells of one scalar of
+    /// four or eight bytes; offsets of at most four cells; and Dirichlet or periodic faces. A tile is [`CudaPolicy::chunk`]
+    /// planes deep, and the extents of periodic axes are multiples of the tile's.
     Resident,
 }
 

@@ -1,8 +1,8 @@
 //! Recurrences over a rectangle: each cell depends on cells computed before it.
 //!
-//! Cell `[i, j]` is a function of its earlier neighbours, of one input a row, one a column and one a
-//! cell, and, where sweeps follow one another, of what later cells held before. See [`Keep`] for what
-//! a run returns, and [`traceback`] for the path that leads to a cell. Time tiles are not here yet.
+//! Cell `[i, j]` is a function of its earlier neighbours, of the inputs of its row, its column and the cell
+//! itself, and, if there are several sweeps, of the values that later cells had in the sweep before. See [`Keep`] for what
+//! a run returns, and [`traceback`] for the path that leads to a cell. Several sweeps are not fused (no temporal blocking).
 
 #[cfg(test)]
 extern crate self as warpweft;

@@ -56,15 +56,15 @@ pub struct Moves {
     pub count: usize,
 }
 
-/// How a cell came about.
+/// A path through the table, from its start to the cell where it ends.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Path<S> {
     /// The score of the cell at the end.
     pub score: S,
     /// Row and column of the end.
     pub end: [usize; 2],
-    /// Row and column where it begins, the cell that no move leaves. One that leaves the domain begins
-    /// outside, where row or column is −1.
+    /// Row and column of the first cell of the path. If the path begins outside the domain, row or column
+    /// is −1.
     pub start: [isize; 2],
     /// The moves, from the start to the end; no two neighbours have the same vector.
     pub moves: Vec<Moves>,

@@ -23,7 +23,7 @@ use warpweft_core::report::Report;
 /// Cells of the column between two ranks.
 const BORDER: Tag = Tag(0x200);
 
-/// Runs wavefronts on this rank's executor and those of all other ranks, which must call it alike.
+/// Runs wavefronts over all ranks of a network: each rank uses an executor of its own, and all must make the same calls.
 pub struct RankExecutor<'n, X> {
     net: &'n dyn Transport,
     executor: X,
@@ -36,8 +36,8 @@ impl<'n, X> RankExecutor<'n, X> {
         Self { net, executor, rows: None }
     }
 
-    /// With messages of the borders of so many rows, at least one. Otherwise a sixteenth of a
-    /// rank's rows, and not less than 256: the last rank begins that many blocks later.
+    /// Sets the number of rows per block, and so per message, at least 1. By default a sixteenth of the
+    /// rows, but not less than 256. In the pipeline, each rank begins one block later than the rank before.
     pub fn rows(mut self, rows: usize) -> Self {
         self.rows = Some(rows.max(1));
         self
@@ -50,7 +50,7 @@ fn unsent<E: WavefrontElement>(wavefront: &Wavefront<'_, E>) -> Option<&'static 
     let far = reach.north > 1 || reach.west > 1 || reach.south + reach.east > 0;
     [
         ("old values over ranks", !E::OLD.is_empty()),
-        ("dependences but north, west and north-west over ranks", far),
+        ("dependences other than north, west and north-west over ranks", far),
         ("inputs of cells over ranks", size_of::<E::Input>() > 0),
         ("bands over ranks", wavefront.band.is_some()),
     ]
@@ -277,7 +277,7 @@ impl<X> RankExecutor<'_, X> {
         wavefront.check()?;
         if let Some(what) = unsent(wavefront) {
             return Err(Error::spec(
-                format!("ranks run no {what}, which {} has", E::NAME),
+                format!("{} has {what}, which is not supported", E::NAME),
                 "run it in one process",
             ));
         }

@@ -89,8 +89,8 @@ pub(crate) fn unchecked(wavefront: &Erased<'_>) -> Option<String> {
         return None;
     }
     Some(format!(
-        "whether scores of {} exceed {} was not checked, and the best would be another; `bounds = ..` in `#[wavefront]` \
-         says how great they get",
+        "scores of {} may overflow {}, which was not checked; the best cell would then be wrong. State the range of scores by \
+         `bounds = ..` in `#[wavefront]`",
         element.name,
         element.score.name()
     ))

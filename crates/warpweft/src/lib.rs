@@ -44,8 +44,8 @@
 //! # Units and conventions
 //!
 //! Extents and offsets are in cells, the axis that changes slowest in memory first: `[z, y, x]`. Times are seconds, sizes
-//! bytes. Results have the bits of a sequential loop whatever the threads, devices and ranks, apart from fused
-//! multiply-adds, functions such as `sin`, and scans of floats on GPUs.
+//! bytes. Results have the same bits as a sequential loop, whatever the number of threads, devices and ranks. Exceptions
+//! are fused multiply-adds, functions such as `sin`, scans of floats on GPUs, and linear runs that take many steps at once.
 //!
 //! # Features
 //!

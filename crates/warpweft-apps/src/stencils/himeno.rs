@@ -89,8 +89,10 @@ impl Relaxes for f64 {
 pub fn start<T: Real>(extents: [usize; 3]) -> Result<Volume<Cell<T>, 3>> {
     if extents.iter().any(|&n| n < 3) {
         return Err(Error::spec(
-            format!("himeno over {extents:?} cells, the outermost of which are held"),
-            "give at least 3 along every axis",
+            format!(
+                "himeno with extents {extents:?} has no cells to compute, because the outermost cells are fixed"
+            ),
+            "give at least 3 cells along every axis",
         ));
     }
     let last = T::lit((extents[0] - 1) as f64);

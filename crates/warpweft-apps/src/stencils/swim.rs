@@ -141,7 +141,7 @@ pub fn first_step<T: Flows>(mut water: Volume<Water<T>, 2>) -> Result<Volume<Wat
                 pressures[at],
                 [at / columns, at % columns]
             ),
-            "begin with pressures above 0, such as 50000: vorticity is divided by them",
+            "use an initial state with pressures above 0, such as 50000: the vorticity is divided by the pressure",
         ));
     }
     reference(&T::steps(DT, 0.0), &mut water, 1)?;

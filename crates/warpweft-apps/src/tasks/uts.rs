@@ -146,8 +146,8 @@ impl Tree {
         match self.shape {
             Shape::Geometric { .. } => Ok(Self { shape: Shape::Geometric { depth }, ..*self }),
             Shape::Binomial { .. } => {
-                let what = format!("a depth of the tree {}", self.name);
-                Err(Error::spec(what, "its chances end it: take T1, T1L or T1XL"))
+                let what = format!("the depth of the tree {} can't be chosen", self.name);
+                Err(Error::spec(what, "its depth is random; use T1, T1L or T1XL"))
             }
         }
     }

@@ -115,7 +115,7 @@ fn weights_that_make_no_sense_and_scores_beyond_32_bits_are_refused() {
     assert!(error(Weights::linear(0, -1, -1), Scope::Local).contains("match 0"));
     assert!(error(Weights::linear(1, -1, 1), Scope::Local).contains("gap 1"));
     let cheap = Weights { matching: 1, mismatch: -1, open: -1, extend: -2 };
-    assert!(error(cheap, Scope::Global).contains("opens with -1"));
+    assert!(error(cheap, Scope::Global).contains("first letter of a gap scores -1"));
     let rich = Weights::linear(i32::MAX / 2, -1, -1);
     assert!(error(rich, Scope::Local).contains("match, mismatch and gap nearer to 0"));
     // Scores of affine global alignment must stay above the mark for "no such alignment".

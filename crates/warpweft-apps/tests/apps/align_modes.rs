@@ -390,7 +390,7 @@ fn other_alphabets_and_strands_without_complement_are_refused() {
         let error =
             align(&protein, &dna, &scoring, Scope::Local, executor).unwrap_err().to_string();
         assert!(
-            error.contains("a sequence of nucleotides, scored by the letters of BLOSUM62"),
+            error.contains("is scored by the letters of BLOSUM62"),
             "{error}"
         );
         let error =

@@ -210,8 +210,8 @@ impl<'r> Worker<'r> {
         }
         if stack_pointer() < self.end {
             self.run.fail(Error::spec(
-                format!("`{name}` has used a thread's stack at level {level}"),
-                "raise the policy's `stack`, or use less in the function's variables",
+                format!("`{name}` ran out of stack at level {level}"),
+                "raise the policy's `stack`, or use smaller local variables in the function",
             ));
             cancel();
         }

@@ -61,8 +61,11 @@ pub(super) fn source(
 ) -> Result<String> {
     let count = unit.numbered().len();
     if count > FUNCTIONS {
-        let what = format!("`{}` spawns {count} functions in all", root.trim_end_matches("_ww"));
-        return Err(Error::spec(what, format!("spawn {FUNCTIONS} at most")));
+        let what = format!(
+            "`{}` spawns {count} different functions, directly or indirectly",
+            root.trim_end_matches("_ww")
+        );
+        return Err(Error::spec(what, format!("spawn at most {FUNCTIONS} different functions")));
     }
     let unroll = unroll(unit);
     Ok(format!(
@@ -117,8 +120,8 @@ pub(super) fn block_warps(unit: &Unit) -> u32 {
     if lanes(unit) > 32 { lanes(unit) / 32 } else { WARPS }
 }
 
-/// Blocks of an SM for which registers are to suffice. The scheduler of a block's first warp needs more than what all its warps run, so
-/// that without a limit few warps would fit.
+/// Blocks of an SM for which registers are to suffice. The scheduler of a block's first warp needs more than what all its
+/// warps run, so that without a limit few warps would fit.
 fn resident(unit: &Unit, warps: u32) -> u32 {
     let warps = if warps == 0 { RESIDENT_WARPS } else { warps };
     if lanes(unit) > 32 { (warps / block_warps(unit)).max(1) } else { 1 }

@@ -237,7 +237,7 @@ impl FlowGraph {
         }
     }
 
-    /// Adds to the first items of `channel`, which the host holds until kernels consume them: they do not count against
+    /// Adds to the initial items of `channel`. The host holds them until kernels consume them, so they do not count towards
     /// the channel's capacity.
     pub fn put<T: Item>(&mut self, channel: ChannelId<T>, items: impl IntoIterator<Item = T>) {
         let node = self.channels.get_mut(channel.index());

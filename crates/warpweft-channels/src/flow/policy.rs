@@ -26,7 +26,7 @@ impl FlowPolicy {
 pub struct FlowCpuPolicy {
     /// Worker threads.
     pub threads: usize,
-    /// Items that a firing consumes at most. Channels with fewer are served after all others.
+    /// The largest number of items that a firing consumes. Channels with fewer items are served only if no channel has this many.
     pub batch: usize,
 }
 
@@ -59,7 +59,7 @@ pub struct FlowGpuPolicy {
     pub warps: u32,
     /// Blocks of 4 warps at most, on the whole device; 0 for as many as it holds.
     pub blocks: u32,
-    /// Items that the device collects for the host before it stops and hands them over, a channel.
+    /// How many items per channel the device collects for the host before it stops to hand them over.
     pub collected: usize,
     /// Whether a warp reserves and dispatches positions of a channel with one atomic operation. Without, each lane does: what
     /// aggregation saves (figure 17 of the paper).

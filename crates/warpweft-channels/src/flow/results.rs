@@ -19,7 +19,7 @@ pub struct ChannelCounts {
     pub firings: u64,
     /// Firings that were put off because there was no room for what they might emit.
     pub yields: u64,
-    /// The most items that were seen in one level of it, and of the other channels of its cycle; reservations
+    /// The largest number of items seen in one level of this channel or of another channel of its cycle, reserved places
     /// included.
     pub most: u64,
 }

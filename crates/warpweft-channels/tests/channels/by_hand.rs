@@ -184,7 +184,7 @@ fn calls_deeper_than_the_levels_are_an_error_and_no_others() {
     for threads in [1, 2, 3] {
         assert!(on_cores(&deep.clone().levels(20), threads, 9).is_ok());
         let error = on_cores(&deep.clone().levels(19), threads, 9).unwrap_err().to_string();
-        let expect = "`fib` spawned deeper than 19 levels; help: allow more with --levels (`levels`), if the calls come to an end";
+        let expect = "`fib` spawned deeper than 19 levels; help: check that the recursion ends, then allow more with --levels (`levels`)";
         assert_eq!(error, expect);
     }
     for levels in [0, 60_001] {
@@ -294,6 +294,6 @@ fn a_stack_that_is_used_up_is_an_error() {
     };
     assert_eq!(run(64 << 20, 3000).unwrap().0, [4_501_500]);
     let error = run(4 << 20, 3000).unwrap_err().to_string();
-    assert!(error.contains("`heavy` has used a thread's stack at level"), "{error}");
+    assert!(error.contains("`heavy` ran out of stack at level"), "{error}");
     assert!(error.contains("raise the policy's `stack`"), "{error}");
 }

@@ -99,7 +99,7 @@ fn what_can_not_be_is_refused_with_what_to_do() {
         (Run { target: Target::AnyGpu, ..Run::default() }, ["no GPU can be used", "--device cpu"]),
         (
             Run { target: Target::Cpu, policy: stacks, ..Run::default() },
-            ["a policy for GPUs and the target cpu", "or none"],
+            ["the policy is for GPUs, but the target is cpu", "or none"],
         ),
     ] {
         let told = Channels::of(fib::call(9)).run_with(&none, &run).unwrap_err().to_string();

@@ -215,7 +215,8 @@ impl<'s> Aligner<'s> {
                     (Some(path), resumed)
                 }
             };
-            let path = path.ok_or_else(|| Error::spec("a path too few", "report this as a bug"))?;
+            let path = path
+                .ok_or_else(|| Error::spec("an alignment has no path", "report this as a bug"))?;
             pair.alignment = path.alignment;
             (pair.path, pair.resumed) = (Some(path), resumed);
             self.push(pair);

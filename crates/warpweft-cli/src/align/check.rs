@@ -80,7 +80,7 @@ impl Tally {
     pub fn made(&self) -> Check {
         let pairs = self.checked + self.skipped;
         let reference = match (self.checked, self.skipped) {
-            (0, _) if self.paths > 0 => "score of the path added up".to_string(),
+            (0, _) if self.paths > 0 => "score recomputed along the path".to_string(),
             (0, _) => {
                 return Check::none(self.why.clone().unwrap_or_else(|| {
                     format!("the straightforward loop is run for up to {CHECKED_CELLS} cells")

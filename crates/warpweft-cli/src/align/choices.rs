@@ -114,7 +114,8 @@ impl Align {
             ("--strand", self.strand != Strands::Plus),
         ];
         if let Some((option, _)) = given.into_iter().find(|(_, given)| *given) {
-            let what = format!("{option} of a search for a policy, which scores one pair");
+            let what =
+                format!("{option} has no meaning for `tune align`, which only scores one pair");
             return Err(Error::spec(what, format!("leave {option} out")));
         }
         let scoring = self.scoring()?;
@@ -131,13 +132,13 @@ impl Align {
     pub fn check(&self) -> Result<()> {
         if self.matrix.is_some() && self.strand != Strands::Plus {
             return Err(Error::spec(
-                "the other strand of letters that a matrix scores",
+                "--strand with --matrix: letters scored by a matrix have no reverse complement",
                 "leave out --strand, which is for nucleotides, or --matrix",
             ));
         }
         if self.x_drop.is_some() && !matches!(self.device, Target::Auto | Target::Cpu) {
-            let what = format!("an extension on {}", self.device);
-            return Err(Error::spec(what, "leave out --device: extensions run on the cores"));
+            let what = format!("--x-drop does not run on --device {}", self.device);
+            return Err(Error::spec(what, "leave out --device: --x-drop runs on the cores"));
         }
         if self.batch && self.top.is_some() {
             return Err(Error::spec(
@@ -147,7 +148,7 @@ impl Align {
         }
         if self.checkpoint.is_some() && (self.top.is_some() || self.strand == Strands::Both) {
             return Err(Error::spec(
-                "--checkpoint of alignments that are chosen by their scores",
+                "--checkpoint does not work with --top or --strand both",
                 "leave out --top and --strand both, or --checkpoint",
             ));
         }

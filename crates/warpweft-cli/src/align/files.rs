@@ -81,7 +81,7 @@ impl Files {
         match &self.outputs[..] {
             [(path, Kind::Paf)] => Ok(path),
             _ => Err(Error::spec(
-                "--stream without an output in one .paf file",
+                "--stream needs exactly one --output, a .paf file",
                 "give --output once, with a name that ends in .paf",
             )),
         }
@@ -98,23 +98,27 @@ impl Files {
             for Named { name, .. } in queries {
                 if !is_query_name(name) || !queried.insert(name) {
                     return Err(Error::spec(
-                        format!("a query named {name:?}, or two of that name, in a SAM file"),
-                        "name every query otherwise, or write .paf",
+                        format!(
+                            "SAM does not allow the query name {name:?}, or two queries have this name"
+                        ),
+                        "rename the query, or write .paf",
                     ));
                 }
             }
             for Named { name, .. } in targets {
                 if !is_target_name(name) || !names.insert(name) {
                     return Err(Error::spec(
-                        format!("a target named {name:?}, or two of that name, in a SAM file"),
-                        "name every target otherwise, or write .paf",
+                        format!(
+                            "SAM does not allow the target name {name:?}, or two targets have this name"
+                        ),
+                        "rename the target, or write .paf",
                     ));
                 }
             }
         }
         match (&self.plot, queries.len().saturating_mul(targets.len())) {
             (Some(_), pairs @ 2..) => Err(Error::spec(
-                format!("a picture of {pairs} pairs"),
+                format!("--plot shows one pair, but there are {pairs}"),
                 "give --plot with one query and one target",
             )),
             _ => Ok(()),

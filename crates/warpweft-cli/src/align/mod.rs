@@ -62,19 +62,19 @@ impl From<Traceback> for Way {
 #[command(
     arg_required_else_help = true,
     after_help = "Finds the best alignment: local (Smith and Waterman), global (Needleman and Wunsch), or with free ends. Prints its \
-score, its first and last letter in either sequence (counted from 1), its identity (equal letters over \
-columns), its gaps and its CIGAR. If several ends have the best score, the one with the smallest query end is \
+score, its first and last position in each sequence (counted from 1), its identity (equal letters divided by \
+columns), its gaps and its CIGAR. If the best score is reached at several ends, the one with the smallest query end is \
 taken, then the one with the smallest target end. In a CIGAR, I is a letter of the query opposite a gap, D one \
 of the target. If several paths are best, they are compared from the end: a pair is preferred to D, and D to \
 I. --score-only prints only the score and the end.
 
---traceback directions records two bits per cell, four with an affine gap, in one pass. linear-space needs \
-memory only for the sum of the lengths, and about two passes. auto takes directions if they fit and are known \
-to be faster. Both find the same path.
+--traceback directions records two bits per cell (four with affine gaps) in one pass. linear-space needs memory \
+proportional to the sum of the lengths, and the time of about two passes. auto uses directions if they fit into memory \
+and are expected to be faster. Both find the same path.
 
 --output takes names that end in .paf (cg:Z: and AS:i:), .sam (soft clips, SEQ with N for every \
 ambiguous letter, NM:i:, AS:i:), or .tsv or .m8 (the twelve columns of BLAST's -outfmt 6; the E-value and the bit score \
-are those of Karlin and Altschul without a correction of lengths, or nan for scores that BLAST has no statistics of). In SAM the line with a query's best score is primary (the first target's, if \
+are those of Karlin and Altschul without length correction, or nan for a scoring scheme without BLAST statistics). In SAM the line with a query's best score is primary (the first target's, if \
 several scores are equal); the other lines are secondary, without SEQ. A query without an alignment has an \
 unmapped line in SAM and none in PAF.
 --checkpoint saves the state of a long run about eight times per pair. A killed run continues with --resume, \
@@ -90,13 +90,12 @@ the paths of the best.
 A file for --matrix has a line of letters, then for each of them a line: the letter, then its score with each \
 letter of the first line. U, O and J are scored as X if the matrix lacks them.
 
---band N leaves out cells more than N off the diagonal from the first letters of both; the ends must lie within it. \
---x-drop runs on the cores, one pair each. --best N finds the best alignment, then the best of those that share no \
+--band N leaves out cells more than N away from the diagonal that starts at the first letters of both sequences; the ends must lie \
+within the band. --x-drop runs on the cores, one pair per core. --best N finds the best alignment, then the best of those that share no \
 letter of the target with the ones before, and so on.
 
---skip-invalid leaves out records with letters of another alphabet, without a name or letters, or with another number \
-of qualities than of letters; with --batch also the record that would be aligned with it. FASTQ records then take four \
-lines.
+--skip-invalid leaves out records that have letters outside the alphabet, no name, no letters, or more or fewer quality values \
+than letters; with --batch also the other record of the pair. Each FASTQ record must then have exactly four lines.
 
 Files are FASTA or FASTQ, plain or gzip. Ambiguous nucleotides (N, R, ..) match nothing.
 
@@ -125,8 +124,8 @@ pub struct Align {
     /// Score of a pair of different letters.
     #[arg(long, value_name = "N", default_value_t = -1, allow_negative_numbers = true, conflicts_with = "matrix")]
     mismatch: i32,
-    /// Score pairs of letters by a matrix: BLOSUM62, BLOSUM50, PAM250 or a file. The sequences are then of
-    /// its letters, such as proteins.
+    /// Score pairs of letters by a matrix: BLOSUM62, BLOSUM50, PAM250 or a file. The sequences may then contain the
+    /// matrix's letters, for example amino acids.
     #[arg(long, value_name = "MATRIX")]
     matrix: Option<String>,
     /// Score of each letter of a gap; 1 and -1 mean the same [default: -1].
@@ -147,14 +146,14 @@ pub struct Align {
     /// Align the whole query with any part of the target.
     #[arg(long, group = "scopes")]
     semi_global: bool,
-    /// Align sequences that overlap: no end of either needs to be aligned.
+    /// Align sequences that overlap: gaps at all four ends cost nothing.
     #[arg(long, group = "scopes")]
     overlap: bool,
-    /// Align both sequences but for these ends, which cost nothing.
+    /// Align both sequences from end to end; gaps at these ends cost nothing.
     #[arg(long, value_name = "ENDS", value_enum, value_delimiter = ',', group = "scopes")]
     free_ends: Vec<FreeEnd>,
-    /// Align from the first letters of both to wherever the score is best, but for what scores more than N below the
-    /// best so far.
+    /// Extend an alignment from the first letters of both sequences to the cell with the best score, and prune cells that
+    /// score more than N below the best so far (X-drop).
     #[arg(long, value_name = "N", group = "scopes", conflicts_with_all = ["checkpoint", "traceback", "top"])]
     x_drop: Option<i32>,
     /// Align only letters whose positions in both sequences differ by at most N.
@@ -349,7 +348,10 @@ impl Align {
     /// Refuses options that several ranks don't support.
     fn over_ranks(&self, ranks: usize) -> Result<()> {
         let refuse = |what: &str, hint: &str| {
-            Err(Error::spec(format!("{what} with {ranks} processes"), hint))
+            Err(Error::spec(
+                format!("{what} works with one process only, but there are {ranks}"),
+                hint,
+            ))
         };
         if self.checkpoint.is_some() {
             return refuse("--checkpoint", "leave it out, or start one process");
@@ -402,7 +404,7 @@ impl Align {
             let letters = counted(ambiguous as u64, "ambiguous letter");
             let which = match self.matrix {
                 Some(_) => "scored as X",
-                None => "which match nothing",
+                None => "matching nothing",
             };
             lines.push(("note", format!("{letters} in all, {which}")));
         }

@@ -91,8 +91,12 @@ impl Streamed {
         let first = queries.take(second.len().max(1), Some(LETTERS))?;
         if first.is_empty() != second.is_empty() {
             let what = match first.is_empty() {
-                true => format!("{read} queries for more targets"),
-                false => format!("{read} targets for more queries"),
+                true => {
+                    format!("the query file ends after {read} records, but there are more targets")
+                }
+                false => {
+                    format!("the target file ends after {read} records, but there are more queries")
+                }
             };
             return Err(Error::spec(what, "give the same number of both").into());
         }

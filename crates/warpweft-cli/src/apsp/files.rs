@@ -15,7 +15,7 @@ use crate::run::files::{Format, Saved, ending, found_writable, none_read};
 /// The files.
 #[derive(clap::Args)]
 pub struct Files {
-    /// Save one line for each source: source, reached, farthest, total. The ending is .csv, or .npy for an
+    /// Save one line for each source: source, vertices reached, largest distance, sum of distances; .csv, or .npy for an
     /// array of uint64. May be repeated.
     #[arg(long, value_name = "FILE")]
     output: Vec<PathBuf>,
@@ -25,7 +25,8 @@ pub struct Files {
     /// Save eccentricity, mean distance, closeness and harmonic centrality of each source. Distances may be at most 1,048,575.
     #[arg(long, value_name = "FILE.csv")]
     statistics: Option<PathBuf>,
-    /// Save how many pairs of a source and a vertex are at each distance, pairs of a vertex with itself too. Distances may be at most 1,048,575.
+    /// Save how many pairs of a source and a vertex are at each distance, pairs of a vertex with itself too. Distances may
+    /// be at most 1,048,575.
     #[arg(long, value_name = "FILE.csv")]
     histogram: Option<PathBuf>,
     /// Save a timeline that Perfetto (ui.perfetto.dev) opens.

@@ -24,7 +24,11 @@ impl FromStr for GraphChoice {
         let Some(numbers) = text.strip_prefix("random:") else {
             return Ok(Self::File(text.into()));
         };
-        let wrong = || format!("no graph '{text}'; write random:VERTICES[,DEGREE[,WEIGHT[,SEED]]]");
+        let wrong = || {
+            format!(
+                "'{text}' is not a random graph; write random:VERTICES[,DEGREE[,WEIGHT[,SEED]]]"
+            )
+        };
         let numbers: Vec<u64> = numbers
             .split(',')
             .map(|number| number.parse().map_err(|_| wrong()))

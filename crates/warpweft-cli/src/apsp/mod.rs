@@ -80,7 +80,7 @@ random graph every vertex has DEGREE (7) predecessors, and weights are 1 to WEIG
 Matrix Market (.mtx), whose vertices count from 1, or lines `from to weight` with vertices from 0; plain or gzip. \
 Weights are whole numbers, 0 or more. Edges are directed, except in symmetric matrices.
 
-For each source the result is the number of vertices that a path leads to, including the source, and the largest \
+For each source the result is the number of vertices that can be reached, including the source, and the maximum \
 and the sum of their distances. A core uses Dial's buckets, or a radix heap if weights exceed 4096. A GPU computes \
 2048 sources at once if weights are 1 to 255, otherwise up to 128. In --distances, 4294967295 means that no path leads to the vertex.
 
@@ -120,7 +120,7 @@ pub struct Apsp {
     /// Threads on the CPU [default: one per core].
     #[arg(long, value_name = "N", value_parser = threads)]
     threads: Option<NonZero<usize>>,
-    /// What to do if a source fails, e.g. by a distance beyond 32 bits; the exit status is 1 in both cases.
+    /// What to do if a source fails, e.g. because a distance exceeds 32 bits; the exit status is 1 in both cases.
     #[arg(long, value_name = "WHAT", value_enum, default_value = "stop")]
     on_failure: FailureChoice,
     /// Record finished sources in this folder, so that a failed run can be resumed.
@@ -133,13 +133,13 @@ pub struct Apsp {
     /// much work.
     #[arg(long, value_name = "S", requires = "journal", default_value = "1", value_parser = number::<f64>)]
     flush: f64,
-    /// Compare this many sources, spread over all, with Dijkstra's algorithm: a number, or full for all of them.
+    /// Check this many sources, evenly spaced, against Dijkstra's algorithm: a number, or full for all of them.
     #[arg(long, value_name = "N", default_value = "3", value_parser = sources_checked)]
     check: u64,
-    /// Compare nothing.
+    /// Do not check the result.
     #[arg(long, conflicts_with = "check")]
     no_check: bool,
-    /// Measure one source; print how many sources each worker would get and how long the run would take.
+    /// Do not run: measure a few sources, and print how many sources each worker would get and how long the run would take.
     #[arg(long)]
     plan: bool,
     #[command(flatten)]
@@ -240,7 +240,7 @@ impl Apsp {
         let policy = self.policy()?;
         self.check()?;
         if self.files.any() {
-            note("a plan finds no distances: no file is written");
+            note("--plan computes no distances, so no output file is written");
         }
         let at = At::of(self.device, self.form, self.threads)?;
         let (graph, mut sources) = self.read()?;

@@ -36,7 +36,9 @@ pub fn note_for_rank_0(journal: bool) {
     let speaks = place.rank > 0 && (1..place.rank).all(|rank| lost.contains(&rank));
     if journal && speaks {
         let how = command(std::env::args_os(), Some(place.ranks));
-        note_here(&format!("rank 0 does not answer; once it has ended, continue with: {how}"));
+        note_here(&format!(
+            "rank 0 does not answer; when its process has ended, continue with: {how}"
+        ));
     }
 }
 

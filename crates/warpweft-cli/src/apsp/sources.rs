@@ -42,7 +42,7 @@ impl FromStr for SourceChoice {
         {
             return match from < to {
                 true => Ok(Self::Range(from..to)),
-                false => Err(format!("no source is in {text}; begin with the smaller number")),
+                false => Err(format!("the range {text} is empty; write the smaller number first")),
             };
         }
         if let Some(count) = text.strip_prefix("random:") {
@@ -78,8 +78,10 @@ impl SourceChoice {
             Self::Range(range) => numbers(&names, range.clone()),
             Self::List(list) => numbers(&names, list.iter().copied()),
             Self::Random(wanted) if *wanted > count => Err(Error::spec(
-                format!("{wanted} random sources of a graph of {count} vertices"),
-                "give at most the number of vertices",
+                format!(
+                    "{wanted} random sources were requested, but the graph has {count} vertices"
+                ),
+                "request at most as many sources as there are vertices",
             )),
             Self::Random(wanted) => {
                 // Floyd's sampling: every subset is equally likely (Bentley, CACM 30, 1987).
@@ -109,7 +111,7 @@ impl SourceChoice {
                     let what = || {
                         Error::file(
                             path,
-                            format!("{word:?} is no number of a vertex"),
+                            format!("{word:?} is not a vertex number"),
                             "list whole numbers",
                         )
                     };

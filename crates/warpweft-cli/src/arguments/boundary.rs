@@ -55,7 +55,7 @@ fn kind_of(text: &str) -> Result<Boundary, String> {
         ("dirichlet", None) => Ok(Boundary::Dirichlet(0.0)),
         ("dirichlet", Some(value)) => match value.parse::<f64>() {
             Ok(value) if value.is_finite() => Ok(Boundary::Dirichlet(value)),
-            Ok(value) => Err(format!("a dirichlet boundary of {value}; give a finite value")),
+            Ok(value) => Err(format!("the dirichlet value {value} is not finite")),
             Err(_) => Err(format!(
                 "'{value}' is not a value for a dirichlet boundary; write e.g. dirichlet:1.5"
             )),
@@ -67,7 +67,7 @@ fn kind_of(text: &str) -> Result<Boundary, String> {
             Err(format!("no boundary '{text}'; write {place}={kind}"))
         }
         _ => Err(format!(
-            "no boundary '{text}'; periodic, neumann, mirror or dirichlet[:VALUE], also with = before the value"
+            "'{text}' is not a boundary; write periodic, neumann, mirror, dirichlet, dirichlet:VALUE or dirichlet=VALUE"
         )),
     }
 }
@@ -85,7 +85,10 @@ impl BoundaryChoice {
                 Some((axis, face)) => {
                     let Some(d) = (dims - 1).checked_sub(axis) else {
                         return Err(Error::spec(
-                            format!("--boundary names axis {} of {dims} dimensions", AXES[axis]),
+                            format!(
+                                "--boundary names axis {}, but there are only {dims} dimensions",
+                                AXES[axis]
+                            ),
                             format!("the axes are {}", AXES[..dims].join(", ")),
                         ));
                     };
@@ -148,7 +151,7 @@ mod tests {
     #[test]
     fn what_is_no_boundary_is_named() {
         for (text, expect) in [
-            ("open", "no boundary 'open'"),
+            ("open", "'open' is not a boundary"),
             ("open=2", "no axis 'open'"),
             ("neumann=2", "neumann takes no value; dirichlet:VALUE holds"),
             ("x=mirror:1", "mirror takes no value"),
@@ -157,9 +160,9 @@ mod tests {
             ("q=periodic", "no axis 'q'"),
             ("z-left=periodic", "no face 'left'"),
             ("dirichlet=warm", "'warm' is not a value"),
-            ("dirichlet:nan", "boundary of NaN; give a finite value"),
-            ("neumann, x=dirichlet:inf", "boundary of inf"),
-            ("z=", "no boundary ''"),
+            ("dirichlet:nan", "the dirichlet value NaN is not finite"),
+            ("neumann, x=dirichlet:inf", "the dirichlet value inf is not finite"),
+            ("z=", "'' is not a boundary"),
         ] {
             let refusal = text.parse::<BoundaryChoice>().unwrap_err();
             assert!(refusal.contains(expect), "{refusal}");

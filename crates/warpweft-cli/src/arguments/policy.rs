@@ -56,8 +56,8 @@ impl FromStr for PolicyChoice {
             |error: serde_json::Error| format!("{error}; give the `policy` that --json prints");
         let given: Value = serde_json::from_str(text).map_err(told)?;
         if given.get("executor").is_some_and(|executor| executor == "gpus") {
-            return Err("no executor `gpus`; give each GPU's policy, `cuda` of this one, with \
-                        `\"executor\": \"cuda\"` in it"
+            return Err("there is no executor `gpus`; give the policy of one GPU: the object under `cuda` of this \
+                        policy, with `\"executor\": \"cuda\"` added"
                 .into());
         }
         if let Some((former, present)) = renamed(&given) {

@@ -32,8 +32,8 @@ pub struct Strassen {
     /// Width of the numbers.
     #[arg(long, value_enum, default_value = "f64")]
     dtype: Precision,
-    /// Multiply by teams of lanes, on cores too. Matrices of up to this many rows use eight
-    /// products of halves instead of Strassen's seven [default on a GPU: 8192].
+    /// Use the version by teams of lanes, also on cores. Matrices with at most this many rows are multiplied with eight products
+    /// of submatrices instead of Strassen's seven [default on a GPU: 8192].
     #[arg(long, value_name = "ROWS")]
     leaf: Option<usize>,
     #[command(flatten)]

@@ -16,7 +16,7 @@ Examples:
   warpweft channels quadrature
   warpweft channels quadrature --tolerance 1e-6 --threads 2")]
 pub struct Quadrature {
-    /// Largest error of the integral, 1e-14 to 1.
+    /// Error tolerance of the integral, 1e-14 to 1.
     #[arg(long, value_name = "X", default_value_t = 1e-12)]
     tolerance: f64,
     #[command(flatten)]
@@ -25,8 +25,8 @@ pub struct Quadrature {
 
 #[derive(clap::Args)]
 #[command(
-    after_help = "The best value is compared with that of a table over all weights. The number of nodes depends on the
-order of the search, the best value does not.
+    after_help = "The best value is checked by dynamic programming (a table over all weights). The number of nodes that the search
+visits depends on its order; the best value does not.
 
 Examples:
   warpweft channels knapsack 60

@@ -17,8 +17,8 @@ const MOST: usize = 1 << 31;
 
 #[derive(clap::Args)]
 #[command(
-    after_help = "The check compares the order of all keys, and a sum over their hashes before and after the
-sort. With --check full, it compares all keys with those of another sort.
+    after_help = "The check tests that all keys are in order, and that the sum of their hashes is the same before and after
+the sort. With --check full, it compares all keys with the result of another sort.
 
 Examples:
   warpweft channels sort 10000000
@@ -28,14 +28,14 @@ Examples:
 pub struct Sort {
     /// How many keys.
     count: usize,
-    /// Their kind; pairs are keys of 32 bits with values of 32 bits.
+    /// The type of the keys; pairs are 32-bit keys with 32-bit values.
     #[arg(long, value_enum, default_value_t = Keys::U32)]
     keys: Keys,
     /// The algorithm: quicksort (quick), stable mergesort (merge), mergesort by teams of lanes (teams), or radix sort
     /// by teams of lanes (radix). GPUs run teams and radix only [default: quick; radix on a GPU].
     #[arg(long, value_enum)]
     by: Option<By>,
-    /// The order in which they are before.
+    /// The order of the keys before they are sorted.
     #[arg(long, value_enum, default_value_t = Before::Random)]
     order: Before,
     #[command(flatten)]
@@ -118,7 +118,7 @@ impl Sort {
             let what = format!("{:?}sort on a GPU", self.by()).to_lowercase().replace("gpu", "GPU");
             return Err(Error::spec(
                 what,
-                "runs on cores only: take --by radix or --by teams, or --device cpu",
+                "this algorithm runs on cores only: use --by radix or --by teams, or --device cpu",
             ));
         }
         let ran = match self.by() {

@@ -59,7 +59,7 @@ Examples:
 pub struct Uts {
     /// The tree: T1, T1L, T1XL, T3 or T3L.
     tree: String,
-    /// Levels below the root, of T1, T1L and T1XL [default: 10, 13, 15].
+    /// Levels below the root, for T1, T1L and T1XL only [default: 10, 13, 15].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=20))]
     depth: Option<u32>,
     #[command(flatten)]
@@ -73,7 +73,7 @@ impl Fib {
         let (found, calls) = (ran.values[0], ran.report.done);
         let check = self.options.checking.unless_none(|| match calls == fib::calls(n) {
             true => alike("doubling", found, fib::plain(n)),
-            false => Check::failed(format!("{calls} calls were run of {}", fib::calls(n))),
+            false => Check::failed(format!("{calls} calls were run, expected {}", fib::calls(n))),
         });
         let settings = vec![("n", json!(n)), ("levels", json!(self.depth.levels))];
         let said = Said { settings, answer: vec![("value", json!(found))], check };

@@ -21,9 +21,9 @@ const CHECKED: u64 = 40_000_000;
 /// The Mandelbrot set in tiles of 8 x 8 pixels.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Each tile is a task; one inside the set takes as many iterations as are allowed, one outside a few. \
-Pixels all over the picture, with --check full all of them, are checked against a plain loop over complex numbers, to \
-the count. After Ctrl-C the picture is black where tiles are missing.
+    after_help = "Each tile is a task. A tile inside the set takes the largest allowed number of iterations, a tile outside only a few. \
+The iteration counts of some pixels (all with --check full) are checked against a plain loop over complex numbers. \
+After Ctrl-C, missing tiles are black in the picture.
 
 Examples:
   warpweft run mandelbrot --plot
@@ -57,7 +57,7 @@ impl Mandelbrot {
         let extents = self.size.extents(2)?.array::<2>();
         let side = |extent: usize| u32::try_from(extent).unwrap_or(u32::MAX);
         let [re, im] = self.centre[..] else {
-            let what = format!("--centre of {} numbers", self.centre.len());
+            let what = format!("--centre has {} numbers", self.centre.len());
             return Err(Error::spec(
                 what,
                 "give the real and the imaginary part, as in --centre=-0.65,0",

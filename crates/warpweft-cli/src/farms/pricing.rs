@@ -26,9 +26,9 @@ const MOST_PATHS: u32 = 100_000_000;
 #[derive(clap::Args)]
 #[command(
     after_help = "Each option is a task: by default of about 100 us on a core. Every device gives the same prices, to the \
-bit. Their mean is checked against the closed form of Black and Scholes, within five of its standard errors; the \
-report says how many prices are within two of their own, of which 95 % should be. With --check full each is also \
-computed again on one core.
+bit. Their mean is checked against the closed form of Black and Scholes: it must lie within five standard errors. The report says \
+how many prices lie within two of their own standard errors; about 95 % should. With --check full, each price is also computed \
+again on one core.
 
 Examples:
   warpweft run options
@@ -54,9 +54,9 @@ impl Pricing {
     /// Prices, checks and saves.
     pub fn run(&self) -> Result<Option<Outcome>> {
         if !(100..=MOST_PATHS).contains(&self.paths) {
-            let what = format!("{} paths an option", self.paths);
+            let what = format!("{} paths per option", self.paths);
             let help = format!(
-                "take 100 to {MOST_PATHS}: fewer say nothing of the error, and an interrupt waits for the options begun"
+                "use 100 to {MOST_PATHS}: fewer don't give an error estimate, and with more an interrupt would wait too long"
             );
             return Err(Error::spec(what, help));
         }

@@ -22,9 +22,8 @@ use crate::progress::Progress;
 /// Tune the lanes of GPUs and their blocks for a farm of a function.
 #[derive(clap::Args)]
 #[command(
-    after_help = "The words that characterise a kernel choose a row of a table, and the family of the GPU a column: that is the \
-prior, where the search begins. The table is a file: print it by --print-table, change it, and name the copy by \
-WARPWEFT_KERNEL_TABLE.
+    after_help = "The four characteristics of a kernel select a row of a table, and the GPU's architecture a column. The search starts from \
+this entry (the prior). To change the table, print it with --print-table, edit the copy, and set WARPWEFT_KERNEL_TABLE to its path.
 
 Examples:
   warpweft tune farm options
@@ -32,7 +31,7 @@ Examples:
   warpweft tune farm --print-table > kernels.toml"
 )]
 pub struct Tune {
-    /// What is farmed.
+    /// The application to tune.
     #[arg(value_enum, required_unless_present = "print_table")]
     app: Option<App>,
     /// Which GPUs: gpu, gpu:N, gpu:N,M,.. or gpus.
@@ -41,7 +40,7 @@ pub struct Tune {
     /// Approximate seconds for the search on each kind of GPU.
     #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = seconds)]
     budget: u64,
-    /// Print the table, that of WARPWEFT_KERNEL_TABLE if it is set, and end.
+    /// Print the table (the one that WARPWEFT_KERNEL_TABLE names, if it is set) and exit.
     #[arg(long)]
     print_table: bool,
     /// Print one JSON object.

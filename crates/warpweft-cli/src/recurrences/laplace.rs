@@ -58,7 +58,7 @@ impl Laplace {
         if let Some(omega) = self.omega
             && !(omega > 0.0 && omega < 2.0)
         {
-            let hint = "choose one above 0 and below 2: others don't converge";
+            let hint = "choose a factor above 0 and below 2: others don't converge";
             return Err(Error::spec(format!("relaxation factor {omega}"), hint));
         }
         match self.dtype {

@@ -39,8 +39,7 @@ and Maydt's rotated sums). --bins N makes an integral histogram: a table for eac
 pixels of that bin; --channels makes a table each of red, green and blue. Both save .npy of three axes: the bin or \
 channel, the row and the column.
 
-All entries are checked. A wrong sum of greys always shows. A wrong sum of floats shows unless it is within the \
-rounding of its additions.
+All entries are checked: sums of integers exactly, sums of floats up to the rounding errors of their additions.
 
 Examples:
   warpweft sat photo.png --output sums.npy
@@ -54,13 +53,13 @@ pub struct Sat {
     /// Sum the squares of the pixels.
     #[arg(long, group = "tables")]
     pub(super) squares: bool,
-    /// Sum triangles that stand on their tips.
+    /// Sum tilted areas (triangles with the tip at [i, j]), for features rotated by 45 degrees.
     #[arg(long, group = "tables", conflicts_with = "channels")]
     tilted: bool,
     /// Count the pixels of each of N bins, 1 to 256.
     #[arg(long, value_name = "N", group = "tables", conflicts_with_all = ["channels", "plot"])]
     pub(super) bins: Option<usize>,
-    /// Sum red, green and blue of a picture, or the third axis of .npy of uint8, each alone.
+    /// Make a table for each of red, green and blue, or for each index of the third axis of a .npy file of uint8.
     #[arg(long, conflicts_with = "plot")]
     channels: bool,
     #[command(flatten)]
@@ -132,12 +131,15 @@ impl Sat {
         let stacked = self.bins.is_some() || self.channels;
         let other = planned.formats.iter().find(|&&format| format != Format::Npy);
         if other.is_some_and(|_| stacked) {
-            let what = "several tables for a file that holds one";
+            let what = "--bins and --channels make several tables, but this file format holds one";
             return Err(Error::spec(what, "end the name in .npy"));
         }
         match kind {
             Some(kind) if (stacked || self.tilted) && kind != ScalarKind::U8 => {
-                let what = format!("holds {}, of which no such tables are made", kind.name());
+                let what = format!(
+                    "holds {}, but --bins, --channels and --tilted need uint8",
+                    kind.name()
+                );
                 Err(Error::file(&self.image, what, "convert it with `array.astype('uint8')`"))
             }
             _ => Ok(()),

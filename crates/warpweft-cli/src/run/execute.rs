@@ -56,7 +56,7 @@ impl Spread {
             && !asked.is_multiple_of(there)
         {
             return Err(Error::spec(
-                format!("--ranks {asked} for {there} processes"),
+                format!("--ranks {asked} is not a multiple of the {there} processes"),
                 format!(
                     "use {there} or a multiple of it, or leave --ranks out: one per GPU, at least one per process"
                 ),
@@ -85,8 +85,11 @@ impl Spread {
         let RanksPolicy { ranks, grid, depth: kept, .. } = policy;
         if let Some(there) = there.filter(|there| !ranks.is_multiple_of(*there)) {
             return Err(Error::spec(
-                format!("{there} processes for a --policy of {}", counted(*ranks as u64, "rank")),
-                format!("start {ranks}, or change the policy"),
+                format!(
+                    "--policy has {}, which {there} processes can't share evenly",
+                    counted(*ranks as u64, "rank")
+                ),
+                format!("start {ranks} processes, or change the policy"),
             ));
         }
         agree("--ranks", asked, *ranks)?;
@@ -121,8 +124,8 @@ fn agree(option: &str, asked: Option<usize>, policy: usize) -> Result<()> {
 fn parts_of(dims: usize, grid: &[usize]) -> Result<Axes<usize>> {
     let shown = as_size(grid);
     if grid.contains(&0) {
-        let hint = "leave 1 subdomain along axes that are not partitioned";
-        return Err(Error::spec(format!("ranks on a grid of {shown}"), hint));
+        let hint = "write 1 for axes that are not partitioned";
+        return Err(Error::spec(format!("the rank grid {shown} has an extent of 0"), hint));
     }
     Axes::from_slice(grid).filter(|grid| grid.rank() == dims).ok_or_else(|| {
         let axes: Vec<_> = (0..dims).map(|axis| axis_name(axis, dims)).collect();
@@ -130,7 +133,7 @@ fn parts_of(dims: usize, grid: &[usize]) -> Result<Axes<usize>> {
         one[0] = grid.iter().fold(1, |all: usize, n| all.saturating_mul(*n));
         let there = if dims == 1 { "1 axis".into() } else { format!("{dims} axes") };
         Error::spec(
-            format!("ranks on a grid of {shown} for {there}"),
+            format!("the rank grid {shown} does not fit {there}"),
             format!(
                 "name the subdomains along {}, such as {}, with --rank-grid or in the policy",
                 axes.join(", "),

@@ -194,7 +194,7 @@ pub fn none_read<'a, P: AsRef<Path>>(
         let same = |other: &&Path| other.is_file() && place(other) == place(path);
         if let Some(other) = read.iter().map(AsRef::as_ref).find(same) {
             return Err(Error::spec(
-                format!("{} is read and is to be written", other.display()),
+                format!("{} is an input and an output", other.display()),
                 "give the output another name",
             ));
         }
@@ -311,7 +311,9 @@ pub fn read(path: &Path, dims: usize, kind: ScalarKind, grey: fn(u8) -> f64) -> 
         _ => {
             let picture = png::read(path)?;
             if picture.rank() != dims {
-                let what = format!("a picture can't be the initial state of {dims} dimensions");
+                let what = format!(
+                    "a picture has two dimensions and can't be an initial state with {dims}"
+                );
                 return Err(Error::file(path, what, "give a .npy file"));
             }
             let mut volume = RawVolume::zeroed(cell_of(kind), picture.extents())?;

@@ -37,7 +37,7 @@ enum App {
     /// An image rebuilt from its edges.
     #[command(mut_arg("steps", |arg| by_default(arg, edge::STEPS)))]
     Edge(edge::Edge<Options>),
-    /// Temperatures of heated tissue: nine coefficients per cell.
+    /// Heating of tissue (Pennes' bioheat equation): nine coefficients per cell.
     #[command(mut_arg("steps", |arg| by_default(arg, hyperthermia::STEPS)))]
     Hyperthermia(hyperthermia::Hyperthermia<Options>),
     /// The Himeno benchmark: Poisson's equation with twelve coefficients per cell.

@@ -22,8 +22,8 @@ pub struct Options {
     /// per process].
     #[arg(long, value_name = "N", value_parser = at_least_one::<NonZero<usize>>)]
     pub ranks: Option<NonZero<usize>>,
-    /// Number of subdomains along each axis, slowest first, one per rank [default: the partition that cuts
-    /// the fewest dependences].
+    /// Number of subdomains along each axis, slowest first; their product is the number of ranks [default: the grid that
+    /// exchanges the fewest cells].
     #[arg(long, value_name = "NxNxN")]
     pub rank_grid: Option<Size>,
     /// Steps between two halo exchanges of several ranks [default: found by a search during the run].
@@ -39,7 +39,8 @@ pub struct Options {
     /// Continue from the newest checkpoint; --steps includes the steps done before.
     #[arg(long, requires = "checkpoint")]
     pub resume: bool,
-    /// The tunables, as --json prints them, including ranks [default: the tuned policy, else one from a model].
+    /// The policy: all tuning parameters as --json prints them, including ranks [default: the tuned policy, else one from a
+    /// model].
     #[arg(long, value_name = "JSON")]
     pub policy: Option<PolicyChoice>,
     /// Initial state from a file: .npy, or .png for two dimensions (greys from 0 to 1 for heat, alive above
@@ -93,7 +94,7 @@ impl Options {
         let given = Axes::from_slice(shape).filter(|shape| shape.rank() == dims);
         let extents = given.ok_or_else(|| {
             let path = self.input.clone().unwrap_or_default();
-            let what = format!("has {} axes, {dims} are wanted", shape.len());
+            let what = format!("has {} axes, but this application needs {dims}", shape.len());
             let hint = format!("reshape it to {dims} axes, or run another application");
             Error::file(path, what, hint)
         })?;

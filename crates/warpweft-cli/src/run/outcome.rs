@@ -47,7 +47,7 @@ impl Outcome {
         failures.iter().for_each(|failure| complain(&failure.to_string()));
         if let Some(done) = &self.interrupted {
             let asked = failures.is_empty() && !self.saved.written.is_empty();
-            let kept = if asked { "; what was asked for is saved" } else { "" };
+            let kept = if asked { "; the requested files are saved" } else { "" };
             complain(&format!("interrupted after {done}{kept}"));
         }
         if self.check.passed == Some(false) {
@@ -109,9 +109,9 @@ impl Outcome {
                 name == "failed" && value.as_array().is_some_and(|list| !list.is_empty())
             };
             let why = match self.answer.iter().any(|(name, value)| failed(name, value)) {
-                true => "all that was to be done failed",
-                false if report.first == 0 => "nothing was to be done",
-                false => "nothing was left to be done",
+                true => "all tasks failed",
+                false if report.first == 0 => "there was nothing to compute",
+                false => "an earlier run had already computed everything",
             };
             line("rate", format!("none: {why}"));
         } else {

@@ -40,7 +40,7 @@ pub fn broadcast(net: &dyn Transport, message: Vec<u8>) -> Result<Vec<u8>> {
     Ok(Arc::unwrap_or_clone(message))
 }
 
-/// Checks that every rank has the same text `mine` about a thing, e.g. the spec and partition written out.
+/// Checks that every rank passes the same text `mine`, e.g. its spec and partition in words; `about` names it in the error.
 ///
 /// # Errors
 /// On every rank, naming the first rank that differs from rank 0 and both values. See also
@@ -102,7 +102,7 @@ pub fn gather_fine(net: &dyn Transport, mine: Result<Vec<u8>>) -> Result<Vec<Vec
     Ok(all.into_iter().map(|theirs| theirs[1..].to_vec()).collect())
 }
 
-/// What this rank made, unless a rank failed. The network stays usable.
+/// Returns the value of `mine`, unless any rank has an error. The network stays usable. All ranks must call this.
 ///
 /// # Errors
 /// As [`gather_fine`].

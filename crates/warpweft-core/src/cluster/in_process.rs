@@ -138,7 +138,7 @@ impl Transport for Rank<'_> {
                         tag.number(),
                         tag.sender(from)
                     ),
-                    "raise the deadline if that rank is only slow",
+                    "if that rank is only slow, raise the deadline",
                 ));
             }
             state = self

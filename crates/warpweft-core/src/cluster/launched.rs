@@ -98,7 +98,7 @@ impl Launched {
         }
         Err(Error::spec(
             format!(
-                "rank {} of {} by MPI, which this program was built without",
+                "this is rank {} of {} that MPI started, but this program was built without MPI support",
                 self.rank, self.ranks
             ),
             "build it with `--features mpi`, or use `--ranks` for ranks of one process",
@@ -111,7 +111,7 @@ fn misread(variable: impl Fn(&str) -> Option<String>) -> Option<String> {
     let names = KNOWN.iter().flat_map(|&(_, rank, sizes)| [rank, sizes[0]]);
     let odd = names.filter(|name| !name.starts_with("SLURM")).find_map(|name| {
         let value = variable(name)?;
-        let what = format!("{name} is {value:?}, no number: this process runs alone");
+        let what = format!("{name} is {value:?}, which is not a number: this process runs alone");
         value.trim().parse::<usize>().is_err().then_some(what)
     });
     odd.or_else(|| halved(&variable))
@@ -212,7 +212,7 @@ mod tests {
     fn several_ranks_without_mpi_are_refused_with_both_ways_out() {
         let several = with(&[("PMI_RANK", "1"), ("PMI_SIZE", "3")]).unwrap();
         let error = several.refuse().unwrap_err().to_string();
-        assert!(error.contains("rank 1 of 3 by MPI"), "{error}");
+        assert!(error.contains("rank 1 of 3 that MPI started"), "{error}");
         assert!(error.contains("--features mpi") && error.contains("--ranks"), "{error}");
         assert!(Launched { ranks: 1, ..several }.refuse().is_ok());
     }

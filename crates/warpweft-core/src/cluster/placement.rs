@@ -19,9 +19,8 @@ pub struct Placement {
     pub cores: Vec<usize>,
 }
 
-/// The placement of this rank on its host, where it may use `cores`. If a launcher has bound ranks to cores of
-/// their own, they keep them. Ranks that may use the same cores divide them. The same holds for other things with
-/// numbers, e.g. GPUs.
+/// The placement of this rank on its host, where it may use `cores`. Ranks that a launcher has bound to different cores keep
+/// them; ranks that may use the same cores divide them. `cores` may also be the numbers of something else, e.g. GPUs.
 ///
 /// # Errors
 /// See [`Transport::receive`].

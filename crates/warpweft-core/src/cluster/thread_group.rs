@@ -85,8 +85,8 @@ impl Transport for Member<'_> {
     }
 
     fn open_lanes(&self, _: usize) -> Result<()> {
-        let hint = "name all ranks of a process at once";
-        Err(Error::spec("several ranks in each of several that share a process", hint))
+        let hint = "call `thread_group` once, with the number of all ranks of a process";
+        Err(Error::spec("a `thread_group` inside a rank of another `thread_group`", hint))
     }
 
     fn abort_for(&self, rank: usize, why: &str) {
@@ -94,9 +94,10 @@ impl Transport for Member<'_> {
     }
 }
 
-/// Runs `work` on `each` ranks of every process of `net`, each a thread: ranks `r * each ..` are those of
-/// process `r`. What those of this process came to, in their order. `net` must be able to send to itself. A rank that
-/// ends well while another waits for it is found out by the network's deadline alone, for processes are all it knows.
+/// Runs `work` on `each` ranks in every process of `net`, each on its own thread. Ranks `r * each .. (r + 1) * each` are those of
+/// process `r`. Returns the results of this process's ranks, in order. `net` must be able to send to itself. If a rank returns
+/// while another still waits for a message from it, only the network's deadline ends the wait, because the network knows
+/// only processes.
 ///
 /// ```
 /// use std::time::Duration;
@@ -113,8 +114,8 @@ impl Transport for Member<'_> {
 /// ```
 ///
 /// # Errors
-/// No ranks, or more than 16, a process; processes that mean different numbers; whatever `work` fails with on any
-/// rank, and its panic, which end all ranks of all processes.
+/// `each` is 0 or more than 16, or differs between processes. An error or a panic of `work` on any rank; it ends all ranks
+/// of all processes.
 pub fn thread_group<T: Send>(
     net: &dyn Transport,
     each: usize,
@@ -219,7 +220,7 @@ mod tests {
             thread_group(net, 2, |net| thread_group(net, 2, |net| net.check()))
         });
         let error = ranks.map(drop).unwrap_err().to_string();
-        assert!(error.contains("several ranks in each of several"), "{error}");
+        assert!(error.contains("inside a rank of another `thread_group`"), "{error}");
     }
 
     #[test]

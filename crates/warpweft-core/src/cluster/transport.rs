@@ -153,7 +153,7 @@ pub trait Transport: Send + Sync {
     }
 
     /// Fails if any rank has aborted, and makes progress on sent messages. For ranks that wait for something
-    /// else than a message.
+    /// other than a message.
     ///
     /// # Errors
     /// A rank has aborted.
@@ -180,9 +180,9 @@ pub trait Transport: Send + Sync {
         Ok(())
     }
 
-    /// From now on the loss of a rank's process is an error only of calls that wait for its messages; messages to it are
-    /// dropped. Otherwise, and in transports that can't go on without a rank, a loss makes every call on every rank
-    /// fail. Transports that wrap another must forward this call and the next two.
+    /// From now on, if a rank's process is lost, only calls that wait for its messages fail; messages to it are dropped. Without
+    /// this call, and in transports that can't continue without a rank, a loss makes every call on every rank fail. Transports
+    /// that wrap another must forward this call, [`Transport::lost_ranks`] and [`Transport::give_up`].
     fn tolerate_losses(&self) {}
 
     /// The ranks whose processes have ended without leaving, as far as known, while losses are tolerated.
@@ -190,7 +190,8 @@ pub trait Transport: Send + Sync {
         Vec::new()
     }
 
-    /// Takes `rank` for lost, e.g. because it is silent. A rank that is told so itself ends alone.
+    /// Declares `rank` lost, e.g. because it sent nothing for too long. If that rank is still alive, it ends when it learns
+    /// of this.
     fn give_up(&self, rank: usize) {
         self.abort_for(rank, "it is silent");
     }
@@ -208,7 +209,7 @@ pub trait Transport: Send + Sync {
 fn no_remote(rank: usize) -> Error {
     Error::Rank {
         rank,
-        what: "a message in the memory of a GPU, by a transport that takes none".into(),
+        what: "a message is in GPU memory, but this transport sends from host memory only".into(),
         hint: "this is a fault of Warpweft: report it".into(),
     }
 }
@@ -218,7 +219,7 @@ pub(super) fn lost(rank: usize) -> Error {
     Error::Rank {
         rank,
         what: "its process has ended or does not answer".into(),
-        hint: "look at what mpirun says about it: a kill, no memory, or a host that is gone".into(),
+        hint: "look at mpirun's output: the process may have been killed or out of memory, or its host may be down".into(),
     }
 }
 

@@ -237,8 +237,8 @@ impl Fourier {
         let plan = &self.plans[way];
         if stream.raw() as u64 != self.stream || from == to {
             return Err(Error::spec(
-                "a transform in another stream than its plan's, or in place",
-                "give it the stream that it was planned for, and two buffers",
+                "a Fourier transform was given another stream than its plan's, or the same buffer as input and output",
+                "pass the stream that the plan was made for, and two different buffers",
             ));
         }
         plan.device.bind()?;
@@ -260,7 +260,7 @@ fn check(device: &Device, code: Code, stage: &str) -> Result<()> {
     let what = match code {
         0 => return Ok(()),
         2 | 14 => "too little memory on the device",
-        5 => "an internal error, as of a library that is newer than the driver",
+        5 => "an internal error; the library may be newer than the driver",
         7 => "it could not start on this device",
         8 => "it has no plan for arrays of this size",
         _ => "an error",

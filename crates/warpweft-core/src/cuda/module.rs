@@ -181,7 +181,7 @@ impl Kernel {
                 whose: format!("{} for {}: the shared", self.device().label(), self.name),
                 needed: bytes.into(),
                 available: most as u64,
-                hint: "take a smaller shape: a policy of fewer warps, rows or planes".into(),
+                hint: "choose a smaller tile: a policy with fewer warps, rows or planes".into(),
             });
         }
         let which = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
@@ -298,7 +298,7 @@ impl Global {
         if size_of::<T>() != self.bytes || *stream.device() != self.module.loaded.device {
             return Err(Error::spec(
                 format!(
-                    "{} is {} bytes on {}, not {} on {}",
+                    "variable {} has {} bytes on {}, but the host value has {} bytes and its stream is on {}",
                     self.name,
                     self.bytes,
                     self.module.loaded.device.label(),

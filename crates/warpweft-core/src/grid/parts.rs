@@ -6,11 +6,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{Builder, available_parallelism, scope};
 
-/// Calls `work(first, part)` for parts that make up `slice`, where `first` is the number of a part's
-/// first value: as many as there are cores, even, of whole shares of `share` values each (the last may
-/// be short). A share is what stays together, such as a row, and is worth a thread: one costs some 30 µs.
+/// Splits `slice` into at most as many parts as there are cores and calls `work(first, part)` for each in a thread of its
+/// own, where `first` is the index of the part's first value. Parts have about equal lengths, all multiples of `share`
+/// values (the last may be shorter). Choose `share` so that values that belong together, such as a row, stay together, and
+/// so that its work is worth starting a thread (some 30 µs).
 ///
-/// Threads that the system refuses are made up for by the others, of which the caller's is one.
+/// If the system refuses a thread, the other threads, including the caller's, do its work.
 ///
 /// ```
 /// let mut rows = [0; 12];

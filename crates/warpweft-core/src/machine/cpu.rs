@@ -132,7 +132,9 @@ fn cores(root: &Path) -> Result<Vec<usize>> {
         return Err(Error::Device {
             stage: "looking for cores".into(),
             device: "this machine".into(),
-            what: format!("the system allows this process the cores {listed:?}"),
+            what: format!(
+                "the list of cores that this process may use is empty or unreadable: {listed:?}"
+            ),
             hint: "look at `taskset -p $$` and the control group's cpuset".into(),
         });
     }

@@ -92,8 +92,8 @@ impl<P: Pattern> Run<'_, P> {
             | (Target::AnyGpu | Target::Gpu(_) | Target::Gpus(_) | Target::AllGpus, Suits::Cores) =>
             {
                 let whose = if suits == Suits::Cores { "the cores" } else { "GPUs" };
-                let what = format!("a policy for {whose} and the target {}", self.target);
-                return Err(Error::spec(what, "give a policy of that device, or none"));
+                let what = format!("the policy is for {whose}, but the target is {}", self.target);
+                return Err(Error::spec(what, "give a policy for that target, or none"));
             }
             (Target::Cpu, _) | (Target::Auto, Suits::Cores) => (true, Vec::new()),
             (Target::Auto, suits) => {

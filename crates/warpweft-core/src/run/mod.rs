@@ -31,7 +31,7 @@ pub use watch::{Done, Watch};
 /// The types and constants of a pattern that [`Run`] needs. Each pattern's crate has one type that implements
 /// it, and an alias, e.g. `farm::Run<'a>` for `Run<'a, FarmPattern>`.
 pub trait Pattern {
-    /// All tunables. They change time, never results.
+    /// All tuning parameters. They change the time of a run, not its results (apart from contraction on GPUs).
     type Policy: Clone;
     /// Where a run saves what it has done, so that it can be resumed after a failure.
     type Checkpoint: ?Sized;
@@ -63,7 +63,7 @@ pub trait Pattern {
 pub struct Run<'a, P: Pattern> {
     /// Where.
     pub target: Target,
-    /// The tunables. `None`: tuned ones, else defaults.
+    /// The tuning parameters. `None`: those of the tuning cache, else defaults.
     pub policy: Option<P::Policy>,
     /// Number of threads on the cores. `None`: one a core.
     pub threads: Option<usize>,

@@ -5,10 +5,10 @@ use crate::cluster::{Transport, placement};
 use crate::error::Result;
 use crate::machine::{Cpu, Gpu, Machine};
 
-/// The part of `machine` that this rank of `net` uses. Ranks of a host that may use the same cores divide them, and the time
-/// of cores that they are granted. Ranks that see the same GPUs divide these too, unless `target` names single ones; with
-/// fewer GPUs than ranks, several ranks have the same. The part of a part is the part itself. All ranks call this; their
-/// targets may differ.
+/// The part of `machine` that this rank of `net` uses. Ranks of a host that may use the same cores divide these cores, and the
+/// CPU time that a control group grants them. Ranks that see the same GPUs divide the GPUs too, unless `target` names
+/// single GPUs; with fewer GPUs than ranks, several ranks share one. Calling this again with the returned machine returns
+/// the same machine. All ranks must call this; their targets may differ.
 ///
 /// # Errors
 /// As [`Transport::receive`]; the driver's, which ends all ranks.

@@ -18,7 +18,7 @@ impl Budget {
         Self { end: Instant::now() + time }
     }
 
-    /// This one, or so much time from now on if that ends later.
+    /// This budget, extended to end no earlier than `time` from now.
     pub fn at_least(self, time: Duration) -> Self {
         Self { end: self.end.max(Instant::now() + time) }
     }

@@ -33,9 +33,9 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Whether this entry is better than `new` and came from a longer search: a short search that finds less
-    /// has only not looked as far. A search that took as long has seen the present state of the machine, so
-    /// its result is used.
+    /// Whether this entry is faster than `new` and came from a longer search. Then it should be kept, because the shorter
+    /// search has only tried fewer candidates. A new result from an equally long search is preferred, because it reflects
+    /// the present state of the machine.
     pub fn outdoes(&self, new: &Self) -> bool {
         self.tried > new.tried && self.rate > new.rate
     }
@@ -95,7 +95,10 @@ impl TuningCache {
             Err(error) => {
                 let aside = path.with_extension("json.damaged");
                 let what = match std::fs::rename(&path, &aside) {
-                    Ok(()) => format!("is begun anew; it lies in {}", aside.display()),
+                    Ok(()) => format!(
+                        "was replaced by an empty one; the damaged file is now {}",
+                        aside.display()
+                    ),
                     Err(error) => format!("can't be set aside: {error}"),
                 };
                 let path = path.display();
@@ -218,7 +221,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("tuning.json"), "{\"form\": 1, \"ent").unwrap();
         let mut cache = TuningCache::open(folder.path());
-        assert!(cache.note().is_some_and(|note| note.contains("begun anew")));
+        assert!(cache.note().is_some_and(|note| note.contains("was replaced by an empty one")));
         assert_eq!(
             TuningCache::open(folder.path()).note(),
             None,

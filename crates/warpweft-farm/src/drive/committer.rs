@@ -395,7 +395,7 @@ mod tests {
             let (steps, sunk, outcome) = served(none, none, Some(fails));
             let refusal = outcome.unwrap_err().to_string();
             assert!(refusal.starts_with("results: the journal can't be written: "), "{refusal}");
-            assert!(refusal.contains("go on from it with --resume"), "{refusal}");
+            assert!(refusal.contains("continue with --resume"), "{refusal}");
             assert_eq!(sunk, had, "step {fails}");
             // A write that failed after others is followed by no sync but for what those left.
             assert_eq!(steps.len(), fails, "{steps:?}");

@@ -70,7 +70,7 @@ impl Header {
         let part = parts.iter().find(|(_, theirs, ours)| theirs != ours);
         let part = part
             .map(|(what, theirs, ours)| format!("{what} {theirs}, and this run is {what} {ours}"));
-        let tasks = || format!("of {} tasks, and this run is of {}", self.tasks, own.tasks);
+        let tasks = || format!("of {} tasks, and this run has {}", self.tasks, own.tasks);
         let inputs = || "of a task with other parameters or other inputs than this run".into();
         part.or_else(|| (self.tasks != own.tasks).then(tasks))
             .or_else(|| (self.inputs != own.inputs).then(inputs))

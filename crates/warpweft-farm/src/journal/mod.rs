@@ -26,15 +26,15 @@ pub(super) use write::Writer;
 /// Where a farm keeps its outputs, and whether it goes on from there.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Journal {
-    /// The folder, made if it is not there, in one that is; a run has it to itself.
+    /// The folder. It is created if it does not exist, but its parent must exist. Only one run at a time can use it.
     pub directory: PathBuf,
-    /// What is done, in words that tell it from all else: the task, its parameters, its inputs. A run goes on
-    /// from none but its own.
+    /// A description that identifies the computation: the task, its parameters, its inputs. A run resumes only a journal with the
+    /// same description.
     pub of: String,
-    /// Whether to go on from what is there; otherwise there must be none.
+    /// Whether to resume the journal in the folder; if false, the folder must not have a journal.
     pub resume: bool,
-    /// When outputs are brought to the disk. A killed process loses nothing that was handed over, whichever it is; a machine
-    /// that loses its power may lose this much, and what came while the sink took one chunk's outputs.
+    /// When outputs are flushed to disk. If the process is killed, no output that reached the sink is lost, whatever this
+    /// value. A power failure may lose the outputs of this time, plus those that arrived while the sink took one chunk's outputs.
     pub flush: Flush,
 }
 
@@ -43,23 +43,23 @@ pub struct Journal {
 pub enum Flush {
     /// Before a chunk counts as committed.
     EveryChunk,
-    /// So many seconds after the first that was not yet.
+    /// This many seconds after the first output that is not flushed yet.
     Every(f64),
 }
 
 impl Journal {
-    /// Whether a run can keep its outputs in the folder at `path`, or go on from what is there, as far as the folder
-    /// alone tells: before hours of reading rather than after.
+    /// Checks whether a run can write a journal to the folder at `path`, or resume the one there, as far as the folder alone
+    /// shows. Call it before long preparations.
     ///
     /// # Errors
-    /// It can't be written, or another run has it; there is a journal, and none is to be resumed; there is none,
-    /// and one is.
+    /// The folder can't be written, or another run uses it; it has a journal, but `resume` is false; it has none, but
+    /// `resume` is true.
     pub fn check(path: &Path, resume: bool) -> Result<()> {
         open::check(path, resume)
     }
 
-    /// The tasks, of so many with outputs of `O`, that a run which goes on from the journal finds done; none where it
-    /// does not resume one. Nothing is changed. O(its bytes).
+    /// The tasks, out of `tasks` tasks with outputs of type `O`, that are complete in the journal; empty if `resume` is
+    /// false. The journal is not changed. Takes time proportional to its size.
     ///
     /// # Errors
     /// As [`Journal::check`]; a journal of another run; one that can't be read.
@@ -81,7 +81,7 @@ impl Flush {
             Self::EveryChunk => Ok(Duration::ZERO),
             Self::Every(seconds) => Duration::try_from_secs_f64(seconds).map_err(|_| {
                 Error::spec(
-                    format!("a journal flushed every {seconds} seconds"),
+                    format!("`flush` of the journal is {seconds} seconds"),
                     "give a time of 0 or more, and below 1e19",
                 )
             }),

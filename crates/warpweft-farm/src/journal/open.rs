@@ -156,7 +156,7 @@ fn there(folder: &Path, resume: bool) -> Result<Found> {
         ),
         (Ok(Some(_)), false) => Err(Error::spec(
             format!("{}: holds the journal of an earlier run", folder.display()),
-            "go on from there with --resume, or choose another folder",
+            "continue it with --resume, or choose another folder",
         )),
         (Ok(None), false) => Ok(Found::Nothing),
         (Ok(Some(header)), true) => Ok(Found::Header(header)),
@@ -189,7 +189,7 @@ pub fn open(journal: &Journal, work: Work, sink: &mut Sink<'_>) -> Result<Opened
     if begin == Begin::Rebuilt {
         let header = directory.join(header::NAME);
         notes.push(format!(
-            "{} was damaged; it is written anew, since the results are of this run",
+            "{} was damaged; it is written again, because the recorded results belong to this run",
             header.display()
         ));
     }
@@ -198,8 +198,8 @@ pub fn open(journal: &Journal, work: Work, sink: &mut Sink<'_>) -> Result<Opened
     }
     let path = directory.join(RESULTS);
     let refused = |error: io::Error| {
-        let what = format!("the journal can't be gone on from: {error}");
-        Error::file(&path, what, "make room for as much again, then go on with --resume")
+        let what = format!("the journal can't be resumed: {error}");
+        Error::file(&path, what, "free disk space for a copy of this file, then use --resume again")
     };
     let mut done = Ranges::default();
     let mut kept = (0, link(&text));
@@ -211,13 +211,13 @@ pub fn open(journal: &Journal, work: Work, sink: &mut Sink<'_>) -> Result<Opened
         let left = bytes - kept.0;
         if left > 0 {
             notes.push(format!(
-                "the last {left} bytes of {} are not whole; their tasks are done again",
+                "the last {left} bytes of {} are incomplete; their tasks are computed again",
                 path.display()
             ));
         }
         if left > 0 && (said <= left || left > TORN) {
             let aside = set_aside(&path)?;
-            notes.push(format!("what was there is kept as {}", aside.display()));
+            notes.push(format!("the damaged file is kept as {}", aside.display()));
         }
         (&file).rewind().map_err(refused)?;
         whole = Box::new(file.take(kept.0));
@@ -246,7 +246,7 @@ fn accept(
         // Frames that chain are this run's own; what is wrong in them was wrong when they were written.
         if range.end > tasks || !done.insert(range.clone()) {
             let what = format!(
-                "tasks {}..{} are there twice or none of this run's",
+                "tasks {}..{} are recorded twice, or do not exist in this run",
                 range.start, range.end
             );
             return Err(Error::file(path, what, "begin anew in an empty folder"));
@@ -269,8 +269,9 @@ fn set_aside(path: &Path) -> Result<PathBuf> {
         match fs::hard_link(path, &aside) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => {
-                let what = format!("it is damaged and can't be kept by a hard link: {error}");
-                let hint = "copy its folder to a disk that has such links, and go on there";
+                let what =
+                    format!("it is damaged, and no hard link can be made to keep it: {error}");
+                let hint = "copy its folder to a file system with hard links, and resume there";
                 return Err(Error::file(path, what, hint));
             }
             Ok(()) => return Ok(aside),

@@ -108,6 +108,6 @@ impl Writer {
 
     fn failed(&self, error: &io::Error) -> Error {
         let what = format!("the journal can't be written: {error}");
-        Error::file(&self.path, what, "make room, then go on from it with --resume")
+        Error::file(&self.path, what, "free disk space, then continue with --resume")
     }
 }

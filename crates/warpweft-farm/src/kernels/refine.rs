@@ -30,7 +30,7 @@ pub struct BlockSearch {
 }
 
 impl BlockSearch {
-    /// From `prior`, over sizes of which `filled` tells the fraction of a device that they fill: 0 for those that can't be.
+    /// A search that starts with the block size `prior`. `filled` gives the occupancy of a block size, 0 if it can't be launched.
     pub fn new(prior: u32, filled: impl Fn(u32) -> f64) -> Self {
         let most = BLOCKS.iter().map(|&block| filled(block)).fold(filled(prior), f64::max);
         let others = BLOCKS.into_iter().filter(|&block| block != prior);
@@ -45,7 +45,7 @@ impl BlockSearch {
         Self { candidates, settled, known: false }
     }
 
-    /// Of which the result is known.
+    /// A search that already ended with `block`.
     pub fn known(block: u32) -> Self {
         Self { candidates: Vec::new(), settled: Some(block), known: true }
     }

@@ -159,8 +159,8 @@ impl KernelTable {
         read(&text, &path).map(|_| text)
     }
 
-    /// The words of the row that applies to a kernel of these `words` on a family, and what it says. Of rows that say as
-    /// much, the first one. A family without a column has that of the next row that applies.
+    /// The row for a kernel with these `words`, and its entry for a family of GPUs. The most specific matching row applies;
+    /// of equally specific rows the first. If it has no column for the family, the next matching row is used.
     pub fn setting(&self, words: &Characterisation, family: Family) -> (Characterisation, Setting) {
         let mut best: Option<(usize, &Row, &Setting)> = None;
         for row in &self.rows {

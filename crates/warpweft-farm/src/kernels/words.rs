@@ -11,11 +11,11 @@ use warpweft_core::error::{Error, Result};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Memory {
-    /// Each thread somewhere else.
+    /// Threads of a warp access unrelated addresses.
     Scatter,
-    /// Some threads next to one another.
+    /// Some threads of a warp access neighbouring addresses.
     Medium,
-    /// Neighbours next to one another.
+    /// Neighbouring threads access neighbouring addresses.
     Coalesced,
     /// Not said.
     #[default]
@@ -53,7 +53,7 @@ pub enum Level {
     Default,
 }
 
-/// What the author of a kernel knows of it. Words that are not said are [`Default`].
+/// How a kernel's author characterises it. Values that are not given are `Default`.
 ///
 /// ```
 /// use warpweft::farm::{Characterisation, Memory};

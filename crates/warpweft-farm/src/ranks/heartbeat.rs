@@ -31,11 +31,8 @@ impl Heartbeat {
 pub fn silent(rank: usize, silence: Duration) -> Error {
     Error::Rank {
         rank,
-        what: format!(
-            "nothing came of it for {:.0} s, so it is taken for lost",
-            silence.as_secs_f64()
-        ),
-        hint: "look after that rank's host, or raise the limit of silence".into(),
+        what: format!("it sent nothing for {:.0} s, so it counts as lost", silence.as_secs_f64()),
+        hint: "check that rank's host, or raise `Settings::silence`".into(),
     }
 }
 
@@ -47,8 +44,8 @@ pub fn checked(silence: Duration) -> Result<Duration> {
     match silence >= 3 * BEAT {
         true => Ok(silence),
         false => Err(Error::spec(
-            format!("ranks that are lost after a silence of {silence:?}"),
-            "give 3 s or more: signs of life come every second",
+            format!("`Settings::silence` is {silence:?}"),
+            "give 3 s or more: ranks send a heartbeat every second",
         )),
     }
 }

@@ -125,7 +125,12 @@ impl Ledger {
                 self.copied.add(range);
                 Ok(())
             }
-            _ => Err(self.refuse("can't be copied to", worker, &range, "are not out to others")),
+            _ => Err(self.refuse(
+                "can't be copied to",
+                worker,
+                &range,
+                "are not all running on other workers",
+            )),
         }
     }
 
@@ -142,7 +147,7 @@ impl Ledger {
         failed: impl Iterator<Item = (u64, Again)>,
     ) -> Result<u64> {
         if !self.out.get_mut(worker).is_some_and(|out| out.remove(range.clone())) {
-            let why = "are not out to it";
+            let why = "were not given to it";
             return Err(self.refuse("can't be handed over by", worker, &range, why));
         }
         let parts = self.pending.take(&range);

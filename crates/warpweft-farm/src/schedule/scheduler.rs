@@ -38,13 +38,13 @@ pub trait Scheduler: Send {
     /// over or a worker was lost, or for as long as [`Scheduler::patience`] says.
     fn next(&mut self, request: &Request<'_>) -> Option<Range<u64>>;
 
-    /// Speed, grain or loss of `worker` is known anew.
+    /// Called when the speed, the chunk size (`grain`) or the loss of `worker` has changed.
     fn learn(&mut self, worker: usize, state: &WorkerState) {
         let _ = (worker, state);
     }
 
-    /// Seconds after which a worker that was just told to wait repeats its request. `None`: after each chunk that is
-    /// handed over, too, which costs as many requests as there are waiting workers.
+    /// Seconds after which a worker that was told to wait repeats its request. `None`: all waiting workers also repeat
+    /// their requests after every chunk that is delivered, which costs one request per waiting worker.
     fn patience(&self, request: &Request<'_>) -> Option<f64> {
         let _ = request;
         None

@@ -21,8 +21,8 @@ pub struct Inputs<'a, I> {
 type Tell<'a> = dyn Fn(u64, &mut Vec<u8>) -> bool + Sync + 'a;
 
 impl<'a, I> Inputs<'a, I> {
-    /// `count` inputs, of which number `k` is `by(k)`. Called where the task runs, again where it must run
-    /// again: always with the same result.
+    /// `count` inputs; input `k` is `by(k)`. `by` is called on the worker that runs the task, and again if the task runs
+    /// again, so it must always return the same value for the same `k`.
     pub fn by(count: u64, by: impl Fn(u64) -> I + Sync + 'a) -> Self {
         Self { count, by: Box::new(by), at_hand: false, tell: None }
     }

@@ -164,13 +164,13 @@ impl GpuLane {
         self.lanes
     }
 
-    /// Threads of a block that its kernels are to have, whole warps, or `own` where that is not said.
+    /// The number of threads per block that the policy sets, a multiple of 32; `own` if it sets none.
     pub fn block(&self, own: u32) -> u32 {
         if self.block == 0 { own } else { self.block }
     }
 
-    /// The one value of this type that all lanes of the device have: what the first of them makes, while the
-    /// others wait. One that couldn't be made is tried again by the next. It is kept as long as the farm runs.
+    /// A value of type `V` that all lanes of the device share. The first lane that calls this makes it while the others wait. If
+    /// `make` fails, the next caller tries again. The value is kept as long as the farm runs.
     ///
     /// # Errors
     /// Those of `make`.

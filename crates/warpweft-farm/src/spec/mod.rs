@@ -50,7 +50,7 @@ impl<T: Task> Farm<T> {
         Self { task, on_failure: OnFailure::default(), retries: 0 }
     }
 
-    /// What is done about tasks that fail, in place of [`OnFailure::Stop`].
+    /// Sets what happens when a task fails; the default is [`OnFailure::Stop`].
     ///
     /// ```
     /// use warpweft::farm::{OnFailure, Run, on_cores};
@@ -71,8 +71,8 @@ impl<T: Task> Farm<T> {
         self
     }
 
-    /// Runs a task that failed again, so many times at most, before it counts as failed: for failures that pass, such as
-    /// of files on a network. Only tasks that ran are charged: not those of a worker that was lost.
+    /// Runs a task that failed again, at most `retries` times, before it counts as failed: for temporary errors, such as of
+    /// files on a network. The loss of a worker does not count as a failure of its tasks.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicU32, Ordering};
@@ -104,8 +104,8 @@ impl<T: Task> Farm<T> {
 /// What is done about a task that fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnFailure {
-    /// No more chunks are given; what runs is handed over, and the run ends with the error of the first task
-    /// by number that failed.
+    /// No more chunks are given out. The chunks that run are completed and delivered, and the run ends with the error of
+    /// the failed task with the lowest number.
     #[default]
     Stop,
     /// The others are done, and the [`Outcome`](super::Outcome) names those that failed.

@@ -13,11 +13,12 @@ use warpweft_core::error::Result;
 /// Why a task failed: `?` takes any error, and text by `.into()`.
 pub type Failure = Box<dyn error::Error + Send + Sync>;
 
-/// Independent work: one input, one output, nothing shared that changes.
+/// Independent work: one input, one output, no shared mutable state.
 ///
-/// Outputs must depend on the task and the input alone: a task that a lost worker had is run again.
+/// An output must depend only on the task and the input, because a task may run twice: on a lost worker and again on
+/// another, or as a backup copy.
 pub trait Task: Sync {
-    /// What one task is given, made where it runs.
+    /// The input of one task, made on the worker that runs it.
     type Input;
     /// What comes out of it. It travels as bytes.
     type Output: Packed;
@@ -25,7 +26,7 @@ pub trait Task: Sync {
     /// Does one task on a core.
     ///
     /// # Errors
-    /// Whatever keeps this one task from having an output. A panic is a failure too.
+    /// Why this task has no output. A panic counts as a failure too.
     fn on_core(&self, input: Self::Input) -> Result<Self::Output, Failure>;
 
     /// An input in words, for the list of tasks that failed. `None`: the task's number says it.
@@ -34,8 +35,8 @@ pub trait Task: Sync {
         None
     }
 
-    /// Appends the bytes of what the task was made with, for a comparison of ranks, and of a journal with the run that goes
-    /// on from it. `#[task]` functions do it for parameters that are [`Packed`].
+    /// Appends the bytes of the task's parameters. Ranks compare them with one another, and a resumed run compares them with its
+    /// journal. `#[task]` functions do this for parameters that are [`Packed`].
     fn pack_parameters(&self, to: &mut Vec<u8>) {
         let _ = to;
     }
@@ -45,8 +46,8 @@ pub trait Task: Sync {
         let _ = (input, to);
     }
 
-    /// What runs chunks on one core, in place of [`Task::on_core`] for each of their tasks: where tasks share a
-    /// workspace that is worth keeping, or are quicker together. Made on the thread that will run it.
+    /// An executor that runs whole chunks on one core, in place of [`Task::on_core`] for each task. Use it if tasks can reuse a
+    /// workspace, or are faster together. It is created on the thread that runs it.
     fn on_core_chunks(&self) -> Option<Box<dyn ChunkExecutor<Self> + '_>> {
         None
     }
@@ -59,11 +60,12 @@ pub trait Task: Sync {
 
 /// A task's form for GPUs.
 pub trait OnGpu<T: Task + ?Sized>: Sync {
-    /// What runs chunks on `lane`. Made on the thread that will run it, which sleeps while the device works; what it
-    /// allocates is best allocated here, since the driver's frees wait for the whole device.
+    /// Makes an executor that runs chunks on `lane`. It is created on the thread that runs it; this thread sleeps while the
+    /// device works. Allocate device memory here rather than in each chunk, because freeing device memory waits for the
+    /// whole device.
     ///
     /// # Errors
-    /// What keeps this lane from working: others do its tasks.
+    /// Any error; the lane then gets no tasks, and other workers run them.
     fn open(&self, lane: GpuLane) -> Result<Box<dyn ChunkExecutor<T> + '_>>;
 }
 
@@ -77,7 +79,7 @@ pub trait ChunkExecutor<T: Task + ?Sized> {
     /// Runs the tasks of `inputs` and gives `outputs` the result of each, once, in any order.
     ///
     /// # Errors
-    /// What ends this worker: it gets nothing more, and others do all tasks of this chunk. So does a panic.
+    /// Any error ends this worker: it gets no more chunks, and other workers run all tasks of this chunk. A panic does the same.
     fn run(&mut self, inputs: &[T::Input], outputs: &mut ChunkOutputs<'_, T>) -> Result<()>;
 }
 

@@ -373,7 +373,7 @@ fn policies_that_are_none_are_refused() {
         (Policy { chunk: ChunkSize::Tasks(0), ..default }, "chunks of 0 tasks"),
         (
             Policy { schedule: Schedule::Single, chunk: ChunkSize::Tasks(3), ..default },
-            "single tasks",
+            "`Single` has no chunk size",
         ),
         (Policy { seconds: 0.0, ..default }, "chunks of 0 seconds"),
         (Policy { seconds: f64::NAN, ..default }, "chunks of NaN seconds"),
@@ -454,7 +454,7 @@ fn a_journal_is_its_own_runs_alone() {
     );
     journaled(folder.path(), false).unwrap();
     let refusal = journaled(folder.path(), false).unwrap_err().to_string();
-    assert!(refusal.contains("holds the journal of an earlier run; help: go on"), "{refusal}");
+    assert!(refusal.contains("holds the journal of an earlier run; help: continue it with"), "{refusal}");
     let journal = |of: &str, flush| Journal {
         directory: folder.path().into(),
         of: of.into(),
@@ -470,7 +470,7 @@ fn a_journal_is_its_own_runs_alone() {
     let refusal = run(&journal("cubes", every), 500, |k| k);
     assert!(refusal.contains("holds a journal of squares, and this run is of cubes"), "{refusal}");
     let refusal = run(&journal("squares", every), 499, |k| k);
-    assert!(refusal.contains("of 500 tasks, and this run is of 499"), "{refusal}");
+    assert!(refusal.contains("of 500 tasks, and this run has 499"), "{refusal}");
     let refusal = run(&journal("squares", every), 500, |k| k as f64);
     assert!(refusal.contains("of outputs u64, and this run is of outputs f64"), "{refusal}");
     let refusal = run(&journal("squares", Flush::Every(-1.0)), 500, |k| k);
@@ -502,7 +502,7 @@ fn a_damaged_header_is_written_anew_for_its_own_run_only() {
         }
         let (first, notes) = rows(folder.path(), true);
         assert_eq!(first, 10);
-        assert!(notes[0].contains("header was damaged; it is written anew"), "{notes:?}");
+        assert!(notes[0].contains("header was damaged; it is written again"), "{notes:?}");
         assert_eq!(std::fs::read(&header).unwrap(), whole);
     }
     // Results of another run prove nothing, and neither do none.

@@ -166,7 +166,7 @@ impl Lower<'_> {
                 if let Some(mutable) = &ident.mutability {
                     return Err(reject(
                         mutable,
-                        "the variable of a `for` can't be `mut` in device code",
+                        "the loop variable of a `for` can't be `mut` in device code",
                         "copy it: `let mut x = i;`",
                     ));
                 }

@@ -162,7 +162,7 @@ impl<'a> Lower<'a> {
             "spawning" => format!("`{name}` is not a function that can be spawned"),
             _ => format!("`{name}` can't be called from device code"),
         };
-        Err(reject(path, what, format_args!("mark `{name}` with #[{mark}]")))
+        Err(reject(path, what, format_args!("put `#[{mark}]` on `{name}`")))
     }
 
     /// Asks the pattern about `expr`.

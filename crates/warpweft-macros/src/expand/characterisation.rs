@@ -70,7 +70,7 @@ pub fn with_text(
             if !is_unsafe {
                 return Err(reject(
                     &pair.path,
-                    "nothing checks that CUDA C++ stays inside of its buffers",
+                    "nothing checks that CUDA C++ code stays inside its buffers",
                     "promise it: `unsafe(cuda = \"..\")`",
                 ));
             }
@@ -88,7 +88,7 @@ pub fn with_text(
             _ => None,
         };
         let Some(word) = word.filter(|word| known.contains(&word.as_str())) else {
-            let what = format!("this is no word for the `{name}` of a kernel");
+            let what = format!("this is not a value of `{name}`");
             return Err(reject(&pair.value, what, format!("write one of: {}", known.join(", "))));
         };
         if words[place].is_some() {

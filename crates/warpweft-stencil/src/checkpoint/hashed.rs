@@ -69,7 +69,7 @@ impl Growing {
         let mut file = without_links(File::options().write(true).create(true).truncate(false))
             .open(&self.path)?;
         if file.metadata()?.len() < self.bytes {
-            return Err(io::Error::other("what it held before is gone"));
+            return Err(io::Error::other("the file is shorter than what was written to it before"));
         }
         // What an append that failed has left.
         file.set_len(self.bytes)?;

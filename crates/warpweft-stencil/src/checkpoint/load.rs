@@ -74,7 +74,7 @@ impl Saved {
             return Err(Error::spec(
                 format!("{} is a checkpoint of {of}", folder.display()),
                 format!(
-                    "give the {given} of the run that wrote it, or begin anew in an empty folder"
+                    "use the {given} of the run that wrote it, or start a new run in an empty folder"
                 ),
             ));
         }

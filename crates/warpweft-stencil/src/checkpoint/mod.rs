@@ -2,8 +2,9 @@
 //!
 //! A checkpoint is a folder `step-000000001200` with a file a part (`part`) and a manifest that is
 //! written last (`manifest`); all is written next to, brought to the disk, and renamed, so a folder of
-//! that name is whole. What probes recorded lies in files next to the folders, which only grow (`probes`). The cells lie in files by position, so any number of ranks, on any devices, can
-//! go on from them. Not here: when to save, which is the runs' business.
+//! that name is whole. What probes recorded lies in files next to the folders, which only grow (`probes`). The cells lie in
+//! files by position, so any number of ranks, on any devices, can go on from them. Not here: when to save, which is the
+//! runs' business.
 
 mod aside;
 mod format;
@@ -35,13 +36,13 @@ use warpweft_core::report::Series;
 /// Where a run saves its state, how often, and whether it goes on from there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checkpoint {
-    /// The folder of the checkpoints, made if it is not there, in one that is; a run has it to itself.
-    /// Ranks on several hosts must all see the same.
+    /// The folder of the checkpoints. It is created if it does not exist, but its parent must exist. Only one run at a time
+    /// can use it. It must be visible to the ranks of all hosts.
     pub directory: PathBuf,
     /// Steps between two, at least 1.
     pub every: u64,
-    /// Whether to go on from the newest that is whole; otherwise there must be none. A resumed run
-    /// is given the start of the one that it goes on from, and refused another.
+    /// Whether to resume from the newest undamaged checkpoint. If false, the folder must have no checkpoint. Call a resumed run
+    /// with the same initial volume as the original run; another one is refused.
     pub resume: bool,
 }
 
@@ -147,8 +148,8 @@ pub(crate) fn open(
     let last = from.as_ref().map(|saved| saved.state().step);
     if let Some(last) = last.filter(|&last| last > steps) {
         return Err(Error::spec(
-            format!("a run of {steps} steps from a checkpoint of step {last}"),
-            "give the number of all steps, those done included",
+            format!("the run has {steps} steps, but the checkpoint is of step {last}"),
+            "give the total number of steps, including those that are already done",
         ));
     }
     let of = (stencil.cell, extents);
@@ -203,7 +204,7 @@ fn choose(
                     other => other.to_string(),
                 };
                 notes.push(format!(
-                    "the checkpoint of step {step} is damaged ({damage}); an earlier one is taken"
+                    "the checkpoint of step {step} is damaged ({damage}); the run resumes from an earlier one"
                 ));
                 damaged.push(damage);
             }
@@ -211,8 +212,8 @@ fn choose(
     }
     Err(Error::file(
         directory,
-        format!("holds no checkpoint that is whole ({})", damaged.join("; ")),
-        "begin anew in an empty folder",
+        format!("all checkpoints are damaged ({})", damaged.join("; ")),
+        "start a new run in an empty folder",
     ))
 }
 
@@ -221,7 +222,7 @@ fn lacking(recorded: &[Series], step: u64) -> impl Iterator<Item = String> {
     recorded.iter().enumerate().filter(|(_, series)| series.first > series.every).map(
         move |(number, Series { first, .. })| {
             format!(
-                "probe {number} has no records before step {first}: the checkpoint of step {step} holds none of it"
+                "probe {number} has no records before step {first}, because the checkpoint of step {step} has none of this probe"
             )
         },
     )

@@ -264,7 +264,7 @@ impl Saver {
         let hint = match self.last.load(Ordering::Relaxed) {
             NONE => "choose a folder that can be written and has room".to_string(),
             step => format!(
-                "make room, then go on with --resume (`resume: true`) from the checkpoint of step {step}, which is whole"
+                "free disk space, then resume (--resume, `resume: true`) from the checkpoint of step {step}, which is complete"
             ),
         };
         Error::file(path, format!("a checkpoint can't be written: {error}"), hint)

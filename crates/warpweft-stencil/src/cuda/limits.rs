@@ -33,8 +33,11 @@ pub(super) fn check_device(
     check_grid(blocks, strided && policy.kernel != CudaKernel::Planes, policy)?;
     if policy.kernel == CudaKernel::Planes && device.capability()? < (9, 0) {
         return Err(Error::spec(
-            format!("planes by the copy engine on {}, which has none", device.label()),
-            "take Direct below compute capability 9.0",
+            format!(
+                "the kernel `Planes` needs the copy engine (TMA), which {} does not have",
+                device.label()
+            ),
+            "use the kernel `Direct` below compute capability 9.0",
         ));
     }
     Ok(strided)

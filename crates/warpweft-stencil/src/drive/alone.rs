@@ -19,8 +19,8 @@ impl Spec {
     /// Advances `volume` by `steps` steps, or fewer when [`crate::Stencil::until`] is met, as `run` says: the same
     /// bits whatever devices, ranks and threads there are.
     ///
-    /// Over ranks of [`Run::net`] all of them call this with the same arguments. Afterwards rank 0's volume is the
-    /// result; the others' hold theirs where they computed it and the start elsewhere. Rank 0's report is of all.
+    /// With several ranks ([`Run::net`]), all of them call this with the same arguments. Afterwards rank 0's volume is the
+    /// result; the volumes of the other ranks are unspecified. Rank 0's report covers all ranks.
     ///
     /// # Errors
     /// As [`Spec::check`]; too little memory; a fault of the element function or of the device; a policy

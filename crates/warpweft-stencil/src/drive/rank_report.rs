@@ -9,7 +9,7 @@ use crate::exchange::Routes;
 pub struct RankReport {
     /// Steps done.
     pub steps: u64,
-    /// Steps between the last swaps, but for those that something else cut short.
+    /// Steps between the last two halo exchanges, ignoring intervals that were cut short, e.g. by a checkpoint.
     pub depth: usize,
     /// Swaps taken part in.
     pub swaps: u64,

@@ -39,7 +39,7 @@ impl Spec {
         notes.extend(self.note_of_nan(mine));
         if mine.left_out > 0 {
             notes.push(format!(
-                "{} left out: they were due while the one before was being written",
+                "{} skipped, because the one before was still being written",
                 counted(mine.left_out, "checkpoint")
             ));
         }

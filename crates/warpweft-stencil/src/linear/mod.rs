@@ -122,7 +122,7 @@ impl Spec {
         let begun = Instant::now();
         self.check_volume(volume)?;
         if run.settings.ranks.is_some() || run.net.is_some_and(|net| net.ranks() > 1) {
-            return refused("over several ranks: one device does all of it");
+            return refused("over several ranks: they run on one device only");
         }
         if run.checkpoint.is_some() || run.policy.is_some() {
             return refused("with checkpoints or a policy, which have no meaning for them");
@@ -159,7 +159,7 @@ impl Spec {
 }
 
 /// The note of a run that could not regroup sums on its device.
-const SINGLE: &str = "sums were not regrouped: steps with fixed faces are only on a GPU of compute capability 9.0 or more";
+const SINGLE: &str = "the run took single steps: with fixed faces, sums are regrouped only on a GPU of compute capability 9.0 or more";
 
 /// A linear step, and how several may be taken at once.
 struct Linear {

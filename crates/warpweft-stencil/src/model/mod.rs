@@ -1,8 +1,8 @@
 //! The roofline of a stencil: what memory alone allows.
 //!
 //! A stage must read every field it uses once and write every field it assigns once; all other
-//! reads are of cells that were read before and can come from a cache. The bound is that of one step
-//! a pass over memory. A block of `depth` steps moves the bytes once for all of them and may pass it.
+//! reads are of cells that were read before and can come from a cache. The roofline assumes one step per
+//! pass over memory. A time block of `depth` steps moves the bytes once for all its steps, so it may exceed the roofline.
 
 pub mod ghost;
 

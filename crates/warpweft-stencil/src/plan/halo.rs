@@ -1,8 +1,8 @@
 //! How deep ghost zones must be, and what is computed in them: dependence, traced backwards.
 //!
-//! A swap is followed by `depth` steps (R in B2R) without communication. Each step makes the
-//! outermost cells of the ghost zone stale, so the zone starts R·δ deep and the region computed
-//! shrinks by δ a step (B2R §3.2; PARTANS figure 5). For a sequence of stages over several fields
+//! A halo exchange is followed by `depth` steps (R in B2R) without communication. Each step makes the
+//! outermost cells of the ghost zone stale, so the zone is R·δ deep after the exchange, and the computed region
+//! shrinks by δ per step (B2R §3.2; PARTANS figure 5). For a sequence of stages over several fields
 //! δ is not one number: the trace below follows each field through the stages, so that a field
 //! that is read close by needs a thinner zone than one read far away.
 
@@ -120,7 +120,7 @@ pub fn footprints(stages: &StageList) -> Vec<Footprint> {
 /// What `depth` steps without communication need and compute beyond a part's own cells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reach {
-    /// Steps between two swaps.
+    /// Steps between two halo exchanges.
     pub depth: usize,
     /// `[step][stage]`: how far beyond its own cells a part computes that stage. Shrinks from step
     /// to step and is zero in the last stage of the last step.

@@ -43,9 +43,9 @@ pub struct Sweep {
     pub first_step: u64,
     /// Steps this sweep advances, at least 1.
     pub steps: u64,
-    /// The cells that are advanced. Before, those within `radius × (steps + following)` must be valid.
-    /// Where that is not the whole volume, those outside of it are left as they happen to be, and no
-    /// function that can fault or go on for ever is called for a cell that `region` does not depend on.
+    /// The cells that are advanced. Before the sweep, all cells within `radius × (steps + following)` of them must be valid.
+    /// If the region is not the whole volume, cells outside it have arbitrary values afterwards, and no
+    /// function that can fault or loop forever is called for a cell that `region` does not depend on.
     pub region: Region,
     /// Steps that further sweeps advance the same region by before cells around it are written: what
     /// those read is advanced too.

@@ -13,11 +13,11 @@ use warpweft_core::grid::{Axes, Volume};
 impl<S: Fields, const D: usize> Session<'_, S, D> {
     /// All cells combined by a function with `#[reduction]`, which makes one cell of two.
     ///
-    /// The order is fixed: cells are numbered in row-major order, 2 `i` and 2 `i` + 1 make one, of which the first argument has
-    /// the lower number, then these results in the same way; a last one without partner stays as it is. So cores and
-    /// GPUs have the same bits, on any number of threads, even where rounding makes the function not associative.
-    /// A function that is associative in exact arithmetic, such as a sum, a maximum or the product of
-    /// matrices, gives what it gives in any other grouping but for rounding.
+    /// The order is a fixed tree: cells are numbered in row-major order, cells 2 `i` and 2 `i` + 1 are combined (the lower
+    /// number is the first argument), then the results in the same way; a last one without a partner is passed on
+    /// unchanged. So cores and GPUs give the same bits, on any number of threads, even if rounding makes the function
+    /// non-associative. For a function that is associative in exact arithmetic, such as a sum, a maximum or a matrix
+    /// product, the result equals that of any other grouping up to rounding.
     ///
     /// A GPU runs the function there; the host waits for the result. [`Session::queue_fold`] does not wait.
     ///

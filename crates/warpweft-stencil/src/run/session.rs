@@ -102,9 +102,9 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
     /// which then go on.
     ///
     /// # Errors
-    /// As [`Stencil::run_with`]; several devices; over ranks also checkpoints, a depth of ghost zones, and ranks
-    /// that are not processes of `Run::net`. What one rank lacks, such as memory, is an error on all. A fault of an element
-    /// function ends the network: no other session can be opened over it.
+    /// As [`Stencil::run_with`]; several devices in one process. With several ranks also checkpoints, a ghost-zone depth,
+    /// and more ranks than processes of `Run::net`. If one rank has an error such as too little memory, all ranks return an
+    /// error. A fault of an element function aborts the network: no other session can be opened over it.
     pub fn on_with<'v, 'r: 'v>(
         &self,
         volume: &'v mut Volume<S, D>,
@@ -133,7 +133,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         let ranks = run.net.map_or(1, Transport::ranks);
         if run.settings.ranks.is_some_and(|asked| asked.count != ranks || asked.depth.is_some()) {
             return refused(
-                "over ranks that are not there, or with a depth of ghost zones",
+                "with `Settings::ranks` that differ from the ranks of `Run::net`, or with a depth",
                 "open it on every rank of `Run::net`, e.g. in `in_process`, and leave the depth out",
             );
         }
@@ -211,8 +211,9 @@ impl<S: Fields, const D: usize> Session<'_, S, D> {
         }
     }
 
-    /// Computes one step of other element functions over the same cells, with the session's boundaries. It is no step
-    /// of the session's: [`Advance::done`] stays, and a function that asks for the step is told the steps done.
+    /// Computes one step of other element functions over the same cells, with the session's boundaries. It does not count
+    /// as a step of the session: [`Advance::done`] does not change, and a `#[step]` parameter gets the number of steps done
+    /// so far.
     ///
     /// The first call of functions that read further than the session's may make the buffers anew; later ones are as
     /// cheap as a step. Functions that are refused, or that there is no memory for, end no session. Parameters may be
@@ -268,8 +269,8 @@ impl<S: Fields, const D: usize> Session<'_, S, D> {
         let kind = S::FIELDS[number].kind;
         if kind != T::KIND {
             return Err(Error::spec(
-                format!("a field of {} read as {}", kind.name(), T::KIND.name()),
-                "read it as what it is",
+                format!("a field of {} is read as {}", kind.name(), T::KIND.name()),
+                format!("read it as {}", kind.name()),
             ));
         }
         let region = boxed(&cells);
@@ -326,7 +327,7 @@ impl<S: Fields, const D: usize> Session<'_, S, D> {
         self.value(&sum)
     }
 
-    /// The dot product of two fields: their products, each rounded to `f64`, and of these the exact sum, rounded once.
+    /// The dot product of two fields. Each product is rounded to `f64`; the sum of the products is exact and rounded once.
     ///
     /// # Errors
     /// As [`Session::sum`].
@@ -423,7 +424,7 @@ impl<S: Fields, const D: usize> Session<'_, S, D> {
         self.raw.value(number)
     }
 
-    /// Copies the cells back into the volume; what the session came to.
+    /// Copies the cells back into the volume and returns the report of the session.
     ///
     /// # Errors
     /// The device's; a session that an error has ended.

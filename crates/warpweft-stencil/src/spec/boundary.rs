@@ -20,8 +20,8 @@ pub enum Boundary {
     Neumann,
     /// Mirrored in the first cell's centre: `u[-k] = u[k]`.
     Mirror,
-    /// `u[-k]` is what the face's function of position and time says, which [`crate::Stencil::face_by`]
-    /// names. Not for itself to give.
+    /// `u[-k]` is the value of a function of position and time. Set it by [`crate::Stencil::face_by`]; this variant can't
+    /// be passed to [`crate::Stencil::boundary`] or [`crate::Stencil::face`].
     Function,
 }
 

@@ -25,8 +25,8 @@ impl Spec {
         let of_session = |stage: &&Arc<dyn Stage>| !stage.taken().is_empty();
         if let Some(stage) = self.stages.iter().find(of_session) {
             return Err(Error::spec(
-                format!("{} takes a number of a session", stage.name()),
-                "apply it in that session, or pass an `f64`",
+                format!("a parameter of {} is a `SessionScalar`", stage.name()),
+                "call it by `Session::apply` in the scalar's session, or pass an `f64`",
             ));
         }
         self.check(volume.extents())

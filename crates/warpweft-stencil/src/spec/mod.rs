@@ -33,7 +33,7 @@ pub struct Steps(pub u64);
 
 /// A stencil computation: what to compute, not how.
 ///
-/// The type of its cells is there for the compiler alone; what it computes is a [`Spec`].
+/// The cell type `S` only makes the interface type-safe; the computation itself is a [`Spec`].
 #[derive(Clone)]
 pub struct Stencil<S: Fields, const D: usize> {
     spec: Spec,
@@ -80,7 +80,8 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         Self::sequence(element)
     }
 
-    /// Several element functions a step, in order; each sees what the one before wrote.
+    /// Several element functions per step, run in order over the whole volume; each reads the fields that the earlier ones
+    /// have written.
     pub fn sequence(stages: impl Stages<D, State = S>) -> Self {
         Self { spec: Spec::new(CellType::of::<S>(), D, stages.list()), cell: PhantomData }
     }
@@ -109,10 +110,10 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         self.boundary(Boundary::Function)
     }
 
-    /// Lets cells beyond one face hold what a function of their position and of time says, e.g. one
-    /// with `#[boundary]`. It is given indices outside the volume and the number of steps that the
-    /// cells next to it have taken; a field that no stage writes keeps the value of step 0. Along axes
-    /// whose own boundary copies cells, a ghost's index is that of the cell copied.
+    /// Gives the cells beyond one face the values of a function of position and time, e.g. one
+    /// with `#[boundary]`. The function gets the index of the ghost cell, which is outside the volume, and the number of
+    /// steps that the adjacent cells have taken. A field that no stage writes keeps the value of step 0. At edges and
+    /// corners, along other axes whose boundary copies cells (e.g. periodic), the index is that of the copied cell.
     pub fn face_by(
         mut self,
         axis: usize,
@@ -128,8 +129,8 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
         self.until_every(residual, tolerance, 1)
     }
 
-    /// As [`Stencil::until`], checked after every `every` steps only: the steps between run many at
-    /// a time, with temporal blocking. What is compared is the change of the checked step alone.
+    /// As [`Stencil::until`], but checked only after every `every` steps, so that the steps in between can use
+    /// temporal blocking. The residual is the change in the checked step only, not since the last check.
     /// [`Spec::check`] reports an `every` of 0.
     pub fn until_every(mut self, residual: Residual, tolerance: f64, every: u64) -> Self {
         self.spec.until = Some(Until { residual, tolerance, every });

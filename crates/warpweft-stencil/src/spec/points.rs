@@ -245,7 +245,7 @@ impl Spec {
             None => Ok(()),
             Some(source) => Err(Error::spec(
                 format!(
-                    "a source of field {}, which no stage writes, over several subdomains",
+                    "a source adds to field {}, which no stage writes; this is not supported with several subdomains",
                     source.field
                 ),
                 "run on one GPU, or on the cores of one process",

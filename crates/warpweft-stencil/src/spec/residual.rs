@@ -13,7 +13,7 @@ pub enum Residual {
     Max,
     /// Sum of absolute changes, exact but for one rounding.
     Sum,
-    /// Sum of squared changes, each rounded, and then their exact sum.
+    /// Sum of squared changes. Each square is rounded to `f64`; their sum is exact and is rounded once.
     SumOfSquares,
 }
 

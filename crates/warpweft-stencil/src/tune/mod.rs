@@ -62,8 +62,8 @@ pub struct Tuned {
     pub untuned: f64,
     /// Candidates measured.
     pub tried: usize,
-    /// Candidates that could not run, for want of shared memory or planes, say, or were faster than any
-    /// before but did not agree with the reference, which none should.
+    /// Candidates that could not run, for example because of too little shared memory or too few planes, or that were
+    /// faster than all earlier ones but did not agree with the reference (which would be a bug).
     pub refused: Vec<Refused>,
     /// Whether the search came to its own end before the budget did.
     pub complete: bool,
@@ -75,7 +75,7 @@ pub struct Tuned {
     pub kept: bool,
     /// What hindered keeping it.
     pub failure: Option<String>,
-    /// That an earlier search found a faster one, or what of the tuning cache was damaged.
+    /// Notes for the user: e.g. that an earlier search found a faster policy, or that the tuning cache was damaged.
     pub notes: Vec<String>,
 }
 
@@ -162,8 +162,8 @@ impl Spec {
         let &Tuning { target, threads, budget, .. } = tuning;
         if let Target::CpuAndGpu(_) = target {
             return Err(Error::spec(
-                "tuning the cores and a GPU together",
-                "tune each by itself: a run on both takes what either's tuning found",
+                "tuning for the cores and a GPU together is not supported",
+                "tune each separately: a run on both uses both tuned policies",
             ));
         }
         let run = Run { target, threads, ..Run::default() };

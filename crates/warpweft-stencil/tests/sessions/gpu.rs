@@ -84,7 +84,7 @@ fn steps_that_nobody_waits_for_are_done_in_order() {
     let mut other = start();
     let mut second = stencil.on_with(&mut other, &machine, &run).unwrap();
     let error = second.apply(scale::with(&sum)).unwrap_err().to_string();
-    assert!(error.contains("a number of another session"), "{error}");
+    assert!(error.contains("a `SessionScalar` of another session"), "{error}");
     second.run(Steps(1)).unwrap();
     let before = on.value(&sum).unwrap();
     on.apply(wide(0.5)).unwrap();
@@ -132,7 +132,7 @@ fn a_gpu_holds_many_numbers_and_a_full_bank_ends_no_session() {
     assert_eq!(on.value(&falling).unwrap().to_bits(), expect.to_bits());
     let held: Vec<_> = (1..4096).map(|_| -&falling).collect();
     for error in [on.norm("u").unwrap_err(), on.queue_norm("u").unwrap_err()] {
-        assert!(error.to_string().contains("more than 4096 numbers"), "{error}");
+        assert!(error.to_string().contains("more than 4096 `SessionScalar`s"), "{error}");
     }
     drop(held);
     on.run(Steps(1)).unwrap();

@@ -253,7 +253,7 @@ fn what_can_not_be_is_an_error_and_the_session_goes_on_or_leaves_the_volume() {
         "{error}"
     );
     let error = on.read_field::<f32>("u", [0..1, 0..1]).unwrap_err().to_string();
-    assert!(error.contains("a field of f64 read as f32"), "{error}");
+    assert!(error.contains("a field of f64 is read as f32"), "{error}");
     let error = on.run_every(Steps(0), Steps(9), |_| Ok(ControlFlow::Continue(()))).unwrap_err();
     assert!(error.to_string().contains("every 0 steps"), "{error}");
     assert_eq!(on.read_field::<f32>("fixed", [2..3, 1..4]).unwrap(), [1.0, 2.0, 3.0]);

@@ -201,7 +201,7 @@ fn records_other_than_a_checkpoint_can_have_pass_it_over() {
         std::fs::write(path, format!("{line}\n{sum}\n")).expect("written");
         let report = kept(&stencil, &start, (folder.path(), true), (2, 30));
         assert_eq!((report.first, &report.probes), (28, &series));
-        let damage = "holds other records than its checkpoint tells); an earlier one is taken";
+        let damage = "holds other records than its checkpoint tells); the run resumes from an earlier one";
         assert!(report.notes.iter().any(|note| note.contains(damage)), "{:?}", report.notes);
     }
 }
@@ -270,7 +270,7 @@ fn records_that_a_checkpoint_does_not_hold_are_named() {
             assert_eq!(report.probes[0].first, 12);
             assert_eq!(report.probes[0].values, series[0].values[3..(steps / 3) as usize]);
             let note =
-                format!("probe 0 has no records before step 12: the checkpoint of step {step}");
+                format!("probe 0 has no records before step 12, because the checkpoint of step {step}");
             assert!(report.notes.iter().any(|told| told.contains(&note)), "{:?}", report.notes);
         }
     }
@@ -298,7 +298,7 @@ fn a_source_of_what_no_stage_writes_is_refused_over_ranks() {
         let run = Run { target: Target::Cpu, settings, ..Run::default() };
         let outcome = stencil.run_with(&mut volume, Steps(4), &machine, &run);
         let error = outcome.expect_err("not over ranks").to_string();
-        assert!(error.contains("a source of field 1, which no stage writes"), "{error}");
+        assert!(error.contains("a source adds to field 1, which no stage writes"), "{error}");
     }
 }
 
@@ -312,7 +312,7 @@ fn what_can_t_be_placed_is_named() {
         |field, at, amplitude| PointSource { field, at: vec![at], amplitudes: vec![amplitude] };
     let plain = || Stencil::of(conduct(0.1));
     refused(plain().source(source(0, [4, 0], 1.0)), "a source at [4, 0]; help: place it inside");
-    refused(plain().source(source(1, [0, 0], 1.0)), "a source of field 1");
+    refused(plain().source(source(1, [0, 0], 1.0)), "a source adds to field 1");
     refused(plain().source(source(0, [0, 0], f64::NAN)), "NaN amplitude");
     refused(plain().probe(Probe { field: 0, at: vec![[0, 9]], every: 1 }), "a probe at [0, 9]");
     refused(plain().probe(Probe { field: 0, at: vec![[0, 0]], every: 0 }), "every 0 steps");

@@ -145,9 +145,9 @@ impl CpuExecutor<'_> {
         let policy = CpuPolicy { threads: 1, tile_rows, tile_columns, cells_16_bit: false };
         let mut report = self.report(&wavefront.erased(), policy, seconds, setup_seconds);
         if self.pool.len() > 1 {
-            report
-                .notes
-                .push("row by row on one thread: no cell waits for one of its own row".into());
+            report.notes.push(
+                "computed row by row on one thread, because no cell depends on its own row".into(),
+            );
         }
         Ok((rows.outcome(), report))
     }

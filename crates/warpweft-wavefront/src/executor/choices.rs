@@ -25,7 +25,7 @@ pub struct Need {
     pub needed: u64,
     /// Bytes there are.
     pub available: u64,
-    /// How many times as fast as in linear space the path is found, as measured.
+    /// The measured speed-up over finding the path in linear space.
     pub speedup: f64,
 }
 

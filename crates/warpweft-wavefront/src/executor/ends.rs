@@ -9,10 +9,10 @@ use warpweft_core::error::Result;
 use warpweft_core::memory::room;
 use warpweft_core::report::Report;
 
-/// The score of each of many problems and where it is; none of one no cell of which has a number for a score.
+/// The score of each of many problems and its position; `None` for a problem whose scores are all NaN.
 pub type Ends<E> = (Vec<Option<Best<Score<E>>>>, Report);
 
-/// The score of each of many problems; none of one no cell of which has a number for a score.
+/// The score of each of many problems; `None` for a problem whose scores are all NaN.
 pub type Scores<E> = (Vec<Option<Score<E>>>, Report);
 
 /// Cells of last rows that are kept at once.

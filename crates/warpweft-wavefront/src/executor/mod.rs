@@ -22,8 +22,8 @@ use warpweft_core::report::Report;
 /// The path of each of many problems, if there is one, and the report of all together.
 pub type Paths<E> = (Vec<Option<Path<Score<E>>>>, Report);
 
-/// What is done with the paths of some problems, each with its problem's number, if there is one. It is called by
-/// several threads at once. After an error of it an executor goes on with no further problem, and returns the error.
+/// A function that takes the paths of some problems, each with the problem's number; a path is `None` if the problem has
+/// none. Several threads may call it at the same time. If it returns an error, the executor stops and returns this error.
 pub type TakePaths<'t, E> = dyn Fn(Vec<(usize, Option<Path<Score<E>>>)>) -> Result<()> + Sync + 't;
 
 /// Runs wavefronts of `E` on one device.
@@ -41,8 +41,8 @@ pub trait WavefrontExecutor<E: WavefrontElement> {
         None
     }
 
-    /// Runs problems that have nothing to do with one another, of whatever sizes, and returns what each
-    /// was to keep, in their order. The report is that of all together.
+    /// Runs independent problems of any sizes, and returns what each keeps ([`Keep`](crate::Keep)), in order. The report
+    /// covers all of them.
     ///
     /// # Errors
     /// No problems; as [`WavefrontExecutor::run`] of any.
@@ -62,8 +62,8 @@ pub trait WavefrontExecutor<E: WavefrontElement> {
         ends_by_batches(self, pairs, end)
     }
 
-    /// Runs problems that share their inputs, of whatever sizes, and returns the score of each where `end` says, in their
-    /// order, which may take less time than [`WavefrontExecutor::ends`].
+    /// Runs problems that share their inputs, of any sizes, and returns in order the score of each at its `end`. This may
+    /// take less time than [`WavefrontExecutor::ends`].
     ///
     /// # Errors
     /// As there.
@@ -112,8 +112,8 @@ pub trait WavefrontExecutor<E: WavefrontElement> {
         Err(unrecorded::<E>())
     }
 
-    /// Gives the path of each of `wavefronts`, as [`traceback::trace`](crate::traceback::trace) finds it, to `take`, in
-    /// parts and in any order; none, and none given, where this executor has no way of its own to find many.
+    /// Passes the path of each of `wavefronts`, as [`traceback::trace`](crate::traceback::trace) finds it, to `take`, some at a
+    /// time and in any order. Returns `None` without calling `take` if this executor has no special method for many paths.
     ///
     /// # Errors
     /// As [`WavefrontExecutor::record`] of any, with its number from 1; that of `take`.

@@ -54,8 +54,10 @@ pub fn precedences(dependences: &[Dependence], old: &[Dependence]) -> Result<Vec
 pub(crate) fn legal(dependences: &[Dependence], old: &[Dependence]) -> Result<()> {
     if let Some([di, dj]) = old.iter().find(|[di, dj]| *di < 0 || *di == 0 && *dj < 0) {
         return Err(Error::spec(
-            format!("old value [{di}, {dj}] of a cell that is computed earlier"),
-            "read its new value, or the old one of the cell itself or of a later one",
+            format!(
+                "the function reads the old value of cell [{di}, {dj}], which is computed earlier"
+            ),
+            "read its new value, or the old value of the cell itself or of a later cell",
         ));
     }
     skew(dependences).map(drop)

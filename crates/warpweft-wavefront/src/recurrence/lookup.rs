@@ -235,7 +235,7 @@ impl Lookup {
         }
         let [rows, columns] = symbols;
         let at = match *most {
-            u64::MAX => "an index that may be below 0 or very great".to_string(),
+            u64::MAX => "an index that may be negative or very large".to_string(),
             most => format!("index {most}"),
         };
         Some([
@@ -243,7 +243,8 @@ impl Lookup {
                 "{at} of `{table}`, a slice of {items} items, in {name} at {file}:{line}, for symbols up to {rows} in rows and \
                  {columns} in columns"
             ),
-            "give the slice an item for every symbol, or sequences of symbols that it has".into(),
+            "give the slice an item for every symbol, or use only symbols for which it has items"
+                .into(),
         ])
     }
 }

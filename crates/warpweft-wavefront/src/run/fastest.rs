@@ -77,7 +77,7 @@ mod tests {
             let exchanged = Wavefront::of(exchanged()).over([300; 2]);
             let of = |keep| Runs::of(&exchanged.clone().keep(keep), 132, shared);
             assert_eq!([Keep::Best, Keep::LastRow].map(of), [Runs::Strips; 2]);
-            let far = "dependences but north, west and north-west";
+            let far = "dependences other than north, west and north-west";
             assert_eq!(of(Keep::Matrix), Runs::Tiles(Some(far)));
             let banded = plain.clone().band(-5, 5, 0);
             assert_eq!(Runs::of(&banded, 132, shared), Runs::Tiles(Some("bands")));

@@ -104,15 +104,15 @@ impl<E: WavefrontElement> Wavefront<'_, E> {
     /// ```
     ///
     /// # Errors
-    /// As [`Wavefront::check`]; as [`Run::devices`](warpweft_core::run::Run::devices); cores and GPUs together; several ranks; a policy
-    /// that the executor can't have; too little memory; a fault of the device;
+    /// As [`Wavefront::check`]; as [`Run::devices`](warpweft_core::run::Run::devices); cores and GPUs together; several
+    /// ranks; a policy that the executor can't have; too little memory; a fault of the device;
     /// [`Error::Interrupted`](warpweft_core::error::Error::Interrupted).
     pub fn run_with(&self, machine: &Machine, run: &Run<'_>) -> Result<(Kept<E::Cell>, Report)> {
         let mut executor = RunExecutor::new(machine, run)?;
         match run.others() {
             None => executor.run(self),
             Some(net) => Err(Error::spec(
-                format!("a wavefront over {} ranks by `run_with`", net.ranks()),
+                format!("`run_with` does not run a wavefront over several ranks ({})", net.ranks()),
                 "run it by `RankExecutor::new(net, RunExecutor::new(machine, run)?)`",
             )),
         }

@@ -97,7 +97,7 @@ impl<'a> RunExecutor<'a> {
             }
             _ => {
                 let help =
-                    "name the cores or GPUs: a wavefront goes at the pace of its slowest part";
+                    "name the cores or GPUs: a wavefront is only as fast as its slowest device";
                 return Err(Error::spec(format!("a wavefront on {}", run.target), help));
             }
         };
@@ -255,7 +255,7 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for RunExecutor<'_> {
                     TileExecutor::new(&first.device()?, policy)?.run(wavefront)?;
                 let name = E::NAME;
                 let why = missing.map(|what| {
-                    format!("by tiles: register strips run no {what}, which {name} has")
+                    format!("computed by tiles, because {name} has {what}, which the register-strip kernel does not support")
                 });
                 report.notes.extend(why);
                 (kept, report)

@@ -107,7 +107,7 @@ impl Erased<'_> {
                     "{} sweeps of {}, which reads no old values",
                     self.sweeps, self.element.name
                 ),
-                "make one: every other would compute the same",
+                "use one sweep: further sweeps would compute the same",
             ));
         }
         Ok(())

@@ -10,9 +10,9 @@ use warpweft_core::error::{Error, Result};
 
 /// Sequences of columns that many queries go through, such as proteins.
 ///
-/// They are borrowed, so that none changes while there is a database of them. A GPU keeps its copy of the last one that it
-/// searched, up to 256 MiB: a further query of it takes no pass over its sequences on the host, unless the longest may score
-/// beyond 16 bits with it. See [`Pairs::search`](super::Pairs::search).
+/// The sequences are borrowed, so they can't change while the database exists. A GPU keeps its copy of the last database that it
+/// searched, up to 256 MiB. Further queries of this database then need no pass over its sequences on the host, unless the
+/// query could score more than 16 bits with the longest sequence. See [`Pairs::search`](super::Pairs::search).
 ///
 /// ```
 /// use warpweft::prelude::*;
@@ -51,7 +51,7 @@ pub struct Database<'a, T> {
 }
 
 impl<'a, T> Database<'a, T> {
-    /// That of `sequences`, in their order; there may be none, until it is searched.
+    /// A database of `sequences`, in their order. It may be empty, but searching an empty one is an error.
     ///
     /// # Errors
     /// 2^32 sequences or more.

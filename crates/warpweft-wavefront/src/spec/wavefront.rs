@@ -22,10 +22,10 @@ pub enum Keep {
     LastColumn,
     /// Every cell, row by row.
     Matrix,
-    /// The sum of all scores, which are integers or truth values: then of how many cells it is true.
+    /// The sum of all scores. Scores must be integers or `bool`; for `bool` it is the number of cells that are true.
     ///
-    /// Scores of 64 bits, too, are summed without a rounding or an overflow: in whatever order it is
-    /// done, the sum is the same. That of floats would depend on the order, and is refused.
+    /// The sum is exact and can't overflow, even with 64-bit scores, so it does not depend on the order. Sums of floats would
+    /// depend on the order and are refused.
     ///
     /// ```
     /// use warpweft::prelude::*;
@@ -74,7 +74,7 @@ impl Keep {
 /// What a run returned, as [`Keep`] asked.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kept<C: Ranked> {
-    /// The winner, or none when no cell has a number for a score.
+    /// The best cell, or `None` if all scores are NaN.
     Best(Option<Best<C::Score>>),
     /// The greatest score, likewise.
     Score(Option<C::Score>),
@@ -179,7 +179,7 @@ impl<'a, E: WavefrontElement> Wavefront<'a, E> {
         self
     }
 
-    /// How often all cells are computed, each sweep from what the one before left.
+    /// The number of sweeps over all cells; each sweep starts from the cells of the sweep before.
     pub fn sweeps(mut self, sweeps: usize) -> Self {
         self.sweeps = sweeps;
         self

@@ -35,7 +35,7 @@ pub(crate) use trail::path_from;
 /// How a path is looked for. Changes time and memory, never the path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Way {
-    /// By directions where they fit and are known to be faster, else in linear space.
+    /// Directions if they fit into memory and are expected to be faster, otherwise linear space.
     #[default]
     Auto,
     /// Every cell's choice is recorded in one pass.

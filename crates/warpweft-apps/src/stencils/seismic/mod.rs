@@ -66,7 +66,7 @@ impl Medium {
         if !(rho > 0.0 && dx > 0.0 && vs >= 0.0 && vp > vs * (4.0f64 / 3.0).sqrt() && vp < LIGHT) {
             return Err(Error::spec(
                 format!("a medium of v_P {vp} and v_S {vs} m/s, {rho} kg/m³, cells of {dx} m"),
-                "take v_P above 1.155 v_S and below that of light, and density and cells above 0",
+                "choose v_P above 1.155 v_S and below the speed of light, and a density and a cell size above 0",
             ));
         }
         let longest = self.longest_step();

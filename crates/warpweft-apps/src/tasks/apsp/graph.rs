@@ -56,7 +56,7 @@ impl Graph {
             if let Some(vertex) = [arc.from, arc.to].into_iter().find(|vertex| *vertex >= vertices)
             {
                 return Err(Error::spec(
-                    format!("vertex {vertex} of a graph of {vertices} vertices"),
+                    format!("an edge has vertex {vertex}, but the graph has {vertices} vertices"),
                     "number vertices from 0",
                 ));
             }
@@ -173,6 +173,6 @@ mod tests {
         assert_ne!(graph.fingerprint(), other.fingerprint());
         assert!(Graph::new(0, &[], 0).is_err());
         let refusal = Graph::new(2, &[arc(0, 2, 1)], 0).unwrap_err().to_string();
-        assert!(refusal.contains("vertex 2 of a graph of 2"), "{refusal}");
+        assert!(refusal.contains("vertex 2, but the graph has 2 vertices"), "{refusal}");
     }
 }

@@ -44,7 +44,7 @@ impl Form {
         let lightest = weights.map(|edge| edge.weight).min().unwrap_or(1);
         if lightest == 0 || heaviest > WEIGHTS {
             let what = format!(
-                "planes for weights from {lightest} to {heaviest}, which can be 1 to {WEIGHTS}"
+                "the form `planes` needs weights from 1 to {WEIGHTS}, but the graph has {lightest} to {heaviest}"
             );
             return Err(Error::spec(what, "take the form batched, or auto"));
         }
@@ -203,7 +203,7 @@ impl<O: Packed> ShortestPaths<'_, O> {
         match reach.farthest <= self.most {
             true => Ok((self.make)(reach, list)),
             false => Err(format!(
-                "a distance of {}, beyond the {} that 16 bits hold; take distances of 32 bits",
+                "a distance is {}, but 16 bits hold at most {}; use 32-bit distances",
                 reach.farthest, self.most
             )
             .into()),

@@ -26,7 +26,7 @@ pub fn spread(reach: Reach, distances: &[u32]) -> Result<Vec<u32>, Failure> {
 fn too_far(farthest: u32) -> String {
     let most = SPREAD_MOST - 1;
     format!(
-        "a distance of {farthest}, and counts go up to {most}; scale the weights down, or leave the counts out"
+        "a distance is {farthest}, but the statistics count distances up to {most} only; scale the weights down, or request no statistics"
     )
 }
 
@@ -81,6 +81,6 @@ mod tests {
         assert!(alone.harmonic.is_sign_positive());
         let far = Reach { reached: 2, farthest: SPREAD_MOST, total: u64::from(SPREAD_MOST) };
         let refused = spread(far, &[0, SPREAD_MOST]).unwrap_err().to_string();
-        assert!(refused.contains("a distance of 1048576"), "{refused}");
+        assert!(refused.contains("a distance is 1048576"), "{refused}");
     }
 }

@@ -217,8 +217,8 @@ pub fn multiplied<T: Number + Real + Word>(
     run: &Run<'_>,
 ) -> Result<(Matrix<T>, Report)> {
     if leaf < BLOCK {
-        let what = format!("eight products of matrices up to {leaf} rows");
-        return Err(Error::spec(what, format!("take at least {BLOCK} rows")));
+        let what = format!("the leaf size is {leaf} rows");
+        return Err(Error::spec(what, format!("use at least {BLOCK} rows")));
     }
     if leaf.min(a.rows()) > MOST {
         let what = format!("one leaf of {} rows", leaf.min(a.rows()));

@@ -105,7 +105,7 @@ impl Matrix {
                 let Ok(score) = number_text.parse::<i8>() else {
                     let pair = format!("{word} with {}", char::from(symbols[column]));
                     let what =
-                        format!("score {number_text:?} of {pair} is no number from -128 to 127");
+                        format!("score {number_text:?} of {pair} is not a number from -128 to 127");
                     return wrong(number, what);
                 };
                 scores[row][column] = score;
@@ -202,8 +202,8 @@ mod tests {
             ("A C\nA 5\nC 1 2\n", "line 2: 1 scores for letter A, not 2"),
             ("A C\nA 5 1\nA 5 1\n", "line 3: a second line for letter A"),
             ("A C\nA 5 1\nG 5 1\n", "line 3: \"G\" is no letter of the first line"),
-            ("A C\nA 5 1.5\n", "line 2: score \"1.5\" of A with C is no number"),
-            ("A C\nA 5 200\n", "line 2: score \"200\" of A with C is no number from -128 to 127"),
+            ("A C\nA 5 1.5\n", "line 2: score \"1.5\" of A with C is not a number"),
+            ("A C\nA 5 200\n", "line 2: score \"200\" of A with C is not a number from -128 to 127"),
         ] {
             assert!(error(text).contains(what), "{text:?}: {}", error(text));
         }

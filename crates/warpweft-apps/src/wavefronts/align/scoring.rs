@@ -99,7 +99,7 @@ impl Scoring {
         }
         Err(Error::spec(
             format!(
-                "a band of {band} for {rows} letters with {columns}, at the ends of which they are {apart} apart"
+                "a band of {band} for sequences of {rows} and {columns} letters, whose ends lie {apart} off the diagonal"
             ),
             format!("make it {apart} at least, or leave an end free"),
         ))
@@ -118,8 +118,12 @@ impl Scoring {
             return Ok(());
         }
         Err(Error::spec(
-            format!("a sequence of {}, scored by {}", name(sequence.matrix()), name(self.matrix())),
-            "make the sequence of the matrix that scores it",
+            format!(
+                "a sequence with {} is scored by {}",
+                name(sequence.matrix()),
+                name(self.matrix())
+            ),
+            "create the sequence with the matrix that scores it",
         ))
     }
 }

@@ -55,8 +55,8 @@ impl Weights {
         }
         if open > extend {
             return Err(Error::spec(
-                format!("a gap that opens with {open} and extends with {extend}"),
-                "make the first letter of a gap cost as much as a further one at least",
+                format!("the first letter of a gap scores {open}, and further letters {extend}"),
+                "make the first letter of a gap cost at least as much as a further letter",
             ));
         }
         Ok(())

@@ -33,7 +33,7 @@ pub fn extend(
         return Err(Error::spec(format!("a drop of {drop}"), format!("give 0 to {MOST}")));
     }
     if let Some(band) = scoring.band() {
-        let what = format!("an extension in a band of {band}");
+        let what = format!("an extension (X-drop) can't have a band ({band})");
         return Err(Error::spec(what, "leave out the band or the drop"));
     }
     let weights = scoring.weights();

@@ -98,8 +98,8 @@ pub fn path<T: Sample>(
         Cost::Squared => trace(&wavefront(T::squared(), [a, b], diagonals), way, cut, executor)?,
     };
     if !Scalar::to_f64(found.score).is_finite() {
-        let what = "costs beyond the greatest number of their type";
-        return Err(Error::spec(what, "give samples of smaller size, or float64"));
+        let what = "the costs overflow the samples' type";
+        return Err(Error::spec(what, "give samples of smaller magnitude, or float64"));
     }
     Ok((measure.cost.distance(found.score), pairs(&found)?, report))
 }

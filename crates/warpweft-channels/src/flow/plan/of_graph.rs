@@ -28,7 +28,10 @@ impl FlowGraph {
             }
         }
         if self.channels.iter().all(|channel| channel.first.len() == 0) {
-            return Err(Error::spec("no first items", "put at least one into a channel"));
+            return Err(Error::spec(
+                "the graph has no initial items",
+                "put at least one into a channel (`FlowGraph::put`)",
+            ));
         }
         Plan::of(self)
     }

@@ -79,6 +79,6 @@ pub(in crate::flow) fn too_many(name: &str, bound: usize, total: usize) -> Error
 pub(in crate::flow) fn too_deep(name: &str, levels: usize) -> Error {
     Error::spec(
         format!("`{name}` emitted below level {levels} of its channel stack"),
-        "take more levels, if the recursion comes to an end",
+        "check that the recursion ends, then give the stack more levels",
     )
 }

@@ -103,7 +103,7 @@ fn graphs_that_can_not_run_are_refused_with_what_to_do() {
     let calls = graph.channel("calls", 1);
     let result = graph.buffer([0u64]);
     graph.connect(calls, fib(calls, result));
-    assert!(refused(&graph).contains("no first items"));
+    assert!(refused(&graph).contains("the graph has no initial items"));
     graph.put(calls, [3]);
     assert_eq!(
         refused(&graph),
@@ -181,7 +181,7 @@ fn what_goes_wrong_in_a_run_is_an_error() {
     let (graph, _) = fib_graph(16, 18, 20);
     assert_eq!(
         error_of(&graph),
-        "`fib` emitted below level 18 of its channel stack; help: take more levels, if the recursion comes to an end"
+        "`fib` emitted below level 18 of its channel stack; help: check that the recursion ends, then give the stack more levels"
     );
     // Without levels nobody can go on once the channel is full of calls that emit.
     let (graph, _) = fib_graph(9, 1, 30);

@@ -101,7 +101,9 @@ impl Dtw {
                 let line = |(index, distance)| ("series", format!("{index}, distance {distance}"));
                 let mut lines: Vec<_> = each.map(line).collect();
                 let of = series.len();
-                let what = format!("of {of} series LB_Kim left out {kim}, LB_Keogh {keogh} more");
+                let what = format!(
+                    "of {of} series, {kim} were left out by LB_Kim and {keogh} more by LB_Keogh"
+                );
                 lines.push(("bounds", what));
                 (Vec::new(), lines)
             }

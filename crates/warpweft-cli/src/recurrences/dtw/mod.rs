@@ -37,7 +37,7 @@ enum CostName {
     Squared,
 }
 
-/// How far series are apart when time may stretch.
+/// Dynamic time warping: the distance of two series whose time axes may be stretched.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -147,8 +147,10 @@ impl Dtw {
     fn run<T: Sample>(&self) -> Result<Outcome> {
         let plot = self.files()?;
         if let (Some(place), true) = (place::place(), self.is_of_many()) {
-            let what =
-                format!("--subsequence, --nearest or --matrix with {} processes", place.ranks);
+            let what = format!(
+                "--subsequence, --nearest and --matrix work with one process only, but there are {}",
+                place.ranks
+            );
             return Err(Error::spec(what, "start one process"));
         }
         let found = match (&self.matrix, self.nearest, self.subsequence) {
@@ -194,7 +196,7 @@ impl Dtw {
     /// As a run's; an option that says what to do with a result.
     pub fn tuned(&self, machine: &Machine, tuning: &Tuning) -> Result<([usize; 2], Tuned)> {
         if self.is_of_many() || self.path.is_some() || self.plot.is_some() {
-            let what = "a search for a policy, which warps two series without a path";
+            let what = "an option has no meaning for `tune dtw`, which only computes the distance of two series";
             return Err(Error::spec(what, "leave out all options but --cost, --band and --window"));
         }
         fn of<T: Sample>(

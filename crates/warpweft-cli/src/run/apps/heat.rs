@@ -33,9 +33,9 @@ const FLOATS: [Float; 4] = [Float::F32, Float::F64, Float::F16, Float::Bf16];
     mut_arg("dtype", |arg| by_default(arg, "what --input holds, else f32"))
 )]
 #[command(
-    after_help = "The initial state is a hot spot of cosines and sines that fit the boundaries, so that the exact \
-solution is known. It depends on --boundary; the value of Dirichlet faces is added to it. For the same initial \
-cells with any boundaries, give --input or --seed.
+    after_help = "The initial state is a hot spot made of cosines and sines that satisfy the boundary conditions, so the exact \
+solution is known. The initial state therefore depends on --boundary; the value of Dirichlet faces is added to it. To use the same \
+initial cells with other boundaries, give --input or --seed.
 
 Examples:
   warpweft run heat --plot
@@ -168,7 +168,7 @@ impl Case<'_> {
         if telling < ran.done && error <= allowed {
             let again = (ran.again)(telling)?;
             let [error, allowed, _] = self.off(&again, telling, spot, rounding);
-            let solution = format!("{solution}, after {} as after all", counted(telling, "step"));
+            let solution = format!("{solution}, after {} and at the end", counted(telling, "step"));
             return Ok(Check::made(solution, error, allowed));
         }
         if error <= allowed && allowed >= largest {

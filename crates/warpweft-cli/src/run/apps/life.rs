@@ -119,8 +119,11 @@ impl<const D: usize> Job for Case<'_, D> {
                 && ![0.0, 1.0].contains(value)
             {
                 return Err(Error::spec(
-                    format!("a boundary of {value} in {}", self.app),
-                    "a cell is 0 or 1",
+                    format!(
+                        "{} has cells of 0 or 1, but --boundary has the value {value}",
+                        self.app
+                    ),
+                    "use dirichlet:0 or dirichlet:1",
                 ));
             }
         }

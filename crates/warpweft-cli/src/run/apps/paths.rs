@@ -22,7 +22,7 @@ use crate::run::outcome::{Answer, Outcome};
 /// Rays that the plain loop follows for the check: about a second.
 const CHECKED: u64 = 100_000;
 
-/// A path tracer: rays that meet one material wait in its channel.
+/// A path tracer: rays that hit the same material wait in one channel and are shaded together.
 #[derive(clap::Args)]
 #[command(
     after_help = "The check compares some pixels (all with --check full) bit for bit with a plain loop over their rays.
@@ -45,8 +45,8 @@ pub struct Paths {
     /// Capacity of a channel in items.
     #[arg(long, value_name = "N", default_value = "65536")]
     capacity: usize,
-    /// Test of energy conservation: all light is 1 and no surface absorbs any, so every pixel is 1 unless one of its
-    /// rays is given up.
+    /// Test energy conservation (a white furnace): all light has the value 1 and no surface absorbs any, so every pixel is
+    /// 1 unless one of its rays exceeds the limit of surfaces.
     #[arg(long)]
     furnace: bool,
     /// Where to run: cpu, gpu, gpu:N, or auto.

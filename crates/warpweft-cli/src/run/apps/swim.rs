@@ -39,8 +39,8 @@ impl<C: AppCommand> Swim<C> {
         let faces = self.command.grid().boundary.faces(2)?;
         if faces != [[Boundary::Periodic; 2]; 2] {
             return Err(Error::spec(
-                format!("swim with {} faces", self.command.grid().boundary),
-                "leave --boundary out: its water lies on a torus",
+                format!("swim has no --boundary {}", self.command.grid().boundary),
+                "leave --boundary out: swim is periodic (a torus)",
             ));
         }
         let extents = self.command.extents(SIZE.into())?;

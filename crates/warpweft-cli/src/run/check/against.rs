@@ -177,7 +177,7 @@ fn first_of(steps: u64, done: u64, why: Most) -> String {
     let first = if steps == 1 { "first".into() } else { format!("first {steps}") };
     let why = match why {
         Most::Time => ", as many as time allows",
-        Most::Told => ", after which rounding may hide what is wrong",
+        Most::Told => ", because later rounding errors may be as large as real errors",
         Most::Both => "",
     };
     format!("the {first} of {done} steps{why}")

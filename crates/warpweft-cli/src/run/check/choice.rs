@@ -15,10 +15,11 @@ pub enum CheckChoice {
 /// The options.
 #[derive(clap::Args)]
 pub struct Checking {
-    /// What to compare with another solution: as much as takes about a second, or everything, however long it takes.
+    /// How much of the result to check against a reference solution: what takes about a second, or everything, however long
+    /// it takes.
     #[arg(long, value_name = "HOW", value_enum, default_value_t)]
     check: CheckChoice,
-    /// Compare nothing.
+    /// Do not check the result.
     #[arg(long, conflicts_with = "check")]
     no_check: bool,
 }

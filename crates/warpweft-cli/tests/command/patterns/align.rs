@@ -218,20 +218,20 @@ fn files_that_an_alignment_can_not_be_written_to_are_refused() {
         warpweft_in(folder.path(), &line).fails(2, &[says]);
     };
     fails("--output x.bam", "x.bam is in no format known here");
-    fails("--output x.sam", "two of that name");
-    fails("--plot", "a picture of 4 pairs");
+    fails("--output x.sam", "have this name");
+    fails("--plot", "--plot shows one pair, but there are 4");
     let long = "q".repeat(255);
     for (query, target, says) in [
         ("@one", "two", "a query named \"@one\""),
         ("\u{e9}", "two", "a query named \"\u{e9}\""),
         (&long[..], "two", &long[..]),
-        ("one", "a,b", "a target named \"a,b\""),
-        ("one", "=two", "a target named \"=two\""),
+        ("one", "a,b", "the target name \"a,b\""),
+        ("one", "=two", "the target name \"=two\""),
     ] {
         fs::write(folder.path().join("q.fa"), format!(">{query}\nACGT\n")).unwrap();
         fs::write(folder.path().join("t.fa"), format!(">{target}\nACGT\n")).unwrap();
         let ran = warpweft_in(folder.path(), "align q.fa t.fa --device cpu --output x.sam");
-        ran.fails(2, &[says, "in a SAM file"]);
+        ran.fails(2, &[says, "SAM does not allow"]);
     }
     fs::write(folder.path().join("q.fa"), format!(">{}\nACGT\n", &long[1..])).unwrap();
     fs::write(folder.path().join("t.fa"), ">chr1:2-3|x\nACGT\n").unwrap();

@@ -112,7 +112,7 @@ fn what_is_wrong_with_letters_and_matrices_is_named() {
     fails(
         "d.fa d.fa --matrix PAM250 --strand both",
         2,
-        &["the other strand", "leave out --strand"],
+        &["--strand with --matrix", "leave out --strand"],
     );
     fails("d.fa d.fa --global --overlap", 2, &["--global", "--overlap"]);
     fails("d.fa d.fa --batch --top 2", 2, &["--top with --batch"]);
@@ -138,7 +138,7 @@ fn bands_and_drops_limit_how_far_an_alignment_goes() {
     }
     let line = "align a.fa b.fa --global --band 3 --device cpu";
     warpweft_in(folder, line)
-        .fails(2, &["a band of 3 for 16 letters with 20", "make it 4 at least"]);
+        .fails(2, &["a band of 3 for sequences of 16 and 20 letters", "make it 4 at least"]);
     // The gap costs 8, so a drop of 7 ends before it.
     for (drop, score, end) in [(7, 16, 8), (8, 24, 16)] {
         let found = pairs(folder, &format!("a.fa b.fa {weights} --x-drop {drop}"));
@@ -226,8 +226,8 @@ fn streamed_records_are_aligned_as_all_at_once() {
         assert_eq!(a, b, "{options}");
     }
     for (line, what) in [
-        ("r.fa few.fa --output c.paf", "1 targets for more queries"),
-        ("r.fa w.fa --output c.sam", "--stream without an output in one .paf file"),
+        ("r.fa few.fa --output c.paf", "the target file ends after 1 records, but there are more queries"),
+        ("r.fa w.fa --output c.sam", "--stream needs exactly one --output, a .paf file"),
     ] {
         let line = format!("align {line} --batch --stream --device cpu");
         warpweft_in(folder, &line).fails(2, &[what]);

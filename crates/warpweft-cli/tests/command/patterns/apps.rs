@@ -92,7 +92,7 @@ fn himeno_reports_mflops_and_gosa() {
     assert!((mflops * 1e6 * seconds / flops - 1.0).abs() < 1e-6);
     assert!(number("gosa_of_the_next_step") > 0.0);
     warpweft("run himeno --class huge").fails(2, &["no class huge", "choose XS, S, M, L or XL"]);
-    warpweft("run swim --boundary mirror").fails(2, &["swim with mirror faces", "--boundary"]);
+    warpweft("run swim --boundary mirror").fails(2, &["swim has no --boundary mirror", "--boundary"]);
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn swim_is_compared_while_roundings_only_add_up() {
     assert_eq!(json["check"]["passed"], true, "{json}");
     assert_eq!(
         json["check"]["part"],
-        "the first 4527 of 12000 steps, after which rounding may hide what is wrong"
+        "the first 4527 of 12000 steps, because later rounding errors may be as large as real errors"
     );
 }
 

@@ -112,7 +112,7 @@ fn a_gpu_finds_what_the_cores_do() {
         assert!(workers.iter().all(|worker| worker["lost"].is_null()), "{options}: {workers:?}");
     }
     warpweft("apsp random:9,3,300 --device gpu --form planes")
-        .fails(2, &["planes for weights from"]);
+        .fails(2, &["`planes` needs weights from 1 to"]);
     warpweft("apsp random:9 --device gpu --form dial").fails(2, &["dial runs on cores"]);
 }
 
@@ -184,19 +184,19 @@ fn a_plan_tells_what_a_journal_leaves_and_changes_nothing() {
 #[test]
 fn what_can_t_be_is_refused_with_a_hint() {
     for (line, expect) in [
-        ("apsp random:9 --sources 5..3", "no source is in 5..3"),
+        ("apsp random:9 --sources 5..3", "the range 5..3 is empty"),
         ("apsp random:9 --sources random:0", "at least 1"),
-        ("apsp random:9 --sources random:10", "10 random sources of a graph of 9 vertices"),
+        ("apsp random:9 --sources random:10", "10 random sources were requested, but the graph has 9 vertices"),
         ("apsp random:9 --sources 3,9", "source 9 of a graph whose vertices are 0 to 8"),
         ("apsp random:9 --sources 0..10", "source 9 of a graph"),
-        ("apsp random:", "no graph 'random:'; write random:VERTICES"),
-        ("apsp random:9,1,1,1,1", "no graph"),
+        ("apsp random:", "'random:' is not a random graph; write random:VERTICES"),
+        ("apsp random:9,1,1,1,1", "is not a random graph"),
         ("apsp random:0", "a random graph of 0 vertices"),
         ("apsp random:9,7,0", "weights 1 to 0"),
         ("apsp random:9 --chunk 0", "at least 1"),
         ("apsp random:9 --threads 0", "at least 1"),
         ("apsp random:9 --schedule eq3", "possible values: master, eq1, eq2, single"),
-        ("apsp random:9 --schedule single --chunk 4", "leave the chunks out"),
+        ("apsp random:9 --schedule single --chunk 4", "leave the chunk size out"),
         ("apsp random:9 --device tpu", "no device 'tpu'"),
         ("apsp random:9 --lanes 0", "0 lanes of a GPU; give 1 to 8"),
         ("apsp random:9 --lanes 9", "9 lanes of a GPU"),
@@ -231,10 +231,10 @@ fn what_the_world_has_wrong_is_named_with_its_place() {
         ("apsp .", ".: "),
         ("apsp empty", "empty: is empty"),
         ("apsp early.gr", "early.gr: line 1: an edge before the line `p`"),
-        ("apsp few.gr", "few.gr: has 1 edge and says 2"),
+        ("apsp few.gr", "few.gr: has 1 edge, but its header says 2"),
         ("apsp negative.txt", "negative.txt: line 2: the weight -2 is negative"),
         ("apsp far.txt", "searching from source 0 on core"),
-        ("apsp roads.gr --sources words", "words: \"two\" is no number of a vertex"),
+        ("apsp roads.gr --sources words", "words: \"two\" is not a vertex number"),
         ("apsp roads.gr --sources none", "none: lists no sources"),
         ("apsp roads.gr --sources nowhere", "nowhere: No such file"),
         ("apsp roads.gr --output no/such/a.csv", "there is no folder no/such"),
@@ -260,7 +260,7 @@ fn a_source_that_fails_is_named_and_takes_no_other_with_it() {
     warpweft_in(folder.path(), line).fails(
         1,
         &[
-            "searching from source 2 on core 0: a path is 4000000000 long",
+            "searching from source 2 on core 0: a path has length 4000000000",
             "scale the weights down; do the others with --on-failure skip",
             "note: wrote a.csv, of 2 sources done",
         ],
@@ -411,11 +411,11 @@ fn a_run_killed_at_any_time_goes_on_and_keeps_every_source_once() {
     assert!(kept(folder.path()).into_iter().eq(0..1000));
     // Nothing is left to be done.
     let said = warpweft_in(folder.path(), &format!("{line} --journal kept --resume")).fine();
-    assert!(said.contains("nothing was left to be done"), "{said}");
+    assert!(said.contains("an earlier run had already computed everything"), "{said}");
     assert!(said.contains("sources from the journal 1000"), "{said}");
     // Found before the graph is read.
     warpweft_in(folder.path(), "apsp none.gr --journal kept")
-        .fails(2, &["kept: holds the journal", "go on from there with --resume"]);
+        .fails(2, &["kept: holds the journal", "continue it with --resume"]);
     let other = "apsp random:20000 --sources 1..1001 --journal kept --resume";
     let said =
         ["holds a journal of shortest paths in graph", "; what differs: sources", "choose another"];
@@ -441,20 +441,20 @@ fn a_run_whose_disk_was_full_goes_on_when_there_is_room() {
     };
     let full = "results: the journal can't be written: File too large";
     within(1_000_000, &format!("{line} found.npy --journal kept"))
-        .fails(1, &[full, "make room, then go on from it with --resume"]);
+        .fails(1, &[full, "free disk space, then continue with --resume"]);
     let results = folder.path().join("kept/results");
     let torn = std::fs::metadata(&results).unwrap().len();
     assert!(torn > 900_000, "{torn}");
     // Less room than the copy needs: what there is stays, and nothing else.
     let ran = within(500_000, &format!("{line} found.npy --journal kept --resume"));
-    ran.fails(1, &["results: the journal can't be gone on from: File too large", "make room"]);
+    ran.fails(1, &["results: the journal can't be resumed: File too large", "free disk space"]);
     assert_eq!(std::fs::metadata(&results).unwrap().len(), torn);
     let names = std::fs::read_dir(folder.path().join("kept")).unwrap();
     assert_eq!(names.count(), 3, "the lock, the header and the results");
     let ran = warpweft_in(folder.path(), &format!("{line} found.npy --journal kept --resume"));
     assert!(!ran.err.contains("damaged"), "{}", ran.err);
     let said = ran.fine();
-    assert!(!said.contains("nothing was left to be done"), "{said}");
+    assert!(!said.contains("an earlier run had already computed everything"), "{said}");
     let read = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
     assert!(read("found.npy") == read("alone.npy"));
 }

@@ -96,7 +96,7 @@ fn products_by_teams_are_exact_on_cores() {
         (&object["check"]["passed"], &object["check"]["error"]),
         (&true.into(), &0.0.into())
     );
-    warpweft("channels strassen 9 --leaf 1").fails(2, &["up to 1 rows", "at least 128"]);
+    warpweft("channels strassen 9 --leaf 1").fails(2, &["the leaf size is 1 rows", "at least 128"]);
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn what_can_not_be_asked_for() {
         ("channels fib 20 --threads 0", ["--threads", "at least 1"]),
         ("channels fib 20 --threads 5000", ["--threads", "at most 4096"]),
         ("channels uts T9", ["no tree 'T9'", "T1, T1L"]),
-        ("channels uts T3 --depth 4", ["a depth of the tree T3", "take T1, T1L or T1XL"]),
+        ("channels uts T3 --depth 4", ["the depth of the tree T3", "use T1, T1L or T1XL"]),
         ("channels quadrature --tolerance 0", ["a tolerance of 0", "take 1e-14 to 1"]),
         ("channels knapsack 0", ["0 things", "take 1 to 200"]),
         ("channels sort 0", ["0 keys", "take 1 to"]),

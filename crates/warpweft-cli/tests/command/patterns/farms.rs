@@ -58,7 +58,7 @@ fn what_can_not_be_asked_for() {
     for (line, expect) in [
         ("run mandelbrot --limit 0", ["0 iterations", "take 1 to 65535"]),
         ("run mandelbrot --size 0x4", ["a picture of 4 x 0 pixels", "take 1 to 268435456"]),
-        ("run mandelbrot --centre=1", ["--centre of 1 numbers", "real and the imaginary"]),
+        ("run mandelbrot --centre=1", ["--centre has 1 numbers", "real and the imaginary"]),
         ("run mandelbrot --width 1e-18", ["64-bit floats", "greater width"]),
         ("run mandelbrot --plot a.gif", ["a.gif", "end it in .png"]),
         ("run options --count 0", ["--count", "at least 1"]),

@@ -69,7 +69,7 @@ fn tables_of_bins_channels_squares_and_triangles_are_saved() {
     fails("grey.npy --bins 300", 2, "300 bins");
     fails("grey.npy --bins 4 --output b.png", 2, "end the name in .npy");
     fails("grey.npy --channels", 1, "grey.npy: has shape [4, 5], and not 3 axes");
-    fails("squares.npy --tilted", 1, "squares.npy: holds i64, of which no such tables are made");
+    fails("squares.npy --tilted", 1, "squares.npy: holds i64, but --bins, --channels and --tilted need uint8");
 }
 
 /// More ones than f32 counts.
@@ -85,7 +85,7 @@ fn sums_of_singles_are_doubles_and_do_not_replace_them() {
     assert_eq!(npy::header(&folder.path().join("sums.npy")).unwrap().kind, ScalarKind::F64);
     for line in ["sat ones.npy --output ones.npy", "run heat --input ones.npy --output ./ones.npy"]
     {
-        warpweft_in(folder.path(), line).fails(2, &["ones.npy is read and is to be written"]);
+        warpweft_in(folder.path(), line).fails(2, &["ones.npy is an input and an output"]);
     }
 }
 
@@ -150,7 +150,7 @@ fn a_report_has_the_threads_that_ran_and_more_than_have_work_are_not_started() {
     let cores = info["machine"]["cpu"]["cores"].as_array().unwrap().len() as u64;
     let quota = info["machine"]["cpu"]["quota"].as_f64();
     let at_once = quota.map_or(cores, |quota| cores.min(quota.max(1.0) as u64));
-    let crowd = |threads: u64| format!("note: --threads {threads} for {at_once} core");
+    let crowd = |threads: u64| format!("note: --threads {threads} on {at_once} core");
     let label = |threads: u64| match threads > cores {
         true => format!("{threads} threads on {cores} core"),
         false => format!("{threads} core"),

@@ -85,7 +85,7 @@ fn whatever_stencil_runs_is_tuned_and_then_runs_so() {
     let refused = ran(cache.path(), "tune laplace --size 64 --device cpu");
     refused.fails(2, &["no policies of laplace to search", "use `warpweft run laplace`"]);
     let refused = ran(cache.path(), "tune swim --size 24 --boundary neumann");
-    refused.fails(2, &["swim with neumann faces", "leave --boundary out"]);
+    refused.fails(2, &["swim has no --boundary neumann", "leave --boundary out"]);
 }
 
 /// By the process that measured the limits, and by those that compare with them.

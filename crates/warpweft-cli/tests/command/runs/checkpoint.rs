@@ -170,7 +170,7 @@ fn a_run_that_was_through_says_so_and_has_no_rate() {
         let rated = warpweft_in(here.path(), &line).fine();
         assert!(rated.contains("cells/s, "), "{rated}");
         let said = warpweft_in(here.path(), &format!("{line} --resume")).fine();
-        let nothing = "  rate     none: nothing was left to be done\n";
+        let nothing = "  rate     none: an earlier run had already computed everything\n";
         assert!(said.contains(nothing) && !said.contains("/s"), "{said}");
         assert!(said.contains("\n  time     set-up ") && said.contains("resumed from step 5"));
         let json = warpweft_in(here.path(), &format!("{line} --resume --json")).json();
@@ -206,7 +206,7 @@ fn a_damaged_checkpoint_is_passed_over_and_that_is_said() {
         std::fs::write(folder.join("manifest"), "{").unwrap();
     }
     let ran = warpweft_in(here.path(), &line);
-    ran.fails(1, &["holds no checkpoint that is whole", "/manifest: ", "begin anew"]);
+    ran.fails(1, &["all checkpoints are damaged", "/manifest: ", "start a new run"]);
     assert!(!ran.err.contains("resume from another"), "one hint: {}", ran.err);
 }
 
@@ -325,7 +325,7 @@ fn a_folder_on_a_disk_without_locks_is_taken_and_that_is_noted() {
         // Said before anything else, to a run that is refused too.
         let ran = Ran::of(&mut traced);
         ran.fails(2, &["the last of step 3, of an earlier run"]);
-        let noted = ran.err.matches("saved has no locks: let no other run save there").count();
+        let noted = ran.err.matches("the file system of saved does not support locks: make sure that no other run saves there").count();
         assert_eq!(noted, 1, "{}", ran.err);
         for name in steps(here.path()) {
             std::fs::remove_dir_all(here.path().join("saved").join(name)).unwrap();
@@ -365,7 +365,7 @@ fn a_lock_that_another_user_keeps_to_themselves_is_told() {
     Ran::of(&mut other).fails(
         1,
         &[
-            "saved/.lock: a run of another user keeps this to itself: Permission denied",
+            "saved/.lock: this lock file of another user's run can't be opened: Permission denied",
             "chmod a+r",
         ],
     );
@@ -386,7 +386,7 @@ fn what_can_not_be_resumed_is_refused() {
     warpweft_in(here.path(), &line("")).fails(2, &["of an earlier run", "step 20", "--resume"]);
     let other = |more: &str| warpweft_in(here.path(), &line(&format!("--resume {more}")));
     for another in ["--rate 0.01", "--boundary neumann", "--dtype f64", "--order 4"] {
-        other(another).fails(2, &["is a checkpoint of", "this run is", "begin anew"]);
+        other(another).fails(2, &["is a checkpoint of", "this run is", "start a new run"]);
     }
     warpweft_in(here.path(), "run heat --device cpu --size 17 --checkpoint saved --resume")
         .fails(2, &["over 16 x 16 x 16", "over 17 x 17 x 17"]);
@@ -396,7 +396,7 @@ fn what_can_not_be_resumed_is_refused() {
         here.path(),
         "run heat --device cpu --size 16 --steps 10 --checkpoint saved --resume",
     )
-    .fails(2, &["10 steps from a checkpoint of step 20"]);
+    .fails(2, &["10 steps, but the checkpoint is of step 20"]);
     let ran = warpweft("run heat --resume");
     assert_eq!(ran.status, Some(2), "{}", ran.err);
 }
@@ -465,7 +465,7 @@ fn a_full_disk_leaves_the_last_checkpoint_whole() {
         for ranks in [1, 2] {
             let ran = warpweft_in(here.path(), &format!("{line} --ranks {ranks}"));
             let whole =
-                "go on with --resume (`resume: true`) from the checkpoint of step 10, which";
+                "resume (--resume, `resume: true`) from the checkpoint of step 10, which";
             ran.fails(1, &["No space left", whole]);
             assert_eq!(steps(here.path()), ["step-000000000000", "step-000000000010"]);
             assert!(mount("remount,size=1m"));

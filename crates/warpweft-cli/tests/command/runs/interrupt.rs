@@ -1,4 +1,4 @@
-//! Ctrl-C: the sweep is finished, what was asked for is saved, the status is 130.
+//! Ctrl-C: the sweep is finished, the requested files are saved, the status is 130.
 #![cfg(unix)]
 
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -60,7 +60,7 @@ fn ctrl_c_ends_sweeps_in_place_after_a_whole_one() {
 fn farms_save_the_tasks_that_are_done() {
     let line = "run options --count 4000000 --device cpu --trace t.json";
     let (json, err, folder) = asked_to_end_with("a.csv", line, "-TERM");
-    assert!(err.contains("; what was asked for is saved"), "{err}");
+    assert!(err.contains("; the requested files are saved"), "{err}");
     assert_eq!(json["check"]["reason"], "the result was not checked: interrupted");
     let saved = std::fs::read_to_string(folder.path().join("a.csv")).expect("saved");
     assert!((2..4_000_000).contains(&saved.lines().count()));
@@ -117,7 +117,7 @@ fn interrupted(options: &str, how: &str) {
     let line = format!("run heat {options} --steps 1000000000 --trace t.json");
     let (json, err, folder) = asked_to_end(&line, how);
     assert!(err.contains("error: interrupted after"), "{err}");
-    assert!(err.contains("; what was asked for is saved"), "{err}");
+    assert!(err.contains("; the requested files are saved"), "{err}");
     assert!(json["result"]["steps"].as_u64().is_some_and(|steps| steps > 0), "{json}");
     assert_eq!(json["result"]["interrupted_before"], 1_000_000_000);
     let saved = std::fs::read(folder.path().join("a.npy")).expect("saved");

@@ -61,7 +61,7 @@ fn whatever_the_limit_a_run_is_right_or_says_what_it_wanted() {
             }
             refused += 1;
             ran.fails(1, &[]);
-            let thread = ran.err.contains("no thread to be had") && ran.err.contains("`-v`");
+            let thread = ran.err.contains("refused to start a thread") && ran.err.contains("`-v`");
             let memory = ran.err.contains("out of memory") || bytes_in(&ran.err).is_some();
             assert!(thread || memory, "{line} in {more} KiB: {}", ran.err);
         }

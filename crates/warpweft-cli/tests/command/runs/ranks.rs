@@ -38,7 +38,7 @@ fn a_grid_of_ranks_says_how_many_there_are() {
     let line = "run life --device cpu --size 16x24 --steps 6 --json --rank-grid";
     let spread = object(&format!("{line} 2x3"));
     assert_eq!((&spread["policy"]["ranks"], &spread["check"]["passed"]), (&6.into(), &true.into()));
-    warpweft(&format!("{line} 2x2x2")).fails(2, &["a grid of 2x2x2 for 2 axes"]);
+    warpweft(&format!("{line} 2x2x2")).fails(2, &["the rank grid 2x2x2 does not fit 2 axes"]);
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn the_policy_of_a_report_is_one_that_can_be_asked_for() {
     let other = warpweft(&format!("{line} --ranks 3 --policy {policy}"));
     other.fails(2, &["--ranks says 3, --policy 4"]);
     warpweft(&format!("run heat --dims 2 --device cpu --policy {policy}"))
-        .fails(2, &["a grid of 1x1x4 for 2 axes"]);
+        .fails(2, &["the rank grid 1x1x4 does not fit 2 axes"]);
 }
 
 #[test]

@@ -85,7 +85,8 @@ fn the_smallest_domains_are_right_or_refused() {
     }
     for n in [1, 2] {
         let line = format!("run himeno --size {n}x5x5 --steps 3");
-        warpweft(&line).fails(2, &[&format!("[{n}, 5, 5] cells"), "at least 3 along every axis"]);
+        warpweft(&line)
+            .fails(2, &[&format!("extents [{n}, 5, 5]"), "at least 3 cells along every axis"]);
     }
     let ran = warpweft("run himeno --size 3 --steps 3").fine();
     assert!(ran.contains("check    passed"), "{ran}");

@@ -75,9 +75,9 @@ impl Mpi {
         })
     }
 
-    /// Leaves the ranks in order: waits for sent messages, and up to a day for the others to leave. Ranks
-    /// that wait for more messages of this one get an error. Dropping the value leaves too, but can't report
-    /// errors.
+    /// Leaves the MPI run in an orderly way: waits until all sent messages have arrived, and up to a day for the other ranks to
+    /// leave. Ranks that still wait for messages from this one get an error. Dropping the value also leaves, but can't
+    /// report errors.
     ///
     /// # Errors
     /// A rank has aborted, e.g. because it waited for this one; ranks that do not leave, by number; messages
@@ -146,11 +146,11 @@ impl Mpi {
         Error::Rank {
             rank: self.rank(),
             what: format!(
-                "{ranks} {} {have} not left {:.0} s after this one",
+                "{ranks} {} {have} not left MPI {:.0} s after this rank",
                 here.join(", "),
                 patience.as_secs_f64()
             ),
-            hint: "look for a rank that hangs; what this one came to is done".into(),
+            hint: "look for a rank that hangs; the work of this rank is complete".into(),
         }
     }
 

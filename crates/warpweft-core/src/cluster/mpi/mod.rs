@@ -114,7 +114,7 @@ impl Mpi {
             let waited = begin.elapsed();
             if waited > DEADLINE {
                 let (rank, what) = match message {
-                    None => (self.rank(), "the messages sent to be on their way".into()),
+                    None => (self.rank(), "its own messages to be sent".into()),
                     Some((from, tag)) => (tag.receiver(self.rank()), Self::awaited(from, tag)),
                 };
                 let what = format!("waited {:.0} s for {what}", waited.as_secs_f64());
@@ -134,7 +134,9 @@ impl Mpi {
         let (rank, from) = (tag.receiver(self.rank()), tag.sender(gone));
         let what = format!("rank {from} has left before it sent {}", Self::awaited(gone, tag));
         self.abort_for(rank, &what);
-        let hint = format!("see the error of rank {from}, or let all ranks do the same runs");
+        let hint = format!(
+            "see the error of rank {from}; if it has none, make sure that all ranks make the same calls"
+        );
         Error::Rank { rank, what, hint }
     }
 

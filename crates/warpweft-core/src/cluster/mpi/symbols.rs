@@ -163,7 +163,7 @@ impl<H: Handle> Calls<H> {
         self.check(code, "making a communicator")?;
         // SAFETY: both are handles of this library.
         let code = unsafe { (self.comm_set_errhandler)(comm, constants.errors_return) };
-        self.check(code, "choosing how errors are told").map(|()| comm)
+        self.check(code, "setting the error handler").map(|()| comm)
     }
 }
 

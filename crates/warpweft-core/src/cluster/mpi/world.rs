@@ -79,7 +79,7 @@ pub(super) fn open(name: &str) -> Result<Box<dyn MpiApi>, String> {
     let kin = ["MPICH", "Intel(R) MPI", "MVAPICH", "CRAY MPICH"];
     if !kin.iter().any(|name| version.contains(name)) {
         let first = version.lines().next().unwrap_or_default();
-        return Err(format!("{name} is {first}, neither Open MPI nor kin of MPICH"));
+        return Err(format!("{name} is {first}, which is neither Open MPI nor derived from MPICH"));
     }
     let constants = Constants {
         world: 0x4400_0000,
@@ -119,13 +119,13 @@ impl<H: Handle> World<H> {
             calls.check(code, "initialising MPI")?;
             if provided < SERIALIZED {
                 return Err(format!(
-                    "MPI allows threads to level {provided} only, not {SERIALIZED}"
+                    "MPI provides only thread level {provided}, but MPI_THREAD_SERIALIZED ({SERIALIZED}) is needed"
                 ));
             }
         } else {
             // SAFETY: MPI is initialised; writes one integer.
             let code = unsafe { (calls.query_thread)(&mut provided) };
-            calls.check(code, "asking for the level of threads")?;
+            calls.check(code, "asking for the thread level")?;
         }
         let comm = calls.own(constants.world, &constants)?;
         let (mut rank, mut ranks) = (0, 0);
@@ -158,7 +158,7 @@ impl<H: Handle> MpiApi for World<H> {
     ) -> Result<(), Fault> {
         let mut held = self.lock();
         if part.start > part.end || part.end > message.len() {
-            return Err("a part beyond the message's end".into());
+            return Err("a byte range that exceeds the message".into());
         }
         let count = c_int::try_from(part.len()).map_err(|_| "a part of 2 GiB or more")?;
         let from = message.start().wrapping_add(part.start).cast();
@@ -257,7 +257,7 @@ impl<H: Handle> MpiApi for World<H> {
     fn open_lanes(&self, lanes: usize) -> Result<(), String> {
         if self.level < SERIALIZED {
             return Err(format!(
-                "this program began MPI for threads to level {} only, not {SERIALIZED}, as several ranks a process need",
+                "this program initialised MPI with thread level {}, but several ranks per process need MPI_THREAD_SERIALIZED ({SERIALIZED})",
                 self.level
             ));
         }

@@ -97,7 +97,7 @@ impl Cubin {
         match self.quick {
             false => Ok(()),
             true => Err(Error::spec(
-                format!("{EFFORT} is `quick`, and `{}` is to run on a GPU", self.name),
+                format!("kernel `{}` was compiled with {EFFORT}=quick and can't be run", self.name),
                 "unset the variable: such kernels are for tests without a GPU",
             )),
         }
@@ -340,6 +340,6 @@ mod tests {
         };
         assert!(of(false).check().is_ok());
         let error = of(true).check().unwrap_err().to_string();
-        assert!(error.contains("`sweep` is to run on a GPU"), "{error}");
+        assert!(error.contains("kernel `sweep` was compiled with"), "{error}");
     }
 }

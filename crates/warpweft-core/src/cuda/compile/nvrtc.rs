@@ -128,7 +128,7 @@ impl Nvrtc {
     pub fn compile(&self, input: &Input) -> Result<(Vec<u8>, String)> {
         let refuse = |log: String| Error::Compile { kernel: input.name.into(), log };
         let text = |text: &str| {
-            CString::new(text).map_err(|_| refuse("a text for the compiler holds a zero".into()))
+            CString::new(text).map_err(|_| refuse("the source text contains a NUL byte".into()))
         };
         let texts = |all: &mut dyn Iterator<Item = &String>| -> Result<Vec<CString>> {
             all.map(|one| text(one)).collect()

@@ -99,7 +99,7 @@ fn hint(code: CUresult) -> &'static str {
             "use fewer threads a block, or a kernel with fewer registers"
         }
         CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE => {
-            "launch no more blocks than are resident at once (Kernel::blocks_per_sm)"
+            "launch at most as many blocks as can be resident at once (Kernel::blocks_per_sm)"
         }
         CUDA_ERROR_NO_BINARY_FOR_GPU | CUDA_ERROR_INVALID_IMAGE => {
             "compile for this device's own architecture (Device::arch), and with an NVRTC no newer \

@@ -235,7 +235,7 @@ impl Device {
         // SAFETY: both contexts live as long as the process.
         match unsafe { sys::cuCtxEnablePeerAccess(there, 0) } {
             CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED => Ok(()),
-            code => self.check(code, &format!("opening the link to {}", other.label())),
+            code => self.check(code, &format!("enabling peer access to {}", other.label())),
         }
     }
 
@@ -258,7 +258,7 @@ impl Device {
             return Err(Error::Device {
                 stage: "selecting the device".into(),
                 device: self.label().into(),
-                what: "a kernel that was given up is still running".into(),
+                what: "a kernel that exceeded its time limit is still running".into(),
                 hint: "end this process".into(),
             });
         }

@@ -111,7 +111,10 @@ impl Buffer {
         match offset.checked_add(bytes) {
             Some(end) if end <= self.bytes => Ok(self.address + offset as u64),
             _ => Err(Error::spec(
-                format!("{bytes} bytes from byte {offset} of a buffer of {}", self.bytes),
+                format!(
+                    "access to {bytes} bytes at offset {offset} of a buffer of {} bytes",
+                    self.bytes
+                ),
                 "stay within the buffer",
             )),
         }

@@ -160,5 +160,8 @@ impl Stream {
 }
 
 fn outside(range: &Range<usize>, len: usize) -> Error {
-    Error::spec(format!("values {range:?} of {len} pinned ones"), "stay within the pinned memory")
+    Error::spec(
+        format!("range {range:?} exceeds the {len} values of a page-locked buffer"),
+        "stay within the buffer",
+    )
 }

@@ -38,7 +38,9 @@ impl Rows {
             return Ok(());
         }
         Err(Error::spec(
-            format!("a box of {extents:?} at {self:?} in {bytes} bytes of {whose}"),
+            format!(
+                "a box of extents {extents:?} at {self:?} does not fit into {bytes} bytes of {whose}"
+            ),
             "let the box lie inside, with rows that don't overlap",
         ))
     }

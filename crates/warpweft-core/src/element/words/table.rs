@@ -32,7 +32,7 @@ impl<T: Scalar> Table<T> {
             match value.to_f64().is_finite() {
                 true => Ok(value),
                 false => Err(Error::spec(
-                    format!("a parameter that is {value} in step {step}"),
+                    format!("a table by step has the value {value} at step {step}"),
                     "give a function of the step that is finite for every step of the run",
                 )),
             }
@@ -40,7 +40,7 @@ impl<T: Scalar> Table<T> {
         let mut values = Vec::new();
         values.try_reserve_exact(usize::try_from(steps).unwrap_or(usize::MAX)).map_err(|_| {
             Error::spec(
-                format!("a table of {steps} steps, which memory has no room for"),
+                format!("there is no memory for a table of {steps} steps"),
                 "give as many steps as the run takes",
             )
         })?;
@@ -125,11 +125,11 @@ mod tests {
         let ramp = Table::by_step(4, |step| step as f64 * 0.5).unwrap();
         assert_eq!(*ramp, [0.0, 0.5, 1.0, 1.5]);
         let error = Table::by_step(4, |step| 1.0 / (step as f32 - 2.0)).unwrap_err().to_string();
-        assert!(error.contains("a parameter that is inf in step 2"), "{error}");
+        assert!(error.contains("a table by step has the value inf at step 2"), "{error}");
         let error = Table::by_step(4, |step| (step as f32 - 1.5).sqrt()).unwrap_err().to_string();
         assert!(error.contains("NaN in step 0"), "{error}");
         let error = Table::by_step(u64::MAX, |step| step).unwrap_err().to_string();
-        assert!(error.contains("memory has no room"), "{error}");
+        assert!(error.contains("there is no memory for a table"), "{error}");
     }
 
     #[test]

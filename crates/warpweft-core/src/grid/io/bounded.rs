@@ -1,5 +1,5 @@
-//! Small files of text that programs write for themselves, read with a limit: what stands in their place may be
-//! anything.
+//! Reads small text files that programs write for themselves, with a limit on the length, because another program may have put
+//! any file in their place.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
@@ -23,7 +23,7 @@ pub fn read_small(path: &Path) -> io::Result<Vec<u8>> {
 pub fn read_up_to(path: &Path, longest: u64) -> io::Result<Vec<u8>> {
     // A pipe would be waited for when it is opened.
     if !std::fs::metadata(path)?.is_file() {
-        return Err(io::Error::new(ErrorKind::InvalidData, "is no file"));
+        return Err(io::Error::new(ErrorKind::InvalidData, "is not a regular file"));
     }
     read_all(File::open(path)?, longest)
 }
@@ -61,7 +61,7 @@ pub fn read_given_text(path: &Path) -> io::Result<String> {
 
 fn text(bytes: Vec<u8>) -> io::Result<String> {
     String::from_utf8(bytes)
-        .map_err(|_| io::Error::new(ErrorKind::InvalidData, "holds bytes that are no text"))
+        .map_err(|_| io::Error::new(ErrorKind::InvalidData, "is not valid UTF-8 text"))
 }
 
 #[cfg(test)]
@@ -88,7 +88,7 @@ mod tests {
             let told = read_given_text(Path::new("/dev/zero")).unwrap_err().to_string();
             assert!(told.contains("is longer than"), "{told}");
             assert!(
-                read_small(Path::new("/dev/zero")).unwrap_err().to_string().contains("no file")
+                read_small(Path::new("/dev/zero")).unwrap_err().to_string().contains("not a regular file")
             );
         }
         assert_eq!(read_small(&folder.path().join("b")).unwrap_err().kind(), ErrorKind::NotFound);

@@ -95,13 +95,14 @@ impl Claim {
         let file = folder.join(LOCK);
         if file.metadata().is_ok_and(|known| !known.is_file()) {
             // A pipe would be waited for when it is opened.
-            return Err(Error::file(&file, "is no file", "choose another folder"));
+            return Err(Error::file(&file, "is not a regular file", "choose another folder"));
         }
         let lock = match writing.open(&file) {
             // The file belongs to another user: read access suffices to lock it.
             Err(error) if error.kind() == ErrorKind::PermissionDenied => File::open(&file)
                 .map_err(|error| {
-                    let what = format!("a run of another user keeps this to itself: {error}");
+                    let what =
+                        format!("this lock file of another user's run can't be opened: {error}");
                     Error::file(&file, what, "choose another folder, or have them `chmod a+r` it")
                 })?,
             lock => lock.map_err(|error| match file.is_symlink() {
@@ -137,7 +138,7 @@ impl Claim {
     /// A note for the user: on file systems without locks nothing keeps another run away.
     pub fn note(&self, folder: &Path) -> Option<String> {
         let none = self.0.is_none();
-        none.then(|| format!("{} has no locks: let no other run save there", folder.display()))
+        none.then(|| format!("the file system of {} does not support locks: make sure that no other run saves there", folder.display()))
     }
 }
 
@@ -195,7 +196,7 @@ mod tests {
         };
         for number in [95, 38, 37] {
             let note = held(number).unwrap().note(folder);
-            assert_eq!(note.as_deref(), Some("saved has no locks: let no other run save there"));
+            assert_eq!(note.as_deref(), Some("saved does not support locks: make sure that no other run saves there"));
         }
         let refusal = held(9).unwrap_err().to_string();
         for part in ["saved: its file .lock can't be locked: Bad file", "on another disk"] {

@@ -13,11 +13,10 @@ const MOST_PACKED: u64 = 1032;
 
 /// The grey values, 0 to 255, of the picture at `path`, rows from the top.
 ///
-/// Colours become grey by Rec. 601 luma, as common tools do; transparency is ignored, 16 bits are
-/// cut to 8.
+/// Colours become grey by Rec. 601 luma, as common tools do; transparency is ignored.
 ///
 /// # Errors
-/// The file can't be read, is not PNG, or is damaged.
+/// The file can't be read, is not PNG, is damaged, or has 16 bits per sample.
 pub fn read(path: &Path) -> Result<Volume<u8, 2>> {
     let Decoded { extents, samples, line, bytes } = decoded(path)?;
     Volume::try_from_fn(extents, |[y, x]| {
@@ -66,7 +65,7 @@ fn decoded(path: &Path) -> Result<Decoded> {
             IoError(error) => error.to_string(),
             LimitsExceeded => "is larger than memory".into(),
             // The decoder's message for these is meant for its own developers.
-            Format(_) | Parameter(_) => "is no PNG file, or is damaged".to_string(),
+            Format(_) | Parameter(_) => "is not a PNG file, or is damaged".to_string(),
         };
         Error::file(path, what, "give a whole PNG file")
     };
@@ -80,7 +79,7 @@ fn decoded(path: &Path) -> Result<Decoded> {
     if reader.info().bit_depth == png::BitDepth::Sixteen {
         return Err(Error::file(
             path,
-            "has 16 bits a sample, of which 8 would be lost",
+            "has 16 bits per sample; reading it would lose 8 of them",
             "save it with 8 bits, or its samples as .npy of float32",
         ));
     }
@@ -195,7 +194,7 @@ mod tests {
         encoder.set_color(png::ColorType::Grayscale);
         encoder.write_header().unwrap().write_image_data(&[1, 2, 3, 4]).unwrap();
         let error = read(&path).unwrap_err().to_string();
-        assert!(error.contains("16 bits a sample"), "{error}");
+        assert!(error.contains("16 bits per sample"), "{error}");
     }
 
     #[test]

@@ -35,10 +35,10 @@ impl Probe {
     fn again(&self, now: u64, quiet: impl FnOnce() -> bool) -> Option<&'static str> {
         let age = now.saturating_sub(self.when);
         if self.cpu.disturbed() {
-            (age > DAY || quiet()).then_some("they were disturbed the last time")
+            (age > DAY || quiet()).then_some("other programs disturbed the last measurement")
         } else {
             // Memory may have been changed, or a virtual machine moved.
-            (age > MONTH && quiet()).then_some("that was long ago")
+            (age > MONTH && quiet()).then_some("the last measurement is more than a month old")
         }
     }
 

@@ -177,8 +177,10 @@ impl KernelLane {
         let block = if fixed == 0 { next } else { fixed };
         let most = kernel.attributes().max_threads;
         if block > most {
-            let what =
-                format!("blocks of {block} threads of kernel {}, which can have {most}", K::NAME);
+            let what = format!(
+                "kernel {} can have at most {most} threads per block, not {block}",
+                K::NAME
+            );
             return Err(Error::spec(what, "take a smaller block: its threads need many registers"));
         }
         if let Some(percent) = self.lane.setting(&K::WORDS).shared {
@@ -193,8 +195,8 @@ impl KernelLane {
         Ok(Compiled { number, kernel, unit, block, search, timed: Vec::new() })
     }
 
-    /// Waits for all that is queued, once the launches since the last call have done so much `work`, such as one search or so
-    /// many cells: their times decide about the blocks of the next ones.
+    /// Waits for all queued launches. `work` is the amount of work that the launches since the last call did (in any unit,
+    /// such as searches or cells): time per work decides which block sizes the next launches use.
     ///
     /// # Errors
     /// A fault of a kernel, such as an index outside of a buffer, with its line; the driver's.
@@ -260,7 +262,7 @@ fn on_one_device([of, here]: [(usize, &str); 2]) -> Result<()> {
     if of.0 == here.0 {
         return Ok(());
     }
-    let what = format!("words in the memory of {} on a lane of {}", of.1, here.1);
+    let what = format!("a buffer in the memory of {} was passed to a lane of {}", of.1, here.1);
     Err(Error::spec(what, "upload them on a lane of this device"))
 }
 
@@ -286,6 +288,6 @@ mod tests {
         assert!(told.contains("2305843009213693952 words of 8 bytes"), "{told}");
         assert!(on_one_device([(1, "GPU 1"), (1, "GPU 1")]).is_ok());
         let told = on_one_device([(0, "GPU 0"), (1, "GPU 1")]).unwrap_err().to_string();
-        assert!(told.contains("in the memory of GPU 0 on a lane of GPU 1"), "{told}");
+        assert!(told.contains("in the memory of GPU 0 was passed to a lane of GPU 1"), "{told}");
     }
 }

@@ -118,5 +118,5 @@ pub(super) fn used(all: &[Held], memory: u32, of: WordsUse) -> Result<&Held> {
 /// A buffer of other memory.
 pub(super) fn foreign() -> Error {
     let hint = "give kernels the `Words` that this lane or memory has made";
-    Error::spec("a buffer of other memory as an argument of a kernel", hint)
+    Error::spec("a kernel argument is a buffer that another lane or memory made", hint)
 }

@@ -49,7 +49,8 @@ impl Thread<'_> {
         self.size
     }
 
-    /// Waits until all threads of the block have come here: what they wrote before is there for all of them after it.
+    /// Waits until all threads of the block have reached the barrier. What they wrote before it is visible to all of them
+    /// after it.
     pub fn barrier(&self) {
         self.barrier.wait();
     }

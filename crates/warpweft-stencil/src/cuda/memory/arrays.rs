@@ -184,8 +184,8 @@ impl Arrays {
             8 => Element::F64,
             size => {
                 return Err(Error::spec(
-                    format!("{} of {size} bytes by the copy engine", kind.name()),
-                    "take Direct for it",
+                    format!("the copy engine can't copy {} of {size} bytes", kind.name()),
+                    "use the kernel `Direct`",
                 ));
             }
         };

@@ -106,8 +106,8 @@ impl Peers {
         match (wanted, refused) {
             (Some(Route::Ipc), Some((to, why))) => Err(Error::Rank {
                 rank: net.rank(),
-                what: format!("no writing into the memory of rank {to}: {why}"),
-                hint: "set WARPWEFT_HALOS=staged, or leave it out".into(),
+                what: format!("can't write halos into the memory of rank {to}: {why}"),
+                hint: "set WARPWEFT_HALOS=staged, or unset it".into(),
             }),
             _ => Ok(peers),
         }
@@ -247,8 +247,8 @@ fn without_ipc(net: &dyn Transport, wanted: Option<Route>) -> Result<Route> {
     match wanted {
         Some(Route::CudaAware) if !net.takes_remote() => Err(Error::Rank {
             rank: net.rank(),
-            what: "halos in device memory, by an MPI library that takes none".into(),
-            hint: "start with a library that says it is CUDA-aware and one rank a process, or WARPWEFT_HALOS=staged"
+            what: "the route cuda-aware was requested, but the MPI library is not CUDA-aware, or a process has several ranks".into(),
+            hint: "use a CUDA-aware MPI library with one rank per process, or set WARPWEFT_HALOS=staged"
                 .into(),
         }),
         None | Some(Route::CudaAware) if net.takes_remote() => Ok(Route::CudaAware),

@@ -82,7 +82,9 @@ impl Kernels {
         let fits = |policy: &CudaPolicy| packs_cells(stencil, policy, largest);
         if self.compile == Compile::First && !kernels.fused.iter().all(fits) {
             return Err(Error::spec(
-                format!("packed cells of values up to {largest}"),
+                format!(
+                    "the kernel `Packed` can't hold these cells, whose largest value is {largest}"
+                ),
                 "take another kernel: cells in bits must be proved to stay 0 or 1, others to stay within a byte, and \
                  below 128 where they are compared",
             ));
@@ -130,8 +132,9 @@ impl Kernels {
             return Ok(Planned { single, fused, layout, fuses, note: None });
         }
         let layout = alone.layout(stencil, extents)?;
-        let note =
-            Some("the GPU's memory has no room for fused steps: single steps are taken".into());
+        let note = Some(
+            "the GPU has too little memory for fused steps, so the run takes single steps".into(),
+        );
         Ok(Planned { single, fused: Vec::new(), layout, fuses: false, note })
     }
 }

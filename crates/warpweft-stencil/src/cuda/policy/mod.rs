@@ -288,8 +288,8 @@ impl CudaPolicy {
         match self.kernel {
             CudaKernel::Direct => Ok(()),
             kernel if dims < 2 || self.chunk == 0 => wrong(
-                format!("{kernel:?} in {dims} dimensions by {} planes", self.chunk),
-                "take Direct for a line, and a chunk of at least 1 plane",
+                format!("the kernel `{kernel:?}` in {dims} dimensions with `chunk` {}", self.chunk),
+                "use the kernel `Direct` in one dimension, and a `chunk` of at least 1 plane",
             ),
             CudaKernel::Pipeline
                 if !(1..=16).contains(&self.temporal_depth)

@@ -147,7 +147,7 @@ impl ResidentShape {
                 "{tiles} tiles of {:?} cells of a persistent kernel on a GPU that holds {room}",
                 self.tile
             ),
-            "take larger tiles, more GPUs or another kernel: all of them must be resident at once",
+            "use larger tiles, more GPUs or another kernel: all tiles must be resident on the GPU at once",
         ))
     }
 

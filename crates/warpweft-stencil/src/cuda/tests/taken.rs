@@ -62,5 +62,5 @@ fn a_number_of_a_session_has_the_bits_of_a_value() {
         &run,
     );
     let error = refused.unwrap_err().to_string();
-    assert!(error.contains("mixed takes a number of a session"), "{error}");
+    assert!(error.contains("a parameter of mixed is a `SessionScalar`"), "{error}");
 }

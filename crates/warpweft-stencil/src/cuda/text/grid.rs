@@ -122,8 +122,11 @@ pub fn room_of(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -> Res
     let refused = |what: String, hint: &str| Err(Error::spec(what, hint));
     if stencil.knows().anything() && policy.kernel != CudaKernel::Direct {
         return refused(
-            format!("{:?} for a function that is told its cell's index or the step", policy.kernel),
-            "take Direct",
+            format!(
+                "the kernel `{:?}` can't run a function with `#[at]` or `#[step]`",
+                policy.kernel
+            ),
+            "use the kernel `Direct`",
         );
     }
     if !policy.kernel.fuses() {
@@ -162,7 +165,7 @@ pub fn room_of(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -> Res
                 "tiles of {:?} cells and {} warps, {} steps deep",
                 policy.cells, policy.warps, policy.temporal_depth
             ),
-            "take larger tiles or fewer steps: nothing of these remains without their overlap cells",
+            "use larger tiles or fewer steps: these tiles consist of overlap cells only",
         );
     };
     Ok(Room { ghosts: deep(stencil, depth), slack: pipeline.slack })

@@ -34,7 +34,7 @@ impl Choice {
                 policy: CudaPolicy::default_for(stencil, part, capability),
                 tuned: false,
                 note: bar.map(|why| {
-                    format!("what tuning found for {} cells is not taken: {why}", across(&part))
+                    format!("the tuned policy for {} cells is not used: {why}", across(&part))
                 }),
             },
         }
@@ -51,9 +51,11 @@ pub(crate) fn refusal(
 ) -> Option<String> {
     match policy.kernel {
         CudaKernel::Resident => {
-            Some("its persistent kernel takes no halos from other devices".into())
+            Some("its persistent kernel can't exchange halos with other devices".into())
         }
-        CudaKernel::Packed => Some("its packed cells are those of a whole volume".into()),
+        CudaKernel::Packed => {
+            Some("its kernel with packed cells needs the whole volume on one GPU".into())
+        }
         _ if fused_steps(policy) > free => Some(format!(
             "it takes {} fused steps, and halo exchanges, checks or checkpoints are at most {free} apart",
             fused_steps(policy)

@@ -105,7 +105,9 @@ impl Spec {
                 let gpus = of_list(chosen.gpus)?;
                 self.check_on_each(extents, (gpus.len(), policy), run)
             }
-            Policy::Cpu(_) => Err(Error::spec("a policy of the cores for GPUs", "tune anew")),
+            Policy::Cpu(_) => {
+                Err(Error::spec("the tuned policy for GPUs is one for cores", "tune again"))
+            }
         };
         let known = tuned_on_gpus(&cache, &key, self);
         let why = match usable(known, &mut team.notes, check) {
@@ -116,7 +118,7 @@ impl Spec {
             }
             None => {
                 team.gpus = GpuList::new(&placement.worthwhile())?;
-                "as more are predicted to save little; tuning finds out"
+                "because the model predicts that more would be hardly faster; `tune` measures it"
             }
         };
         let (used, all) = (team.gpus.numbers().count(), all.len());
@@ -190,7 +192,7 @@ mod tests {
         let told = check(2048, piped).unwrap_err();
         assert!(told.contains("subdomains of 2 x 4 x 4: it takes 3 fused steps"), "{told}");
         let told = check(2, of(CudaKernel::Resident, 2)).unwrap_err();
-        assert!(told.contains("persistent kernel takes no halos"), "{told}");
+        assert!(told.contains("persistent kernel can't exchange halos"), "{told}");
         assert!(check(65_537, direct).is_err(), "more GPUs than cells");
     }
 }

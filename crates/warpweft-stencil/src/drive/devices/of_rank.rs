@@ -138,7 +138,7 @@ impl Spec {
             Some(Policy::Cuda(policy)) => (Kernels::of(&policy), false, None),
             Some(policy) => {
                 return Err(Error::spec(
-                    format!("a policy of {} for a rank on one GPU", policy.whose()),
+                    format!("the policy is for {}, but the rank runs on one GPU", policy.whose()),
                     "give the policy of one GPU, or none",
                 ));
             }
@@ -185,8 +185,8 @@ fn gpu_of(gpus: &[usize], placement: &Placement, run: &Run<'_>) -> Result<Option
         Target::Gpus(list) => turn(&list.numbers().collect::<Vec<_>>()),
         Target::CpuAndGpu(number) => {
             return Err(Error::spec(
-                format!("the cores and GPU {number} together, for a rank"),
-                "run a rank on each GPU and none on the cores, or one process on both",
+                format!("a rank can't run on the cores and GPU {number} together"),
+                "run one rank per GPU, or a single process on the cores and a GPU",
             ));
         }
         Target::Auto if matches!(run.policy, Some(Policy::Cpu(_))) => None,

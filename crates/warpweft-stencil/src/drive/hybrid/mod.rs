@@ -241,7 +241,7 @@ impl Spec {
         let policy = run.policy.filter(|policy| matches!(policy, Policy::Cuda(_)));
         let run = Run { target: Target::Gpu(number), policy, trace: run.trace.clone(), ..*run };
         let mut report = self.run_with(volume, steps, machine, &run)?;
-        report.notes.insert(0, format!("the cores get nothing: {why}"));
+        report.notes.insert(0, format!("only the GPU is used: {why}"));
         Ok(report)
     }
 
@@ -392,7 +392,9 @@ impl Spec {
 fn words(split: &Split, alone: f64, depth: usize) -> String {
     let micros = |seconds: f64| format!("{:.1} us", 1e6 * seconds);
     match split.cpu {
-        0 => format!("the model has the GPU alone fastest, {} a step", micros(alone)),
+        0 => {
+            format!("the model predicts that the GPU alone is fastest, {} per step", micros(alone))
+        }
         cpu => format!(
             "the model has {} a step with {cpu} of {} planes on the cores, a halo exchange every \
              {} and {} on the GPU alone",

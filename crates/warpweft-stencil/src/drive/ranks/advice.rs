@@ -27,7 +27,7 @@ impl Spec {
             _ => "a state was to be saved, or a residual due".into(),
         };
         Some(format!(
-            "ghost zones for {asked} steps, as asked for, served {taken}: {why}; a depth of {taken} computes less twice"
+            "the requested depth of {asked} was used for {taken} steps only: {why}; --depth {taken} has less redundant work"
         ))
     }
 
@@ -87,17 +87,17 @@ mod tests {
     fn a_depth_that_was_asked_for_and_not_taken_is_told_with_what_kept_it_from_being() {
         let advice = |report: Report| {
             let notes: Vec<_> =
-                report.notes.into_iter().filter(|what| what.contains("as asked for")).collect();
+                report.notes.into_iter().filter(|what| what.contains("the requested depth")).collect();
             notes.join("; ")
         };
         let saved = advice(report(&Stencil::of(mean()), 20, 60, Some(3)));
-        assert!(saved.contains("ghost zones for 20 steps, as asked for, served 3"), "{saved}");
+        assert!(saved.contains("the requested depth of 20 was used for 3 steps only"), "{saved}");
         assert!(saved.contains("a state was to be saved"), "{saved}");
         let checked = Stencil::of(mean()).until_every(Residual::Max, 0.0, 10);
         let checked = advice(report(&checked, 20, 60, None));
         assert!(checked.contains("the residual is due after every 10 steps"), "{checked}");
         let few = advice(report(&Stencil::of(mean()), 20, 6, None));
-        assert!(few.contains("served 6: there are no more"), "{few}");
+        assert!(few.contains("used for 6 steps only: there are no more"), "{few}");
         assert_eq!(advice(report(&Stencil::of(mean()), 20, 60, None)), "");
     }
 
@@ -139,7 +139,7 @@ mod tests {
             &Run { settings: run.settings.over(grid), ..run.clone() },
         );
         let told = error.unwrap_err().to_string();
-        assert!(told.contains("a grid of 0 x 4; help: leave 1 subdomain"), "{told}");
+        assert!(told.contains("the rank grid 0 x 4 has an extent of 0; help: write 1 for axes"), "{told}");
     }
 
     #[test]
@@ -158,7 +158,7 @@ mod tests {
             error.unwrap_err().to_string()
         };
         let told = refusal(Run { target: Target::CpuAndGpu(0), ..Run::default() });
-        assert!(told.starts_with("2 ranks on the cores and GPU 0 together;"), "{told}");
+        assert!(told.starts_with("2 ranks can't run on the cores and GPU 0 together;"), "{told}");
         if machine.gpus.is_empty() {
             let told = refusal(Run { target: Target::Gpu(1), ..Run::default() });
             assert!(told.contains("GPU 1: this machine has 0 GPUs"), "{told}");

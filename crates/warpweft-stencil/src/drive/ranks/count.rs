@@ -16,7 +16,7 @@ pub struct Ranks {
     /// Number of ranks, at least 1; of one process at most 256. Where several processes were started, a
     /// multiple of their number: each has as many.
     pub count: usize,
-    /// Subdomains along each axis; if `None`, what cuts fewest dependences.
+    /// Subdomains along each axis; if `None`, the partition for which ranks exchange the fewest cells.
     pub grid: Option<Axes<usize>>,
     /// Steps between two halo exchanges; if `None`, searched while the run goes on.
     pub depth: Option<usize>,
@@ -36,10 +36,12 @@ pub(crate) fn each_of(count: usize, net: &dyn Transport) -> Result<usize> {
     let there = net.ranks();
     if count == 0 || !count.is_multiple_of(there) {
         return Err(Error::spec(
-            format!("{} for {} processes", counted(count as u64, "rank"), there),
             format!(
-                "use {there} or a multiple of it, or start as many processes as there are to be ranks"
+                "{} can't be divided evenly among {} processes",
+                counted(count as u64, "rank"),
+                there
             ),
+            format!("use {there} or a multiple of it, or start one process per rank"),
         ));
     }
     Ok(count / there)

@@ -59,8 +59,8 @@ impl Spec {
     /// there are enough, or on the GPUs that `run` names, which they take in turn: the bits of [`Spec::run_with`].
     ///
     /// # Errors
-    /// As [`Spec::run_with`]; more than 256 ranks; cores and a GPU together; a grid of another number of parts; parts too small for
-    /// the depth, with the deepest that fits. `volume` is then as it was.
+    /// As [`Spec::run_with`]; more than 256 ranks; cores and a GPU together; a grid of another number of parts; parts too
+    /// small for the depth, with the deepest that fits. `volume` is then as it was.
     pub(crate) fn run_over_threads(
         &self,
         volume: &mut RawVolume,
@@ -164,7 +164,7 @@ impl Spec {
         let Prediction { bytes, bound, .. } = self.predict(cells, steps, passes, bandwidth, None);
         let mut notes: Vec<_> = Launched::unjoined().into_iter().collect();
         if bound.is_none() {
-            notes.push("no roofline: what memory allows is not measured on all ranks' hosts, as `warpweft info --probe` there does".into());
+            notes.push("no roofline: memory bandwidth has not been measured on the hosts of all ranks; run `warpweft info --probe` there".into());
         }
         notes.extend(self.notes_of_ranks(reports, (first, seconds), asked));
         let routes =
@@ -235,7 +235,7 @@ impl Spec {
         if let Some(grid) = named.filter(|grid| grid.contains(&0)) {
             return Err(Error::spec(
                 format!("ranks on a grid of {}", across(&grid)),
-                "leave 1 subdomain along axes that are not to be cut",
+                "write 1 for axes that are not to be partitioned",
             ));
         }
         if ranks.count == 0 {
@@ -252,7 +252,7 @@ impl Spec {
             let start =
                 if parts == usize::MAX { String::new() } else { format!("start {needed}, or ") };
             return Err(Error::spec(
-                format!("{there} for a grid of {shown}, which is {whole}, one for each rank"),
+                format!("{there}, but the grid {shown} has {whole}, one for each rank"),
                 format!("{start}name a grid whose numbers multiply to {}", ranks.count),
             ));
         }
@@ -300,8 +300,11 @@ impl Spec {
     ) -> Result<(CpuPolicy, Vec<Vec<usize>>)> {
         if let Target::CpuAndGpu(number) = run.target {
             return Err(Error::spec(
-                format!("{} ranks on the cores and GPU {number} together", partition.parts()),
-                "run them on the cores or on GPUs, or leave the ranks out",
+                format!(
+                    "{} ranks can't run on the cores and GPU {number} together",
+                    partition.parts()
+                ),
+                "run the ranks on the cores or on GPUs, or request no ranks",
             ));
         }
         check_threads(run)?;

@@ -31,7 +31,7 @@ const RESULT: Tag = Tag(0x6000);
 impl Spec {
     /// Advances `volume` by `steps` steps together with all other ranks of `net`, which call this with
     /// the same arguments: the bits of [`Spec::run_with`]. Afterwards rank 0's volume is the result; the
-    /// others' hold theirs where they computed it and the start elsewhere. Rank 0's report is of all.
+    /// other ranks' volumes hold the result in their own subdomain, and the initial state elsewhere. Rank 0's report is of all.
     ///
     /// Ranks of one host share its cores, or take a GPU each. Of as many ranks as `net` has each process is
     /// one; of two or more times as many each has that many, as threads ([`crate::drive::a_gpu_each`]).
@@ -173,8 +173,12 @@ impl Spec {
         }
         if ranks.count != net.ranks() {
             return Err(Error::spec(
-                format!("{} ranks, of which {} are there", ranks.count, net.ranks()),
-                "start as many processes as there are to be ranks, each of which has a share",
+                format!(
+                    "{} ranks were requested, but the network has {}",
+                    ranks.count,
+                    net.ranks()
+                ),
+                "start one process per rank",
             ));
         }
         Ok(())
@@ -223,8 +227,8 @@ impl Spec {
 fn check_route(halos: Option<Route>, gpu: Option<impl Sized>) -> Result<()> {
     match (halos.filter(|&by| by != Route::Host), gpu) {
         (Some(by), None) => Err(Error::spec(
-            format!("halos by {by} between ranks on the cores"),
-            "leave WARPWEFT_HALOS (`Settings::halos`) out: what the cores compute is in the host's memory",
+            format!("the halo route {by} was requested, but the ranks run on cores"),
+            "unset WARPWEFT_HALOS (`Settings::halos`): it has a meaning for GPUs only",
         )),
         _ => Ok(()),
     }
@@ -364,7 +368,7 @@ mod tests {
             for error in outcome.into_iter().map(Result::unwrap_err) {
                 let told = error.to_string();
                 assert!(
-                    told.contains(&format!("halos by {by} between ranks on the cores")),
+                    told.contains(&format!("the halo route {by} was requested, but the ranks run on cores")),
                     "{told}"
                 );
             }

@@ -17,10 +17,11 @@ use warpweft_core::run::Target;
 /// What one rank of several does, by its end of the network.
 pub(crate) type One<'a> = dyn Fn(&dyn Transport) -> Result<Found> + Sync + 'a;
 
-/// How many ranks the processes of `net` have together, if each has one for every GPU that is its own: of
-/// those that `run` names, or all that it sees, processes of a host that see exactly the same ones have equal
-/// numbers, and all processes as many as the one with the fewest. One a process where there are fewer GPUs than
-/// processes, or `run` is for the cores or for one GPU; at most 16. The same on all processes, which all call this.
+/// The total number of ranks of all processes of `net`, if each process has one rank for each of its GPUs. Counted are the
+/// GPUs that `run` names, or all that a process sees. Processes of a host that see the same GPUs share them evenly. All
+/// processes get the same number of ranks, that of the process with the fewest GPUs, at most 16. It is one rank per process
+/// if there are fewer GPUs than processes, or if `run` targets the cores or one GPU. All processes must call this, and all
+/// get the same number.
 ///
 /// # Errors
 /// As [`Transport::receive`]; the driver's, which is one on all processes.
@@ -178,7 +179,7 @@ mod tests {
             for error in all.into_iter().map(|outcome| outcome.unwrap_err().to_string()) {
                 let told = match counts {
                     [2, 4] => "a number of ranks of 4, rank 0 has 2".into(),
-                    [count, _] => format!("{count} ranks for 2 processes"),
+                    [count, _] => format!("{count} ranks can't be divided evenly among 2 processes"),
                 };
                 assert!(error.contains(&told), "{error}");
             }

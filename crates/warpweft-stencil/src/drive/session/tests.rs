@@ -149,7 +149,7 @@ fn a_session_goes_on_after_a_number_that_there_is_no_room_for() {
     let mut on = session(&mut volume, &machine, &Seen::default(), None);
     let numbers: Vec<_> = (0..CAPACITY).map(|_| on.reduce(Reduce::Sum, [0; 2]).unwrap()).collect();
     let error = on.reduce(Reduce::Sum, [0; 2]).unwrap_err().to_string();
-    assert!(error.contains("more than 4096 numbers of a session at once"), "{error}");
+    assert!(error.contains("holds more than 4096 `SessionScalar`s"), "{error}");
     on.advance(1).unwrap();
     drop(numbers);
     on.reduce(Reduce::Sum, [0; 2]).unwrap();

@@ -12,13 +12,13 @@ pub(crate) const CAPACITY: usize = 4096;
 /// A number of a [`Session`](crate::Session): what a reduction gives, e.g.
 /// [`Session::queue_dot`](crate::Session::queue_dot), or arithmetic on such numbers.
 ///
-/// It is in the memory of the session's device. On a GPU, reductions, `+ - * /`, negation and
+/// It lies in the memory of the session's device. On a GPU, reductions, `+ - * /`, negation and
 /// [`sqrt`](SessionScalar::sqrt) are queued with the steps, and element functions take the results as parameters:
-/// `session.apply(advance::with(alpha))`. So the host waits for nothing until it reads a number by
-/// [`Session::value`](crate::Session::value). On cores all of this is computed at once. The bits are those of the same
+/// `session.apply(advance::with(alpha))`. So the host does not wait until it reads a number by
+/// [`Session::value`](crate::Session::value). On cores, everything is computed immediately. The results have the same bits as
 /// `f64` arithmetic on the host.
 ///
-/// A session holds at most 4,096 numbers at a time on a GPU; one that is dropped makes room at once.
+/// On a GPU, a session holds at most 4,096 numbers at a time; dropping one frees its place immediately.
 ///
 /// ```
 /// use warpweft::prelude::*;
@@ -177,8 +177,8 @@ impl Bank {
         });
         let Some(to) = place else {
             return SessionScalar(Held::Refused([
-                "more than 4096 numbers of a session at once",
-                "drop those that are no longer used: keep the `f64` that `Session::value` gives instead",
+                "the session holds more than 4096 `SessionScalar`s",
+                "drop those that are no longer used, or keep the `f64` of `Session::value` instead",
             ]));
         };
         state.pending.push(Operation { code, to, from, values });
@@ -225,7 +225,7 @@ impl SessionScalar {
                 Ok(slot.number as usize)
             }
             _ => Err(Error::spec(
-                "a number of another session",
+                "a `SessionScalar` of another session",
                 "read it there with `Session::value`, and pass the `f64`",
             )),
         }
@@ -274,7 +274,7 @@ fn made(code: Code, a: &SessionScalar, b: &SessionScalar) -> SessionScalar {
         (Operand::Value(a), Operand::Value(b)) => return SessionScalar::of(code.of(*a, *b)),
         (Operand::Place(a), Operand::Place(b)) if !Arc::ptr_eq(&a.bank, &b.bank) => {
             return SessionScalar(Held::Refused([
-                "arithmetic on numbers of two sessions",
+                "arithmetic on `SessionScalar`s of two sessions",
                 "read one of them with `Session::value`",
             ]));
         }
@@ -374,7 +374,7 @@ mod tests {
         drop(falling);
         let held: Vec<_> = (3..CAPACITY).map(|_| -&sum).collect();
         let error = (&sum + 1.0).known().unwrap_err().to_string();
-        assert!(error.contains("more than 4096 numbers"), "{error}");
+        assert!(error.contains("more than 4096 `SessionScalar`s"), "{error}");
         drop(held);
         (&sum + 1.0).known().unwrap();
         // What its device knew outlives it.
@@ -389,6 +389,6 @@ mod tests {
         let error = (number(&one) + number(&other)).known().unwrap_err().to_string();
         assert!(error.contains("help: read one of them with `Session::value`"), "{error}");
         let error = number(&one).place(Some(&other)).unwrap_err().to_string();
-        assert!(error.contains("a number of another session"), "{error}");
+        assert!(error.contains("a `SessionScalar` of another session"), "{error}");
     }
 }

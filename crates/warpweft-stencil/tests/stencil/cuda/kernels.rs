@@ -270,7 +270,7 @@ fn packed(
         assert!(found.as_slice() == expect.as_slice(), "{extents:?} {boundary:?} {policy:?}");
         let mut large = Volume::from_fn(extents, |_| 200);
         let error = stencil.run_with(&mut large, Steps(steps), &machine, &run).unwrap_err();
-        assert!(error.to_string().contains("packed cells of values up to 200"), "{error}");
+        assert!(error.to_string().contains("whose largest value is 200"), "{error}");
     }
 }
 
@@ -362,7 +362,7 @@ fn what_can_not_be_pipelined_is_refused() {
     let heat = Stencil::of(Heat3 { rate: 0.9 });
     refused(
         compile_check(&heat, [64; 3].into(), &overlap, "sm_90").unwrap_err(),
-        "nothing of these",
+        "consist of overlap cells only",
     );
     let small = heat.boundary(Boundary::Periodic);
     refused(
@@ -740,8 +740,8 @@ fn shapes_that_no_kernel_can_have_are_refused() {
     for (wrong, message) in [
         (policy(CudaKernel::Direct, [3, 1, 1], 8), "a thread of [3, 1, 1] cells"),
         (policy(CudaKernel::Direct, [4, 1, 1], 33), "33 warps"),
-        (policy(CudaKernel::Planes, [4, 1, 1], 8), "planes of a 2-dimensional volume"),
-        (CudaPolicy { chunk: 0, ..policy(CudaKernel::Planes, [4, 1, 1], 8) }, "by 0 planes"),
+        (policy(CudaKernel::Planes, [4, 1, 1], 8), "the kernel `Planes` in 2 dimensions with `chunk`"),
+        (CudaPolicy { chunk: 0, ..policy(CudaKernel::Planes, [4, 1, 1], 8) }, "in 2 dimensions with `chunk` 0"),
     ] {
         let error =
             compile_check(&stencil, [64, 64].into(), &wrong, "sm_90").unwrap_err().to_string();

@@ -567,7 +567,7 @@ fn over_ranks_is_a_run_like_any_other() {
         )
         .unwrap_err();
     assert!(
-        error.to_string().contains("3 ranks for a grid of 2 x 1 x 1, which is 2 subdomains"),
+        error.to_string().contains("3 ranks, but the grid 2 x 1 x 1 has 2 subdomains"),
         "{error}"
     );
     for count in [257, usize::MAX] {
@@ -590,7 +590,7 @@ fn over_ranks_is_a_run_like_any_other() {
             &Run { settings: run.settings.over(many), ..run.clone() },
         )
         .unwrap_err();
-    assert!(error.to_string().contains("2 ranks for a grid of "), "{error}");
+    assert!(error.to_string().contains("2 ranks, but the grid "), "{error}");
 }
 
 #[test]

@@ -48,7 +48,7 @@ pub(super) fn check(wavefront: &Erased<'_>, policy: &CudaPolicy, edges: bool) ->
     };
     if step > BYTE {
         return refuse(format!(
-            "its cells differ by up to {step}, and an input's part of that is a byte"
+            "its cells differ by up to {step}, but the score of a pair of inputs must fit into a byte"
         ));
     }
     // Rows and columns between the farthest two cells of a warp, which may lag by a chunk more.
@@ -56,7 +56,7 @@ pub(super) fn check(wavefront: &Erased<'_>, policy: &CudaPolicy, edges: bool) ->
     let spread = u64::from(step) * (u64::from(cells) + 2);
     if spread > FARTHEST {
         return refuse(format!(
-            "its cells differ by up to {spread}, which 16 bits hold to {FARTHEST}"
+            "its cells differ by up to {spread}, but 16 bits hold differences of up to {FARTHEST}"
         ));
     }
     if element.column != 1 || symbols(wavefront.columns).is_none() {

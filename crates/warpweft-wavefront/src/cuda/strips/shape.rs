@@ -25,15 +25,15 @@ pub(super) fn missing(wavefront: &Erased<'_>) -> Option<&'static str> {
     [
         ("old values", !element.old.is_empty()),
         (
-            "dependences but north, west and north-west",
+            "dependences other than north, west and north-west",
             !element.carried && !element.dependences.iter().all(known),
         ),
-        ("inputs of cells of such sizes", !words(element.input)),
+        ("cell inputs of a size that is not supported", !words(element.input)),
         ("bands", wavefront.band.is_some()),
         ("cells of more than 16 bytes", element.cell > MAX_CELL),
-        ("columns of such inputs", !words(element.column)),
+        ("column inputs of a size that is not supported", !words(element.column)),
         // They compute cells beyond the domain too, where a fault would be none.
-        ("function that may fault", element.faults()),
+        ("a function that may fault", element.faults()),
     ]
     .into_iter()
     .find_map(|(what, misses)| misses.then_some(what))
@@ -43,7 +43,10 @@ pub(super) fn missing(wavefront: &Erased<'_>) -> Option<&'static str> {
 pub(super) fn possible(wavefront: &Erased<'_>) -> Result<()> {
     missing(wavefront).map_or(Ok(()), |what| {
         Err(Error::spec(
-            format!("register strips run no {what}, which {} has", wavefront.element.name),
+            format!(
+                "{} has {what}, which the register-strip kernel does not support",
+                wavefront.element.name
+            ),
             "run it on the cores",
         ))
     })

@@ -195,7 +195,7 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for TileExecutor {
     fn misses(&self, _: &Wavefront<'_, E>) -> Option<&'static str> {
         let square = self.policy.is_some_and(|policy| policy.method.square());
         let skewed = Shape::of(E::DEPENDENCES, E::OLD).is_ok_and(|shape| !shape.square);
-        (square && skewed).then_some("vectors to the north-east in square tiles")
+        (square && skewed).then_some("dependences to the north-east, which square tiles can't have")
     }
 
     fn run(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Kept<E::Cell>, Report)> {

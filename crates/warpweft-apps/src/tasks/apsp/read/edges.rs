@@ -18,7 +18,9 @@ impl Format for Edges {
     fn line(&mut self, line: &str, reading: &mut Reading) -> Result<(), String> {
         // Its sizes would be an edge, and its vertices be counted from 0.
         if is_banner(line) {
-            return Err("a matrix begins below other lines; begin the file with it".into());
+            return Err(
+                "the line %%MatrixMarket is not the first line; begin the file with it".into()
+            );
         }
         if names_a_matrix(line) {
             return Err("a matrix begins with %%MatrixMarket, with two percent signs".into());

@@ -107,7 +107,10 @@ fn parse<F: Format>(mut lines: Lines, mut format: F) -> Result<Graph, Wrong> {
     format.end(&mut reading).map_err(Wrong::Text)?;
     if let Some(said) = reading.said.filter(|said| *said != reading.lines) {
         let edges = if reading.lines == 1 { "edge" } else { "edges" };
-        return Err(Wrong::Text(format!("has {} {edges} and says {said}", reading.lines)));
+        return Err(Wrong::Text(format!(
+            "has {} {edges}, but its header says {said}",
+            reading.lines
+        )));
     }
     let vertices = reading.vertices.unwrap_or(0);
     // Each takes memory, with or without edges.
@@ -131,7 +134,7 @@ impl Reading {
         let mut vertex = |name: &str| {
             let word = words.next().ok_or_else(|| format!("no {name} vertex"))?;
             let number: u64 =
-                word.parse().map_err(|_| format!("the vertex {word:?} is no whole number"))?;
+                word.parse().map_err(|_| format!("the vertex {word:?} is not a whole number"))?;
             let last = self.vertices.map_or(u64::from(u32::MAX) - 2, |n| u64::from(n + first) - 1);
             match number >= u64::from(first) && number <= last {
                 true => Ok((number - u64::from(first)) as u32),

@@ -36,9 +36,9 @@ impl Format for MatrixMarket {
                 reading.said = Some(entries.into());
                 Ok(())
             }
-            Some(&[rows, columns, _]) => {
-                Err(format!("a matrix of {rows} rows and {columns} columns is no graph's"))
-            }
+            Some(&[rows, columns, _]) => Err(format!(
+                "a matrix of {rows} rows and {columns} columns is not square, so it is not a graph"
+            )),
             _ => Err("write `ROWS COLUMNS ENTRIES`, below 2^32".into()),
         }
     }

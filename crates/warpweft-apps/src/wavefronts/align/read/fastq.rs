@@ -33,7 +33,7 @@ fn after<'t>(before: usize, lines: impl Iterator<Item = &'t [u8]>) -> Result<Vec
         }
         let Some(header) = line.strip_prefix(b"@") else {
             let begin = String::from_utf8_lossy(&line[..line.len().min(20)]).into_owned();
-            return wrong(number, format!("{begin:?} where a record is to begin with `@`"));
+            return wrong(number, format!("found {begin:?}, but a record must begin with `@`"));
         };
         let name = header.split(u8::is_ascii_whitespace).next().unwrap_or_default();
         if name.is_empty() {
@@ -72,8 +72,8 @@ fn after<'t>(before: usize, lines: impl Iterator<Item = &'t [u8]>) -> Result<Vec
     Ok(records)
 }
 
-/// The records of `lines`, with so many `before` them, four for each; what is wrong stands in the place of one that is none, and goes on to the
-/// next line `@` with a `+` two lines below.
+/// The records of `lines`, with so many `before` them, four for each; what is wrong stands in the place of one that is
+/// none, and goes on to the next line `@` with a `+` two lines below.
 pub(super) fn four_lines(before: usize, lines: &[&[u8]]) -> Vec<Result<Record>> {
     let begins = |at: usize| {
         lines[at].starts_with(b"@") && lines.get(at + 2).is_some_and(|line| line.starts_with(b"+"))
@@ -131,7 +131,7 @@ mod tests {
             ("@a\nAC\n+\nIIII\n", "line 4: record a has 4 qualities for 2 letters"),
             ("@a\nACGT\n+\nII\n@b\nA\n+\nI\n", "line 4: record a has 2 qualities for 4 letters"),
             ("@a\nAC\n", "line 2: record a ends without a line `+`"),
-            ("@a\nAC\n+\nII\nAC\n", "line 5: \"AC\" where a record is to begin"),
+            ("@a\nAC\n+\nII\nAC\n", "line 5: found \"AC\", but a record must begin"),
             ("@\nAC\n+\nII\n", "line 1: a record without a name"),
             ("@a\nAC\n+\nI\x07\n", "line 4: record a: byte 7 as quality 2"),
         ] {
