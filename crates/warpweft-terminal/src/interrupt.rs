@@ -74,7 +74,9 @@ fn end_if_stalled() {
             let files: Vec<_> =
                 stall.files().iter().map(|file| file.display().to_string()).collect();
             let files = if files.is_empty() { "a file".into() } else { files.join(" and ") };
-            output::complain(&format!("interrupted while {files} could not be written"));
+            output::complain(&format!(
+                "interrupted while {files} could be neither read nor written"
+            ));
             end();
         }
     }

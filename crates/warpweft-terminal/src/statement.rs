@@ -2,7 +2,6 @@
 //! version, the subcommand, every parameter that decides a result, and the contents of the files it reads.
 
 use std::ffi::OsStr;
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -10,6 +9,7 @@ use clap::{Arg, ArgMatches, Command};
 use serde_json::{from_slice, to_vec};
 use sha2::{Digest, Sha256};
 use warpweft::cluster::{Transport, broadcast, gather};
+use warpweft::grid::io::Input;
 use warpweft::{Error, Result};
 
 /// Parameters that may differ between processes: where each computes, and how the one that prints does.
@@ -169,7 +169,7 @@ fn contents(path: &Path) -> Result<String> {
 }
 
 fn hash(path: &Path) -> io::Result<(u64, String)> {
-    let (mut file, mut hash, mut bytes) = (File::open(path)?, Sha256::new(), 0);
+    let (mut file, mut hash, mut bytes) = (Input::open(path)?, Sha256::new(), 0);
     let mut piece = vec![0; 1 << 20];
     loop {
         match file.read(&mut piece)? {

@@ -1,13 +1,12 @@
 //! `--sources all|A..B|random:N|A,B,..|FILE`: the source vertices.
 
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::io::{Error as IoError, ErrorKind::InvalidData};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use warpweft::grid::io::read_all;
+use warpweft::grid::io::{Input, read_all};
 use warpweft::memory::room;
 use warpweft::{Error, Result};
 use warpweft_apps::apsp::Graph;
@@ -96,7 +95,7 @@ impl SourceChoice {
                 Ok(chosen.into_iter().map(|k| k as u32).collect())
             }
             Self::File(path) => {
-                let read = File::open(path).and_then(|file| read_all(file, LONGEST));
+                let read = Input::open(path).and_then(|file| read_all(file, LONGEST));
                 let text = read.and_then(|bytes| {
                     String::from_utf8(bytes).map_err(|error| IoError::new(InvalidData, error))
                 });

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::format::FORMAT;
 use warpweft_core::error::{Error, Result};
-use warpweft_core::grid::io::{hex, new_file, sync_folder, without_links};
+use warpweft_core::grid::io::{Input, hex, new_file, sync_folder, without_links};
 
 /// Bytes of a piece at most: what a reader holds of a file.
 const PIECE: u64 = 1 << 20;
@@ -88,7 +88,7 @@ impl Growing {
 /// A file that is being read, from its begin to its end.
 pub(super) struct Reader<'a> {
     path: PathBuf,
-    file: File,
+    file: Input,
     sum: &'a Sum,
     hash: Sha256,
     read: u64,
@@ -111,7 +111,7 @@ impl<'a> Reader<'a> {
     }
 
     fn checked(path: PathBuf, sum: &'a Sum, fits: impl Fn(u64) -> bool) -> Result<Self> {
-        let opened = File::open(&path).and_then(|file| Ok((file.metadata()?.len(), file)));
+        let opened = Input::open_file(&path).and_then(|file| Ok((file.metadata()?.len(), file)));
         let (bytes, file) = opened.map_err(|error| damaged(&path, error))?;
         if !fits(bytes) {
             return Err(damaged(&path, format!("has {bytes} bytes of {}", sum.bytes)));

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::hashed::{Reader, damaged};
 use super::manifest::{Manifest, PartFile};
-use super::{Origin, State, region_of};
+use super::{Origin, State, folder_name, region_of};
 use crate::spec::points::Points;
 use crate::{Region, Span};
 use warpweft_core::element::CellType;
@@ -77,6 +77,9 @@ impl Saved {
                     "use the {given} of the run that wrote it, or start a new run in an empty folder"
                 ),
             ));
+        }
+        if folder.file_name().is_some_and(|name| *name != *folder_name(manifest.step)) {
+            return Err(damaged(folder, format!("its manifest is of step {}", manifest.step)));
         }
         let mut regions = Vec::new();
         for part in &manifest.parts {

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::format::FORMAT;
-use super::hashed::Sum;
+use super::hashed::{Sum, damaged};
 use super::probes::ProbesFile;
 use crate::spec::identity::Part;
 use warpweft_core::element::ScalarKind;
@@ -14,6 +14,15 @@ use warpweft_core::grid::io::read_small_text;
 
 /// Its name in the folder.
 pub(super) const NAME: &str = "manifest";
+
+/// What names of parts' files begin with; a number follows.
+pub(super) const PART: &str = "part-";
+
+/// Whether `name` is `begin` and a number: a file in this folder.
+pub(super) fn numbered(name: &str, begin: &str) -> bool {
+    let number = name.strip_prefix(begin);
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|c| c.is_ascii_digit()))
+}
 
 /// A checkpoint's contents.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -71,7 +80,15 @@ impl Manifest {
         let path = folder.join(NAME);
         match read_small_text(&path) {
             Err(error) => Err(Error::file(path, error, FORMAT.hint)),
-            Ok(text) => FORMAT.read(&path, &text),
+            Ok(text) => {
+                let manifest: Self = FORMAT.read(&path, &text)?;
+                let probes = manifest.probes.iter().all(ProbesFile::is_possible);
+                let parts = manifest.parts.iter().all(|part| numbered(&part.file, PART));
+                match probes && parts {
+                    true => Ok(manifest),
+                    false => Err(damaged(&path, "names files or records that no run writes")),
+                }
+            }
         }
     }
 }

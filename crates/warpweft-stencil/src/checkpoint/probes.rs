@@ -3,6 +3,8 @@
 //! as much of it as there was; the checkpoints that are kept have a file each, so that damage to one spares the
 //! other.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::fs;
 use std::io;
 use std::ops::Range;
@@ -12,8 +14,10 @@ use serde::{Deserialize, Serialize};
 
 use super::format::KEPT;
 use super::hashed::{Growing, Reader, Sum, damaged};
+use super::manifest::numbered;
 use crate::spec::points::{Points, RawProbe};
 use warpweft_core::error::Result;
+use warpweft_core::memory::check_room;
 use warpweft_core::report::Series;
 
 /// What names of files begin with; a number follows.
@@ -54,6 +58,11 @@ pub(super) struct ProbesFile {
 }
 
 impl ProbesFile {
+    /// Whether a run can have written this: the file is in the folder of the checkpoints, and every probe has a period.
+    pub fn is_possible(&self) -> bool {
+        numbered(&self.file, NAME) && self.of.iter().all(|of| of.probe.every > 0)
+    }
+
     /// Gives the `series` of those of `points` that are in the file what it has of them, for the checkpoint of
     /// `step` in `folder`.
     ///
@@ -72,6 +81,9 @@ impl ProbesFile {
         if !self.of.iter().all(most) || lengths != Some(self.sum.bytes) {
             return Err(damaged(&path, "holds other records than its checkpoint tells"));
         }
+        // Records of no cells take no room in the file.
+        let records = self.of.iter().fold(0u64, |all, of| all.saturating_add(of.records));
+        check_room(records.saturating_mul(64).saturating_add(self.sum.bytes), "record less often")?;
         let mut file = Reader::begin_of(path, &self.sum)?;
         let (mut values, mut left) = (Vec::new(), self.sum.bytes);
         while let Some(piece) = file.next(left)? {
@@ -81,9 +93,8 @@ impl ProbesFile {
         file.finish()?;
         let mut values = values.into_iter();
         let mut found = vec![Vec::new(); self.of.len()];
-        for (probe, _) in
-            ordered(self.of.iter().map(|of| (of.first, of.probe.every, 0..of.records)))
-        {
+        let of = self.of.iter().map(|of| (of.first, of.probe.every, 0..of.records));
+        for (probe, _) in ordered(of) {
             found[probe].push(values.by_ref().take(self.of[probe].probe.at.len()).collect());
         }
         for (Recorded { probe, first, .. }, found) in self.of.iter().zip(found) {
@@ -154,14 +165,22 @@ impl Records {
 }
 
 /// Probe and number of every record, in the order of a file: `(first, every, numbers)` of each probe.
-fn ordered(of: impl Iterator<Item = (u64, u64, Range<u64>)>) -> Vec<(usize, u64)> {
-    let mut all: Vec<(u64, usize, u64)> = Vec::new();
-    for (probe, (first, every, numbers)) in of.enumerate() {
-        let step = |n: u64| first.saturating_add(n.saturating_mul(every));
-        all.extend(numbers.map(|n| (step(n), probe, n)));
-    }
-    all.sort_unstable();
-    all.into_iter().map(|(_, probe, n)| (probe, n)).collect()
+/// Takes memory for the probes only. O(records · log probes).
+fn ordered(of: impl Iterator<Item = (u64, u64, Range<u64>)>) -> impl Iterator<Item = (usize, u64)> {
+    let of: Vec<_> = of.collect();
+    let begins: Vec<_> = of.iter().map(|(.., numbers)| numbers.start).collect();
+    let next = move |probe: usize, n: u64| {
+        let (first, every, numbers) = &of[probe];
+        let step = first.saturating_add(n.saturating_mul(*every));
+        (n < numbers.end).then_some(Reverse((step, probe, n)))
+    };
+    let begins = begins.into_iter().enumerate();
+    let mut heap: BinaryHeap<_> = begins.filter_map(|(probe, n)| next(probe, n)).collect();
+    std::iter::from_fn(move || {
+        let Reverse((_, probe, n)) = heap.pop()?;
+        heap.extend(next(probe, n + 1));
+        Some((probe, n))
+    })
 }
 
 /// The files in the folder of the checkpoints, with their numbers.

@@ -12,7 +12,7 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use super::format::{FORMAT, KEPT};
 use super::hashed::Writer;
-use super::manifest::{Manifest, NAME, PartFile};
+use super::manifest::{Manifest, NAME, PART, PartFile};
 use super::probes::{self, Records};
 use super::{Cut, Origin, State, folder_name, step_of, steps};
 use crate::Region;
@@ -156,7 +156,7 @@ impl Saver {
         region: Region,
         cells: &mut Cut<'_>,
     ) -> Result<PartFile> {
-        let name = format!("part-{rank}");
+        let name = format!("{PART}{rank}");
         let path = folder.join(&name);
         let failed = |error| self.failed(&path, &error);
         let mut file = Writer::create(&path).map_err(failed)?;

@@ -1,6 +1,7 @@
 //! Point sources and probes: what they add, when, and that runs report what they saw.
 
 use crate::ranks::run_in_process;
+use serde_json::json;
 use sha2::{Digest, Sha256};
 use warpweft::prelude::*;
 use warpweft::report::Series;
@@ -189,21 +190,47 @@ fn a_resumed_run_has_the_records_of_one_that_nobody_stopped() {
 fn records_other_than_a_checkpoint_can_have_pass_it_over() {
     let (stencil, start) = lit([17, 22], 9);
     let (_, series) = reference_with_probes(&stencil, &mut start.clone(), 30).expect("well posed");
-    for records in [3, 11, u64::MAX] {
+    let told = "holds other records than its checkpoint tells); the run resumes from an earlier one";
+    let never = "names files or records that no run writes); the run resumes from an earlier one";
+    for (at, value, damage) in [
+        ("/probes/of/0/records", json!(3), told),
+        ("/probes/of/0/records", json!(11), told),
+        ("/probes/of/0/records", json!(u64::MAX), told),
+        ("/probes/of/0/probe/every", json!(0), never),
+        ("/probes/file", json!("../probes-0"), never),
+        ("/parts/0/file", json!("/dev/zero"), never),
+        ("/step", json!(1u64 << 50), "its manifest is of step 1125899906842624"),
+    ] {
         let folder = tempfile::tempdir().expect("a folder");
         kept(&stencil, &start, (folder.path(), false), (1, 30));
         let mut manifest = manifest_of(folder.path(), 30);
         assert_eq!(manifest["probes"]["of"][0]["records"], 10);
-        manifest["probes"]["of"][0]["records"] = records.into();
+        *manifest.pointer_mut(at).expect("a value") = value;
         let line = manifest.to_string();
         let sum: String = Sha256::digest(&line).iter().map(|byte| format!("{byte:02x}")).collect();
         let path = folder.path().join("step-000000000030/manifest");
         std::fs::write(path, format!("{line}\n{sum}\n")).expect("written");
         let report = kept(&stencil, &start, (folder.path(), true), (2, 30));
         assert_eq!((report.first, &report.probes), (28, &series));
-        let damage = "holds other records than its checkpoint tells); the run resumes from an earlier one";
         assert!(report.notes.iter().any(|note| note.contains(damage)), "{:?}", report.notes);
     }
+}
+
+#[test]
+fn a_pipe_in_place_of_a_part_passes_a_checkpoint_over() {
+    let (stencil, start) = lit([17, 22], 9);
+    let folder = tempfile::tempdir().expect("a folder");
+    kept(&stencil, &start, (folder.path(), false), (1, 30));
+    let part = folder.path().join("step-000000000030/part-0");
+    std::fs::remove_file(&part).expect("removed");
+    let made = std::process::Command::new("mkfifo").arg(&part).status();
+    if !made.is_ok_and(|made| made.success()) {
+        return println!("skipped: no mkfifo");
+    }
+    let report = kept(&stencil, &start, (folder.path(), true), (2, 30));
+    let damage = "part-0: is not a regular file";
+    assert!(report.notes.iter().any(|note| note.contains(damage)), "{:?}", report.notes);
+    assert_eq!(report.first, 28);
 }
 
 /// What a checkpoint's manifest says.

@@ -1,12 +1,69 @@
 //! Reads small text files that programs write for themselves, with a limit on the length, because another program may have put
 //! any file in their place.
 
-use std::fs::File;
-use std::io::{self, ErrorKind, Read};
+use std::fs::{File, Metadata};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
+
+use super::stall::{Calling, Counted, Naming};
 
 /// Bytes of the longest: a manifest of 100,000 parts.
 const LONGEST: u64 = 32 << 20;
+
+/// A file that is read. [`Stall`](super::Stall) sees whether that makes progress.
+#[derive(Debug)]
+pub struct Input {
+    file: Counted<File>,
+    _naming: Naming,
+}
+
+impl Input {
+    /// Opens what a user named: a file, a pipe or a device. A pipe is waited for.
+    ///
+    /// # Errors
+    /// It can't be opened.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let (naming, _calling) = (Naming::of(path), Calling::begin());
+        Ok(Self { file: Counted(File::open(path)?), _naming: naming })
+    }
+
+    /// Opens a file that a program wrote for itself. A pipe in its place is not waited for.
+    ///
+    /// # Errors
+    /// It can't be opened, or is not a regular file.
+    pub fn open_file(path: &Path) -> io::Result<Self> {
+        let (naming, _calling) = (Naming::of(path), Calling::begin());
+        let mut reading = File::options();
+        reading.read(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut reading, libc::O_NONBLOCK);
+        let file = reading.open(path)?;
+        match file.metadata()?.is_file() {
+            true => Ok(Self { file: Counted(file), _naming: naming }),
+            false => Err(io::Error::new(ErrorKind::InvalidData, "is not a regular file")),
+        }
+    }
+
+    /// What is known of it.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn metadata(&self) -> io::Result<Metadata> {
+        self.file.0.metadata()
+    }
+}
+
+impl Read for Input {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        self.file.read(to)
+    }
+}
+
+impl Seek for Input {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.file.0.seek(to)
+    }
+}
 
 /// The bytes of the file at `path`, which is a file and not a device or a pipe.
 ///
@@ -21,11 +78,7 @@ pub fn read_small(path: &Path) -> io::Result<Vec<u8>> {
 /// # Errors
 /// See [`read_small`].
 pub fn read_up_to(path: &Path, longest: u64) -> io::Result<Vec<u8>> {
-    // A pipe would be waited for when it is opened.
-    if !std::fs::metadata(path)?.is_file() {
-        return Err(io::Error::new(ErrorKind::InvalidData, "is not a regular file"));
-    }
-    read_all(File::open(path)?, longest)
+    read_all(Input::open_file(path)?, longest)
 }
 
 /// All that `from` gives, a pipe too, if it is at most `longest` bytes.
@@ -56,7 +109,7 @@ pub fn read_small_text(path: &Path) -> io::Result<String> {
 /// # Errors
 /// It can't be read, is longer than 32 MiB, or is not UTF-8.
 pub fn read_given_text(path: &Path) -> io::Result<String> {
-    text(read_all(File::open(path)?, LONGEST)?)
+    text(read_all(Input::open(path)?, LONGEST)?)
 }
 
 fn text(bytes: Vec<u8>) -> io::Result<String> {

@@ -6,11 +6,10 @@
 //! This is own code, because the crates for it need a C compiler or have their own array type. Format:
 //! <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>.
 
-use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
-use super::write_whole;
+use super::{Input, write_whole};
 use crate::element::{CellType, Scalar, ScalarKind};
 use crate::error::{Error, Result};
 use crate::grid::{Axes, RawVolume, Volume};
@@ -113,7 +112,7 @@ pub fn write(path: &Path, volume: &RawVolume, field: usize) -> Result<()> {
 fn open(path: &Path) -> Result<(Header, impl Read)> {
     let no_file = |error: std::io::Error| Error::file(path, error, "check the path");
     let not_npy = |what: &str| Error::file(path, what, "give a file that `numpy.save` wrote");
-    let file = File::open(path).map_err(no_file)?;
+    let file = Input::open(path).map_err(no_file)?;
     let length = file.metadata().map_err(no_file)?.len();
     let mut data = BufReader::with_capacity(1 << 20, file);
 

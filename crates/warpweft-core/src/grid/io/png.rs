@@ -1,10 +1,9 @@
 //! PNG pictures: reads grey values, writes colours.
 
-use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
-use super::{Picture, write_whole};
+use super::{Input, Picture, write_whole};
 use crate::error::{Error, Result};
 use crate::grid::Volume;
 
@@ -69,7 +68,7 @@ fn decoded(path: &Path) -> Result<Decoded> {
         };
         Error::file(path, what, "give a whole PNG file")
     };
-    let file = File::open(path).map_err(|error| Error::file(path, error, "check the path"))?;
+    let file = Input::open(path).map_err(|error| Error::file(path, error, "check the path"))?;
     let known = file.metadata().map_err(|error| Error::file(path, error, "check the path"))?;
     let mut options = png::DecodeOptions::default();
     options.set_ignore_adler32(false);

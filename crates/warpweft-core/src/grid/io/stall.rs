@@ -1,20 +1,20 @@
-//! Whether a file that this process writes makes progress: the other end of a pipe may never come, and a network
+//! Whether a file that this process reads or writes makes progress: the other end of a pipe may never come, and a network
 //! file system may be gone. Only calls into the system count: the process may take its time to make the content.
 
 use std::cell::Cell;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Calls under way that open, write or rename a file.
+/// Calls under way that open, read, write or rename a file.
 static CALLS: AtomicUsize = AtomicUsize::new(0);
 /// Counts every such call that has ended.
 static ENDED: AtomicU64 = AtomicU64::new(0);
-/// Files that are being written.
+/// Files that are being read or written.
 static FILES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
-/// Bytes that one call writes at most, so that a slow file shows its progress.
+/// Bytes that one call reads or writes at most, so that a slow file shows its progress.
 const PIECE: usize = 1 << 20;
 
 /// Counts as a call under way, until it is dropped.
@@ -33,7 +33,8 @@ impl Calling {
     }
 }
 
-/// Names a file that is being written, until it is dropped.
+/// Names a file that is being read or written, until it is dropped.
+#[derive(Debug)]
 pub(super) struct Naming(PathBuf);
 
 impl Naming {
@@ -81,7 +82,8 @@ impl Drop for Paused {
     }
 }
 
-/// A writer whose progress counts.
+/// A reader or writer whose progress counts.
+#[derive(Debug)]
 pub(super) struct Counted<W>(pub W);
 
 impl<W: Write> Write for Counted<W> {
@@ -95,7 +97,15 @@ impl<W: Write> Write for Counted<W> {
     }
 }
 
-/// Watches from another thread whether the files that are being written make progress.
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let _calling = Calling::begin();
+        let most = to.len().min(PIECE);
+        self.0.read(&mut to[..most])
+    }
+}
+
+/// Watches from another thread whether the files that are being read or written make progress.
 pub struct Stall {
     ended: Cell<u64>,
     since: Cell<Instant>,
@@ -107,7 +117,7 @@ impl Stall {
         Self { ended: Cell::new(ENDED.load(Relaxed)), since: Cell::new(Instant::now()) }
     }
 
-    /// Whether a call that writes is under way, and none has ended for `time`.
+    /// Whether a call that reads or writes is under way, and none has ended for `time`.
     pub fn lasts(&self, time: Duration) -> bool {
         let ended = ENDED.load(Relaxed);
         if CALLS.load(Relaxed) == 0 || ended != self.ended.replace(ended) {
@@ -116,7 +126,7 @@ impl Stall {
         self.since.get().elapsed() >= time
     }
 
-    /// The files that are being written.
+    /// The files that are being read or written.
     pub fn files(&self) -> Vec<PathBuf> {
         files(|files| files.clone())
     }

@@ -8,11 +8,11 @@ mod gr;
 mod lines;
 mod mtx;
 
-use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::Path;
 
 use warpweft::error::{Error, Result};
+use warpweft::grid::io::Input;
 use warpweft::memory::grow;
 
 use self::lines::{Lines, Wrong};
@@ -64,7 +64,7 @@ pub fn read(path: &Path) -> Result<Graph> {
     };
     let file: Box<dyn BufRead> = match path.to_str() {
         Some("-") => Box::new(std::io::stdin().lock()),
-        _ => Box::new(BufReader::with_capacity(1 << 18, File::open(path).map_err(failed)?)),
+        _ => Box::new(BufReader::with_capacity(1 << 18, Input::open(path).map_err(failed)?)),
     };
     let wrong = |what: String| Error::file(path, what, FORMATS);
     let parsed = parsed(Lines::of(gzip::plain(file).map_err(failed)?));

@@ -1,6 +1,5 @@
 //! FASTA and FASTQ files, plain or gzip, with any number of records.
 
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
@@ -9,6 +8,7 @@ use super::lines::Lines;
 use super::record::{ROOM, Record};
 use crate::gzip;
 use warpweft::error::{Error, Result};
+use warpweft::grid::io::Input;
 use warpweft::memory::{check_room, grow};
 
 /// The records of a file, in order; of standard input for `-`. Compression is told by the file's first bytes, not its name.
@@ -60,7 +60,7 @@ pub(super) fn opened(path: &Path) -> Result<Box<dyn BufRead>> {
     let failed = |error| failed(path, error);
     let file: Box<dyn BufRead> = match path.to_str() {
         Some("-") => Box::new(std::io::stdin().lock()),
-        _ => Box::new(BufReader::new(File::open(path).map_err(failed)?)),
+        _ => Box::new(BufReader::new(Input::open(path).map_err(failed)?)),
     };
     gzip::plain(file).map_err(failed)
 }
