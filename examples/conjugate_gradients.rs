@@ -3,6 +3,7 @@
 //!
 //! `cargo run --release --package warpweft --example conjugate_gradients`
 
+use warpweft::grid::io::{Colours, Picture, middle_range, png};
 use warpweft::prelude::*;
 
 /// One cell of the four vectors of the method.
@@ -159,6 +160,9 @@ fn conjugate_gradients(machine: &Machine) -> Result<f64> {
     let each = begun.elapsed().as_secs_f64() / f64::from(iterations);
     session.finish()?;
     println!("conjugate gradients: {iterations} iterations of {:.3} ms each", 1e3 * each);
+    let range = middle_range(&vectors, 0)?;
+    png::write("poisson.png".as_ref(), &Picture::of_middle(&vectors, 0, range, Colours::Viridis)?)?;
+    println!("written poisson.png, the solution in the middle plane");
     Ok(worst(|at| vectors.get(at).map(|cell| cell.x)))
 }
 

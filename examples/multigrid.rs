@@ -4,6 +4,7 @@
 
 use std::f64::consts::PI;
 
+use warpweft::grid::io::{Colours, Picture, png};
 use warpweft::prelude::*;
 use warpweft::stencil::Session;
 
@@ -107,5 +108,9 @@ fn main() -> Result<()> {
     let worst = worst.fold(0.0, f64::max);
     println!("largest error {worst:.1e}");
     assert!(worst < 1e-8, "the solution is that which the right-hand side was made of");
+    let plane = Volume::from_fn([n; 2], |[y, x]| volumes[0].cell::<Vertex>([n / 2, y, x]).u);
+    let picture = Picture::of_middle(&plane, 0, [-1.0, 1.0], Colours::Viridis)?;
+    png::write("multigrid.png".as_ref(), &picture)?;
+    println!("written multigrid.png, the solution in the middle plane");
     Ok(())
 }

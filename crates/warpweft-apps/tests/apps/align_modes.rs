@@ -389,10 +389,7 @@ fn other_alphabets_and_strands_without_complement_are_refused() {
         let scoring = Scoring::by_matrix(matrix.clone(), -12, -1);
         let error =
             align(&protein, &dna, &scoring, Scope::Local, executor).unwrap_err().to_string();
-        assert!(
-            error.contains("is scored by the letters of BLOSUM62"),
-            "{error}"
-        );
+        assert!(error.contains("is scored by the letters of BLOSUM62"), "{error}");
         let error =
             align(&protein, &protein, Weights::default(), Scope::Local, executor).unwrap_err();
         assert!(error.to_string().contains("scored by nucleotides"), "{error}");

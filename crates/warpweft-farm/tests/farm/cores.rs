@@ -454,7 +454,10 @@ fn a_journal_is_its_own_runs_alone() {
     );
     journaled(folder.path(), false).unwrap();
     let refusal = journaled(folder.path(), false).unwrap_err().to_string();
-    assert!(refusal.contains("holds the journal of an earlier run; help: continue it with"), "{refusal}");
+    assert!(
+        refusal.contains("holds the journal of an earlier run; help: continue it with"),
+        "{refusal}"
+    );
     let journal = |of: &str, flush| Journal {
         directory: folder.path().into(),
         of: of.into(),

@@ -190,7 +190,8 @@ fn a_resumed_run_has_the_records_of_one_that_nobody_stopped() {
 fn records_other_than_a_checkpoint_can_have_pass_it_over() {
     let (stencil, start) = lit([17, 22], 9);
     let (_, series) = reference_with_probes(&stencil, &mut start.clone(), 30).expect("well posed");
-    let told = "holds other records than its checkpoint tells); the run resumes from an earlier one";
+    let told =
+        "holds other records than its checkpoint tells); the run resumes from an earlier one";
     let never = "names files or records that no run writes); the run resumes from an earlier one";
     for (at, value, damage) in [
         ("/probes/of/0/records", json!(3), told),
@@ -296,8 +297,9 @@ fn records_that_a_checkpoint_does_not_hold_are_named() {
             let report = kept(&stencil, &start, (folder.path(), true), (count, steps));
             assert_eq!(report.probes[0].first, 12);
             assert_eq!(report.probes[0].values, series[0].values[3..(steps / 3) as usize]);
-            let note =
-                format!("probe 0 has no records before step 12, because the checkpoint of step {step}");
+            let note = format!(
+                "probe 0 has no records before step 12, because the checkpoint of step {step}"
+            );
             assert!(report.notes.iter().any(|told| told.contains(&note)), "{:?}", report.notes);
         }
     }

@@ -203,7 +203,10 @@ mod tests {
             ("A C\nA 5 1\nA 5 1\n", "line 3: a second line for letter A"),
             ("A C\nA 5 1\nG 5 1\n", "line 3: \"G\" is no letter of the first line"),
             ("A C\nA 5 1.5\n", "line 2: score \"1.5\" of A with C is not a number"),
-            ("A C\nA 5 200\n", "line 2: score \"200\" of A with C is not a number from -128 to 127"),
+            (
+                "A C\nA 5 200\n",
+                "line 2: score \"200\" of A with C is not a number from -128 to 127",
+            ),
         ] {
             assert!(error(text).contains(what), "{text:?}: {}", error(text));
         }

@@ -149,7 +149,10 @@ fn an_edge_beyond_32_bits_matters_only_where_no_shorter_path_ends() {
     check("to the brim", &brim);
     let over = graph(3, &[(0, 1, closed - 7), (1, 2, 8)]);
     let refusal = Search::new(&over).unwrap().run(&over, 0).unwrap_err().to_string();
-    assert!(refusal.contains("length 4294967287, and with its next edge the length exceeds"), "{refusal}");
+    assert!(
+        refusal.contains("length 4294967287, and with its next edge the length exceeds"),
+        "{refusal}"
+    );
 }
 
 #[test]
@@ -231,7 +234,9 @@ fn short_rows_are_the_long_ones_and_refuse_what_16_bits_do_not_hold() {
         let row = Farm::of(ShortestPaths::short_distances(&far)).run([0u32], &machine);
         assert_eq!(row.is_ok(), fits);
         if let Err(refused) = row {
-            assert!(refused.to_string().contains("a distance is 65535, but 16 bits hold at most 65534"));
+            assert!(
+                refused.to_string().contains("a distance is 65535, but 16 bits hold at most 65534")
+            );
         }
     }
 }
@@ -307,8 +312,14 @@ fn what_is_wrong_with_a_file_is_said_with_its_line() {
     let wrong = [
         ("", "is empty"),
         ("\n \n", "is empty"),
-        (&format!("# mine\n{mtx} real general\n2 2 1\n1 2 1\n"), "line 2: the line %%MatrixMarket is not the first"),
-        (&format!("0 1 1\n\n{}\n", mtx.to_lowercase()), "line 3: the line %%MatrixMarket is not the first"),
+        (
+            &format!("# mine\n{mtx} real general\n2 2 1\n1 2 1\n"),
+            "line 2: the line %%MatrixMarket is not the first",
+        ),
+        (
+            &format!("0 1 1\n\n{}\n", mtx.to_lowercase()),
+            "line 3: the line %%MatrixMarket is not the first",
+        ),
         (&"0 ".repeat(40_000), "line 1 is longer than 64 KiB"),
         (&format!("0 1 1\n{}", " ".repeat(70_000)), "line 2 is longer than 64 KiB"),
         ("\n# nothing\n", "has no edges"),

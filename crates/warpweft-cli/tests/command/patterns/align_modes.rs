@@ -226,7 +226,10 @@ fn streamed_records_are_aligned_as_all_at_once() {
         assert_eq!(a, b, "{options}");
     }
     for (line, what) in [
-        ("r.fa few.fa --output c.paf", "the target file ends after 1 records, but there are more queries"),
+        (
+            "r.fa few.fa --output c.paf",
+            "the target file ends after 1 records, but there are more queries",
+        ),
         ("r.fa w.fa --output c.sam", "--stream needs exactly one --output, a .paf file"),
     ] {
         let line = format!("align {line} --batch --stream --device cpu");

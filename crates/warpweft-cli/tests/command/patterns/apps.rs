@@ -92,7 +92,8 @@ fn himeno_reports_mflops_and_gosa() {
     assert!((mflops * 1e6 * seconds / flops - 1.0).abs() < 1e-6);
     assert!(number("gosa_of_the_next_step") > 0.0);
     warpweft("run himeno --class huge").fails(2, &["no class huge", "choose XS, S, M, L or XL"]);
-    warpweft("run swim --boundary mirror").fails(2, &["swim has no --boundary mirror", "--boundary"]);
+    warpweft("run swim --boundary mirror")
+        .fails(2, &["swim has no --boundary mirror", "--boundary"]);
 }
 
 #[test]

@@ -186,7 +186,10 @@ fn what_can_t_be_is_refused_with_a_hint() {
     for (line, expect) in [
         ("apsp random:9 --sources 5..3", "the range 5..3 is empty"),
         ("apsp random:9 --sources random:0", "at least 1"),
-        ("apsp random:9 --sources random:10", "10 random sources were requested, but the graph has 9 vertices"),
+        (
+            "apsp random:9 --sources random:10",
+            "10 random sources were requested, but the graph has 9 vertices",
+        ),
         ("apsp random:9 --sources 3,9", "source 9 of a graph whose vertices are 0 to 8"),
         ("apsp random:9 --sources 0..10", "source 9 of a graph"),
         ("apsp random:", "'random:' is not a random graph; write random:VERTICES"),

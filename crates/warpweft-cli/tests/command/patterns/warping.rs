@@ -77,7 +77,10 @@ fn sets_are_compared_and_searched() {
     ]);
     assert_eq!(object["result"]["nearest"], expected);
     let said = warpweft_in(folder, line).fine();
-    assert!(said.contains("of 3 series, 0 were left out by LB_Kim and 0 more by LB_Keogh"), "{said}");
+    assert!(
+        said.contains("of 3 series, 0 were left out by LB_Kim and 0 more by LB_Keogh"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -69,7 +69,11 @@ fn tables_of_bins_channels_squares_and_triangles_are_saved() {
     fails("grey.npy --bins 300", 2, "300 bins");
     fails("grey.npy --bins 4 --output b.png", 2, "end the name in .npy");
     fails("grey.npy --channels", 1, "grey.npy: has shape [4, 5], and not 3 axes");
-    fails("squares.npy --tilted", 1, "squares.npy: holds i64, but --bins, --channels and --tilted need uint8");
+    fails(
+        "squares.npy --tilted",
+        1,
+        "squares.npy: holds i64, but --bins, --channels and --tilted need uint8",
+    );
 }
 
 /// More ones than f32 counts.

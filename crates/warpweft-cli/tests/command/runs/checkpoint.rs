@@ -464,8 +464,7 @@ fn a_full_disk_leaves_the_last_checkpoint_whole() {
         let line = format!("{line} --steps 400 --checkpoint saved --checkpoint-every 10");
         for ranks in [1, 2] {
             let ran = warpweft_in(here.path(), &format!("{line} --ranks {ranks}"));
-            let whole =
-                "resume (--resume, `resume: true`) from the checkpoint of step 10, which";
+            let whole = "resume (--resume, `resume: true`) from the checkpoint of step 10, which";
             ran.fails(1, &["No space left", whole]);
             assert_eq!(steps(here.path()), ["step-000000000000", "step-000000000010"]);
             assert!(mount("remount,size=1m"));

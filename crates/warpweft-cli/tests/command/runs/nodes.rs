@@ -117,7 +117,11 @@ fn processes_may_have_several_ranks_each() {
         let uneven = "run heat --device cpu --size 24 --steps 3 --ranks 3";
         let refused = ran(RUN, &mut mpirun(launcher, here.path(), &[(2, uneven)]));
         assert_ne!(refused.status, Some(0));
-        assert!(refused.err.contains("--ranks 3 is not a multiple of the 2 processes"), "{}", refused.err);
+        assert!(
+            refused.err.contains("--ranks 3 is not a multiple of the 2 processes"),
+            "{}",
+            refused.err
+        );
         for (grid, told) in
             [("3x1x1", "3 ranks for 2 processes"), ("1x1x1", "1 rank for 2 processes")]
         {
@@ -155,7 +159,11 @@ fn an_alignment_over_ranks_is_that_of_one() {
         let refused = "align a.fa b.fa --device cpu --checkpoint saved";
         let refused = ran(RUN, &mut mpirun(launcher, here.path(), &[(2, refused)]));
         assert_ne!(refused.status, Some(0));
-        assert!(refused.err.contains("--checkpoint works with one process only, but there are 2"), "{}", refused.err);
+        assert!(
+            refused.err.contains("--checkpoint works with one process only, but there are 2"),
+            "{}",
+            refused.err
+        );
     });
 }
 

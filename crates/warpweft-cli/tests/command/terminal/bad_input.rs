@@ -130,8 +130,10 @@ fn boundaries_that_fit_nothing() {
     warpweft("run heat --boundary z:periodic").fails(2, &["'z:periodic'; write z=periodic"]);
     let half = "run heat --size 8 --boundary neumann,z-low=periodic";
     warpweft(half).fails(2, &["axis z is periodic on one face", "both faces"]);
-    warpweft("run heat --size 8x8 --boundary z=neumann").fails(2, &["axis z, but there are only 2 dimensions"]);
-    warpweft("run life --size 8 --boundary dirichlet:2").fails(2, &["life has cells of 0 or 1, but --boundary has the value 2"]);
+    warpweft("run heat --size 8x8 --boundary z=neumann")
+        .fails(2, &["axis z, but there are only 2 dimensions"]);
+    warpweft("run life --size 8 --boundary dirichlet:2")
+        .fails(2, &["life has cells of 0 or 1, but --boundary has the value 2"]);
 }
 
 #[test]
@@ -231,8 +233,13 @@ fn input_files_that_are_missing_damaged_or_of_the_wrong_kind() {
         .fails(1, &["holds f32, but --dtype is f64", "leave --dtype out"]);
     ran("run heat --input a.npy --dims 3").fails(2, &["--dims says 3 dimensions, --input 2"]);
     ran("run heat --input a.npy --size 7x6").fails(2, &["--size is 7 x 6, but --input has 6 x 7"]);
-    ran("run life3d --input a.npy")
-        .fails(1, &["a.npy: has 2 axes, but this application needs 3", "reshape it to 3 axes, or run another"]);
+    ran("run life3d --input a.npy").fails(
+        1,
+        &[
+            "a.npy: has 2 axes, but this application needs 3",
+            "reshape it to 3 axes, or run another",
+        ],
+    );
     file("five.npy", &with_shape(&whole, "(1, 2, 3, 1, 7)"));
     for (line, axes) in [("run edge --input", 2), ("run life3d --input", 3), ("sat", 2)] {
         let expect = format!("reshape it to {axes} axes");

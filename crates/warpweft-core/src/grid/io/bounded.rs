@@ -141,7 +141,10 @@ mod tests {
             let told = read_given_text(Path::new("/dev/zero")).unwrap_err().to_string();
             assert!(told.contains("is longer than"), "{told}");
             assert!(
-                read_small(Path::new("/dev/zero")).unwrap_err().to_string().contains("not a regular file")
+                read_small(Path::new("/dev/zero"))
+                    .unwrap_err()
+                    .to_string()
+                    .contains("not a regular file")
             );
         }
         assert_eq!(read_small(&folder.path().join("b")).unwrap_err().kind(), ErrorKind::NotFound);

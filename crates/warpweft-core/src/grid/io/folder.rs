@@ -196,7 +196,10 @@ mod tests {
         };
         for number in [95, 38, 37] {
             let note = held(number).unwrap().note(folder);
-            assert_eq!(note.as_deref(), Some("saved does not support locks: make sure that no other run saves there"));
+            assert_eq!(
+                note.as_deref(),
+                Some("saved does not support locks: make sure that no other run saves there")
+            );
         }
         let refusal = held(9).unwrap_err().to_string();
         for part in ["saved: its file .lock can't be locked: Bad file", "on another disk"] {

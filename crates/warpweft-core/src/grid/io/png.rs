@@ -188,7 +188,7 @@ mod tests {
     fn samples_of_16_bits_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("deep.png");
-        let mut encoder = png::Encoder::new(File::create(&path).unwrap(), 2, 1);
+        let mut encoder = png::Encoder::new(std::fs::File::create(&path).unwrap(), 2, 1);
         encoder.set_depth(png::BitDepth::Sixteen);
         encoder.set_color(png::ColorType::Grayscale);
         encoder.write_header().unwrap().write_image_data(&[1, 2, 3, 4]).unwrap();

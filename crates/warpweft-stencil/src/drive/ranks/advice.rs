@@ -86,8 +86,11 @@ mod tests {
     #[test]
     fn a_depth_that_was_asked_for_and_not_taken_is_told_with_what_kept_it_from_being() {
         let advice = |report: Report| {
-            let notes: Vec<_> =
-                report.notes.into_iter().filter(|what| what.contains("the requested depth")).collect();
+            let notes: Vec<_> = report
+                .notes
+                .into_iter()
+                .filter(|what| what.contains("the requested depth"))
+                .collect();
             notes.join("; ")
         };
         let saved = advice(report(&Stencil::of(mean()), 20, 60, Some(3)));
@@ -139,7 +142,10 @@ mod tests {
             &Run { settings: run.settings.over(grid), ..run.clone() },
         );
         let told = error.unwrap_err().to_string();
-        assert!(told.contains("the rank grid 0 x 4 has an extent of 0; help: write 1 for axes"), "{told}");
+        assert!(
+            told.contains("the rank grid 0 x 4 has an extent of 0; help: write 1 for axes"),
+            "{told}"
+        );
     }
 
     #[test]

@@ -368,7 +368,9 @@ mod tests {
             for error in outcome.into_iter().map(Result::unwrap_err) {
                 let told = error.to_string();
                 assert!(
-                    told.contains(&format!("the halo route {by} was requested, but the ranks run on cores")),
+                    told.contains(&format!(
+                        "the halo route {by} was requested, but the ranks run on cores"
+                    )),
                     "{told}"
                 );
             }

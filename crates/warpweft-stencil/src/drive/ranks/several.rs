@@ -179,7 +179,9 @@ mod tests {
             for error in all.into_iter().map(|outcome| outcome.unwrap_err().to_string()) {
                 let told = match counts {
                     [2, 4] => "a number of ranks of 4, rank 0 has 2".into(),
-                    [count, _] => format!("{count} ranks can't be divided evenly among 2 processes"),
+                    [count, _] => {
+                        format!("{count} ranks can't be divided evenly among 2 processes")
+                    }
                 };
                 assert!(error.contains(&told), "{error}");
             }

@@ -5,6 +5,9 @@ use crate::linear::symbol::Symbol;
 /// Relative error that a product may have next to the largest weight: rounding of the user's own numbers.
 const ROUNDING: f64 = 8.0 * f64::EPSILON;
 
+/// How far a step may reach along an axis, for kernels.
+const FARTHEST: usize = 4;
+
 /// The weights of a step along each axis, slowest axis first: `2 * radius + 1` each, the middle one for the cell itself.
 /// The weight of an offset is the product over the axes.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,11 +17,14 @@ pub(in crate::linear) struct Factors {
 }
 
 impl Factors {
-    /// Of a step; `None` if its weights are no such product. O(taps · axes).
+    /// Of a step; `None` if its weights are no such product or reach further than [`FARTHEST`]. O(9^axes · taps).
     pub fn of(symbol: &Symbol) -> Option<Self> {
         let dims = symbol.extents.len();
         let offsets = || symbol.taps.iter().flat_map(|(offset, _)| offset);
         let radius = offsets().map(|o| o.unsigned_abs()).max()?.max(1);
+        if radius > FARTHEST {
+            return None;
+        }
         let (pivot, largest) =
             symbol.taps.iter().max_by(|(_, a), (_, b)| a.abs().total_cmp(&b.abs()))?;
         let weight = |offset: &[isize]| {

@@ -50,11 +50,9 @@ impl Separable {
         Ok(!transformed && device.capability()? >= (9, 0))
     }
 
-    /// Whether there are kernels for this: two or three axes, and steps that reach no further than a pass.
+    /// Whether there are kernels for this: two or three axes.
     pub fn of(factors: Factors, faces: Faces, extents: &[usize]) -> Option<Self> {
-        let known = matches!(extents.len(), 2 | 3)
-            && factors.radius <= 4
-            && extents.iter().all(|&n| n < 1 << 30);
+        let known = matches!(extents.len(), 2 | 3) && extents.iter().all(|&n| n < 1 << 30);
         known.then(|| Self { factors, faces, extents: extents.to_vec() })
     }
 
