@@ -11,7 +11,7 @@ use super::write::Writer;
 use crate::schedule::ranges::Ranges;
 use crate::spec::chunk::{Settled, Sink};
 use warpweft_core::error::{Error, Result};
-use warpweft_core::grid::io::{Claim, without_links, write_synced};
+use warpweft_core::grid::io::{Claim, open_regular, without_links, write_synced};
 
 /// The file of frames.
 const RESULTS: &str = "results";
@@ -280,12 +280,8 @@ fn set_aside(path: &Path) -> Result<PathBuf> {
 }
 
 fn existing(path: &Path) -> io::Result<Option<File>> {
-    match path.metadata() {
+    match open_regular(path, File::options().read(true)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        // A pipe would be waited for when it is opened.
-        Ok(known) if !known.is_file() => {
-            Err(io::Error::new(io::ErrorKind::InvalidData, "it is no file"))
-        }
-        _ => File::open(path).map(Some),
+        opened => opened.map(Some),
     }
 }

@@ -330,15 +330,15 @@ fn what_is_wrong_with_a_file_is_said_with_its_line() {
         ("0 1 0.5\n", "line 1: the weight 0.5 is no whole number (scale and round"),
         ("0 1 1e10\n", "line 1: the weight 1e10 is too large"),
         ("0 1 x\n", "line 1: the weight \"x\" is no number"),
-        ("0 -1 1\n", "line 1: the vertex \"-1\" is no whole number"),
+        ("0 -1 1\n", "line 1: the vertex \"-1\" is not a whole number"),
         ("from to weight\n", "line 1: the vertex \"from\""),
         ("0 4294967295 1\n", "line 1: vertex 4294967295 is not among 0 to 4294967293"),
         ("a 1 2 3\np sp 2 1\n", "line 1: an edge before the line `p`"),
         ("c x\n", "has no line `p sp"),
         ("p sp 2 1\np sp 2 1\n", "line 2: a second line `p`"),
         ("p sp 2\n", "line 1: write `p sp VERTICES EDGES`"),
-        ("p sp 2 2\na 1 2 3\n", "has 1 edge and says 2"),
-        ("p sp 2 1\na 1 2 3\na 1 2 3\n", "has 2 edges and says 1"),
+        ("p sp 2 2\na 1 2 3\n", "has 1 edge, but its header says 2"),
+        ("p sp 2 1\na 1 2 3\na 1 2 3\n", "has 2 edges, but its header says 1"),
         ("p sp 2 1\na 0 2 3\n", "line 2: vertex 0 is not among 1 to 2"),
         ("p sp 2 1\na 1 3 3\n", "line 2: vertex 3 is not among 1 to 2"),
         ("p sp 0 0\n", "a graph of 0 vertices"),
@@ -351,7 +351,7 @@ fn what_is_wrong_with_a_file_is_said_with_its_line() {
             "line 1: write `%%MatrixMarket matrix coordinate",
         ),
         (&format!("{mtx} real general\n"), "has no line `ROWS COLUMNS ENTRIES`"),
-        (&format!("{mtx} real general\n2 2 3\n1 2 1\n"), "has 1 edge and says 3"),
+        (&format!("{mtx} real general\n2 2 3\n1 2 1\n"), "has 1 edge, but its header says 3"),
     ];
     for (text, expect) in wrong {
         let path = written(folder.path(), "wrong", text);

@@ -222,8 +222,8 @@ fn files_that_an_alignment_can_not_be_written_to_are_refused() {
     fails("--plot", "--plot shows one pair, but there are 4");
     let long = "q".repeat(255);
     for (query, target, says) in [
-        ("@one", "two", "a query named \"@one\""),
-        ("\u{e9}", "two", "a query named \"\u{e9}\""),
+        ("@one", "two", "the query name \"@one\""),
+        ("\u{e9}", "two", "the query name \"\u{e9}\""),
         (&long[..], "two", &long[..]),
         ("one", "a,b", "the target name \"a,b\""),
         ("one", "=two", "the target name \"=two\""),

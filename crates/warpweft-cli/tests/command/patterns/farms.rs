@@ -62,7 +62,7 @@ fn what_can_not_be_asked_for() {
         ("run mandelbrot --width 1e-18", ["64-bit floats", "greater width"]),
         ("run mandelbrot --plot a.gif", ["a.gif", "end it in .png"]),
         ("run options --count 0", ["--count", "at least 1"]),
-        ("run options --paths 3", ["3 paths", "take 100 to 100000000"]),
+        ("run options --paths 3", ["3 paths", "use 100 to 100000000"]),
         ("run options --lanes 9", ["9 lanes", "give 1 to 8"]),
     ] {
         warpweft(line).fails(2, &expect);

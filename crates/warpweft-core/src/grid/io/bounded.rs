@@ -1,7 +1,7 @@
 //! Reads small text files that programs write for themselves, with a limit on the length, because another program may have put
 //! any file in their place.
 
-use std::fs::{File, Metadata};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
 
@@ -33,15 +33,7 @@ impl Input {
     /// It can't be opened, or is not a regular file.
     pub fn open_file(path: &Path) -> io::Result<Self> {
         let (naming, _calling) = (Naming::of(path), Calling::begin());
-        let mut reading = File::options();
-        reading.read(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut reading, libc::O_NONBLOCK);
-        let file = reading.open(path)?;
-        match file.metadata()?.is_file() {
-            true => Ok(Self { file: Counted(file), _naming: naming }),
-            false => Err(io::Error::new(ErrorKind::InvalidData, "is not a regular file")),
-        }
+        Ok(Self { file: Counted(open_regular(path, File::options().read(true))?), _naming: naming })
     }
 
     /// What is known of it.
@@ -50,6 +42,20 @@ impl Input {
     /// The system's.
     pub fn metadata(&self) -> io::Result<Metadata> {
         self.file.0.metadata()
+    }
+}
+
+/// Opens the file at `path` by `options`. A pipe in its place is not waited for.
+///
+/// # Errors
+/// It can't be opened, or is not a regular file.
+pub fn open_regular(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(options, libc::O_NONBLOCK);
+    let file = options.open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::new(ErrorKind::InvalidData, "is not a regular file")),
     }
 }
 

@@ -5,6 +5,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
+use super::bounded::open_regular;
 use super::synced::sync_folder;
 use super::temporary::{TemporaryFile, without_links};
 use super::whole::write_error;
@@ -99,12 +100,13 @@ impl Claim {
         }
         let lock = match writing.open(&file) {
             // The file belongs to another user: read access suffices to lock it.
-            Err(error) if error.kind() == ErrorKind::PermissionDenied => File::open(&file)
-                .map_err(|error| {
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+                open_regular(&file, File::options().read(true)).map_err(|error| {
                     let what =
                         format!("this lock file of another user's run can't be opened: {error}");
                     Error::file(&file, what, "choose another folder, or have them `chmod a+r` it")
-                })?,
+                })?
+            }
             lock => lock.map_err(|error| match file.is_symlink() {
                 true => Error::file(&file, "is a symbolic link", "choose another folder"),
                 false => Error::file(&file, error, HINT),

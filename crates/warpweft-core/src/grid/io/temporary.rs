@@ -126,10 +126,10 @@ pub fn new_file() -> OpenOptions {
     options
 }
 
-/// `options` that open no file through a symbolic link of its name.
+/// `options` that open no file through a symbolic link of its name, and wait for no pipe.
 pub fn without_links(options: &mut OpenOptions) -> &mut OpenOptions {
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(options, libc::O_NOFOLLOW);
+    std::os::unix::fs::OpenOptionsExt::custom_flags(options, libc::O_NOFOLLOW | libc::O_NONBLOCK);
     options
 }
 
