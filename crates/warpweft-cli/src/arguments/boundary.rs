@@ -168,6 +168,12 @@ mod tests {
             assert!(refusal.contains(expect), "{refusal}");
         }
         let choice: BoundaryChoice = "w=neumann".parse().unwrap();
-        assert!(choice.faces(2).unwrap_err().to_string().contains("axis w, but there are only 2 dimensions"));
+        assert!(
+            choice
+                .faces(2)
+                .unwrap_err()
+                .to_string()
+                .contains("axis w, but there are only 2 dimensions")
+        );
     }
 }

@@ -477,9 +477,12 @@ fn a_journal_is_its_own_runs_alone() {
     let refusal = run(&journal("squares", every), 500, |k| k as f64);
     assert!(refusal.contains("of outputs u64, and this run is of outputs f64"), "{refusal}");
     let refusal = run(&journal("squares", Flush::Every(-1.0)), 500, |k| k);
-    assert!(refusal.contains("flushed every -1 seconds"), "{refusal}");
+    assert!(refusal.contains("`flush` of the journal is -1 seconds"), "{refusal}");
     let refusal = run(&journal("squares", Flush::Every(1e20)), 500, |k| k);
-    assert!(refusal.contains("flushed every 100000000000000000000 seconds"), "{refusal}");
+    assert!(
+        refusal.contains("`flush` of the journal is 100000000000000000000 seconds"),
+        "{refusal}"
+    );
     let file = folder.path().join("header");
     let refusal = Journal { directory: file.clone(), ..journal("squares", every) };
     let refusal = run(&refusal, 500, |k| k);

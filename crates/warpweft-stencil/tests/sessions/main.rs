@@ -277,7 +277,7 @@ fn what_can_not_be_is_an_error_and_the_session_goes_on_or_leaves_the_volume() {
     let over = Ranks { count: 2, grid: None, depth: None };
     let run = Run { settings: ranks.settings.over(over), ..Run::default() };
     let error = stencil.on_with(&mut volume, &machine, &run).map(drop).unwrap_err().to_string();
-    assert!(error.contains("a session over ranks"), "{error}");
+    assert!(error.contains("a session with `Settings::ranks`"), "{error}");
 }
 
 /// The populations of D3Q19, a lattice Boltzmann method.

@@ -341,7 +341,7 @@ fn what_can_t_be_placed_is_named() {
         |field, at, amplitude| PointSource { field, at: vec![at], amplitudes: vec![amplitude] };
     let plain = || Stencil::of(conduct(0.1));
     refused(plain().source(source(0, [4, 0], 1.0)), "a source at [4, 0]; help: place it inside");
-    refused(plain().source(source(1, [0, 0], 1.0)), "a source adds to field 1");
+    refused(plain().source(source(1, [0, 0], 1.0)), "a source of field 1");
     refused(plain().source(source(0, [0, 0], f64::NAN)), "NaN amplitude");
     refused(plain().probe(Probe { field: 0, at: vec![[0, 9]], every: 1 }), "a probe at [0, 9]");
     refused(plain().probe(Probe { field: 0, at: vec![[0, 0]], every: 0 }), "every 0 steps");

@@ -145,7 +145,7 @@ fn what_can_not_be_is_refused_with_what_to_do() {
         (Run { target: Target::Gpu(1), ..Run::default() }, ["gpu:1", "--device cpu"]),
         (
             Run { target: Target::Cpu, policy: scan, ..Run::default() },
-            ["a policy for GPUs and the target cpu", "or none"],
+            ["the policy is for GPUs, but the target is cpu", "or none"],
         ),
     ] {
         let told = refused(run);

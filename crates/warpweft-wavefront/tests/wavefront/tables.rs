@@ -325,10 +325,10 @@ fn an_index_is_bounded_in_the_type_that_it_is_computed_in() {
     let error = Wavefront::of(clamped(&scores[..25])).rows(b"<").columns(b"A").check();
     assert!(error.unwrap_err().to_string().contains("index 25 of `scores`"));
     let error = Wavefront::of(scaled(&scores)).rows(&[0]).columns(&[0]).check();
-    assert!(error.unwrap_err().to_string().contains("very great of `scores`"));
+    assert!(error.unwrap_err().to_string().contains("very large of `scores`"));
     let problem = Wavefront::of(nested(&scores)).rows(&[9]);
     problem.clone().columns(&[48]).check().unwrap();
-    assert_eq!(misses(&problem.columns(&[48])), Some("function that may fault"));
+    assert_eq!(misses(&problem.columns(&[48])), Some("a function that may fault"));
     let error = Wavefront::of(nested(&scores)).rows(&[10]).columns(&[0]).check();
     assert!(error.unwrap_err().to_string().contains("index 50 of `scores`"));
 }
@@ -370,7 +370,7 @@ fn an_index_that_a_branch_decides_is_checked_by_each_cell() {
     let problem = Wavefront::of(profile(&weights, &rare)).rows(&[0, 1]).keep(Keep::LastRow);
     let found = reference(&problem.clone().columns(&[0, 1, 4])).unwrap();
     assert_eq!(found, Kept::LastRow(vec![1, 7, 8]));
-    assert_eq!(misses(&problem.clone().columns(&[0, 1])), Some("function that may fault"));
+    assert_eq!(misses(&problem.clone().columns(&[0, 1])), Some("a function that may fault"));
     // A third row has no weights, whatever the branch.
     let error = reference(&problem.rows(&[0, 2]).columns(&[0])).unwrap_err().to_string();
     assert!(error.contains("index 8 of `weights`, a slice of 8 items"), "{error}");
@@ -382,7 +382,7 @@ fn proved_indexes_go_by_register_strips_and_others_are_named() {
     let proved = Wavefront::of(scored(scores, -3)).rows(&[0; 9]).columns(&[0; 9]);
     assert_eq!(misses(&proved), None);
     let small = Wavefront::of(unproved([[1; 4]; 4])).rows(&[0; 9]).columns(&[0; 9]);
-    assert_eq!(misses(&small), Some("function that may fault"));
+    assert_eq!(misses(&small), Some("a function that may fault"));
 }
 
 #[test]

@@ -122,9 +122,10 @@ fn processes_may_have_several_ranks_each() {
             "{}",
             refused.err
         );
-        for (grid, told) in
-            [("3x1x1", "3 ranks for 2 processes"), ("1x1x1", "1 rank for 2 processes")]
-        {
+        for (grid, told) in [
+            ("3x1x1", "3 ranks can't be divided evenly among 2 processes"),
+            ("1x1x1", "1 rank can't be divided evenly among 2 processes"),
+        ] {
             let line = format!("run heat --device cpu --size 24 --steps 3 --rank-grid {grid}");
             let refused = ran(RUN, &mut mpirun(launcher, here.path(), &[(2, &line)]));
             assert!(refused.err.contains(told), "{}", refused.err);

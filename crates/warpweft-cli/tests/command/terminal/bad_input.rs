@@ -200,7 +200,7 @@ fn grids_of_ranks_that_fit_no_volume() {
         run(&format!("--rank-grid {grid}")).fails(2, &["the rank grid ", axes, "--rank-grid"]);
     }
     run("--dims 1 --ranks 2 --rank-grid 2x1")
-        .fails(2, &["for 1 axis; name the subdomains along x"]);
+        .fails(2, &["does not fit 1 axis; name the subdomains along x"]);
     run("--rank-grid 2x0x1").fails(2, &["the rank grid 2x0x1", "write 1 for axes"]);
     run("--rank-grid 17x1x1 --steps 1")
         .fails(2, &["17 subdomains along axis z, which has 16 cells"]);

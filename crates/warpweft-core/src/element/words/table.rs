@@ -127,7 +127,7 @@ mod tests {
         let error = Table::by_step(4, |step| 1.0 / (step as f32 - 2.0)).unwrap_err().to_string();
         assert!(error.contains("a table by step has the value inf at step 2"), "{error}");
         let error = Table::by_step(4, |step| (step as f32 - 1.5).sqrt()).unwrap_err().to_string();
-        assert!(error.contains("NaN in step 0"), "{error}");
+        assert!(error.contains("NaN at step 0"), "{error}");
         let error = Table::by_step(u64::MAX, |step| step).unwrap_err().to_string();
         assert!(error.contains("there is no memory for a table"), "{error}");
     }

@@ -200,7 +200,9 @@ mod tests {
             let note = held(number).unwrap().note(folder);
             assert_eq!(
                 note.as_deref(),
-                Some("saved does not support locks: make sure that no other run saves there")
+                Some(
+                    "the file system of saved does not support locks: make sure that no other run saves there"
+                )
             );
         }
         let refusal = held(9).unwrap_err().to_string();

@@ -13,7 +13,9 @@ mod trusted;
 pub mod vti;
 mod whole;
 
-pub use bounded::{Input, open_regular, read_all, read_given_text, read_small, read_small_text, read_up_to};
+pub use bounded::{
+    Input, open_regular, read_all, read_given_text, read_small, read_small_text, read_up_to,
+};
 pub use colours::{Colours, Picture, middle_range};
 pub use folder::{Claim, check_folder};
 pub use stall::Stall;

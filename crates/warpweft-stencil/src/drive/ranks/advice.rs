@@ -143,7 +143,7 @@ mod tests {
         );
         let told = error.unwrap_err().to_string();
         assert!(
-            told.contains("the rank grid 0 x 4 has an extent of 0; help: write 1 for axes"),
+            told.contains("a grid of 0 x 4; help: write 1 for axes"),
             "{told}"
         );
     }

@@ -740,10 +740,7 @@ fn shapes_that_no_kernel_can_have_are_refused() {
     for (wrong, message) in [
         (policy(CudaKernel::Direct, [3, 1, 1], 8), "a thread of [3, 1, 1] cells"),
         (policy(CudaKernel::Direct, [4, 1, 1], 33), "33 warps"),
-        (
-            policy(CudaKernel::Planes, [4, 1, 1], 8),
-            "the kernel `Planes` in 2 dimensions with `chunk`",
-        ),
+        (policy(CudaKernel::Planes, [4, 1, 1], 8), "planes of a 2-dimensional volume"),
         (
             CudaPolicy { chunk: 0, ..policy(CudaKernel::Planes, [4, 1, 1], 8) },
             "in 2 dimensions with `chunk` 0",
