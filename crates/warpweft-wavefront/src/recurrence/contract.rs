@@ -74,16 +74,16 @@ pub unsafe trait WavefrontElement: Copy + Send + Sync {
         false
     }
 
-    /// Least and greatest number that any cell of a domain of this size can hold, or that can
-    /// arise on the way to it, if the function knows: what overflow is checked with.
+    /// The least and the greatest value that a cell of a domain of this size, or an intermediate value of its computation, can have;
+    /// `None` if the function does not know them. The check for overflow uses them.
     fn bounds(&self, rows: u64, columns: u64) -> Option<[f64; 2]> {
         let _ = (rows, columns);
         None
     }
 
-    /// The cell as [`WavefrontElement::cell`] computes it from the cells to the north-west, north and
-    /// west, all as 16-bit distances from one base. Called where [`WavefrontElement::RELATIVE`] says
-    /// that there is such a form; `#[wavefront(step = ..)]` writes it.
+    /// Computes the same cell as [`WavefrontElement::cell`], from the cells to the north-west, north and west, but with all cells
+    /// as 16-bit differences from a common base. Called only if [`WavefrontElement::RELATIVE`] is true;
+    /// `#[wavefront(step = ..)]` generates it.
     fn relative(
         &self,
         earlier: [<Self::Cell as Ranked>::Near; 3],
@@ -111,9 +111,9 @@ pub unsafe trait WavefrontElement: Copy + Send + Sync {
         earlier[0]
     }
 
-    /// The most by which a cell, or any number on the way to it, can differ from the cells it
-    /// depends on, whatever the inputs, where all cells outside hold `border`; if the function
-    /// knows. What cells of 16 bits are allowed by: see [`WavefrontElement::relative`].
+    /// The largest difference between a cell (or any intermediate value of its computation) and the cells it
+    /// depends on, for any inputs, if all cells outside hold `border`; `None` if the function does not know it. It decides whether
+    /// 16-bit cells can be used: see [`WavefrontElement::relative`].
     fn step(&self, border: Self::Cell) -> Option<u32> {
         let _ = border;
         None

@@ -142,10 +142,7 @@ mod tests {
             &Run { settings: run.settings.over(grid), ..run.clone() },
         );
         let told = error.unwrap_err().to_string();
-        assert!(
-            told.contains("a grid of 0 x 4; help: write 1 for axes"),
-            "{told}"
-        );
+        assert!(told.contains("a grid of 0 x 4; help: write 1 for axes"), "{told}");
     }
 
     #[test]
