@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::format::FORMAT;
+use super::format::{FORMAT, numbered};
 use super::hashed::{Sum, damaged};
 use super::probes::ProbesFile;
 use crate::spec::identity::Part;
@@ -17,12 +17,6 @@ pub(super) const NAME: &str = "manifest";
 
 /// What names of parts' files begin with; a number follows.
 pub(super) const PART: &str = "part-";
-
-/// Whether `name` is `begin` and a number: a file in this folder.
-pub(super) fn numbered(name: &str, begin: &str) -> bool {
-    let number = name.strip_prefix(begin);
-    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|c| c.is_ascii_digit()))
-}
 
 /// A checkpoint's contents.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

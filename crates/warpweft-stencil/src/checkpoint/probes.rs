@@ -12,9 +12,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::format::KEPT;
+use super::format::{KEPT, numbered};
 use super::hashed::{Growing, Reader, Sum, damaged};
-use super::manifest::numbered;
 use crate::spec::points::{Points, RawProbe};
 use warpweft_core::error::Result;
 use warpweft_core::memory::check_room;

@@ -233,13 +233,7 @@ fn input_files_that_are_missing_damaged_or_of_the_wrong_kind() {
         .fails(1, &["holds f32, but --dtype is f64", "leave --dtype out"]);
     ran("run heat --input a.npy --dims 3").fails(2, &["--dims says 3 dimensions, --input 2"]);
     ran("run heat --input a.npy --size 7x6").fails(2, &["--size is 7 x 6, but --input has 6 x 7"]);
-    ran("run life3d --input a.npy").fails(
-        1,
-        &[
-            "a.npy: has 2 axes, but this application needs 3",
-            "reshape it to 3 axes, or run another",
-        ],
-    );
+    ran("run life3d --input a.npy").fails(1, &["a.npy: has 2 axes, but", "reshape it to 3 axes"]);
     file("five.npy", &with_shape(&whole, "(1, 2, 3, 1, 7)"));
     for (line, axes) in [("run edge --input", 2), ("run life3d --input", 3), ("sat", 2)] {
         let expect = format!("reshape it to {axes} axes");
