@@ -45,6 +45,9 @@ use warpweft_core::run::Watch;
 /// Threads that fronts need to be as fast as rows in vectors on one: a sixth of their rate (seam carving, one core).
 const FEW: usize = 6;
 
+/// Cells of a matrix that stays in a core's cache: each front writes one cell of many of its rows.
+pub(crate) const WHOLE: usize = 1 << 18;
+
 /// Runs wavefronts on the workers of a pool.
 pub struct CpuExecutor<'a> {
     pool: &'a Pool,
@@ -253,6 +256,10 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CpuExecutor<'_> {
         let mut filled = Filled::last_column(&wavefront)?;
         let (outcome, report) = self.fill(&wavefront, &mut filled)?;
         Ok((outcome.edges(filled), report))
+    }
+
+    fn whole_cells(&self) -> usize {
+        WHOLE
     }
 
     fn directions(&self, wavefront: &Wavefront<'_, E>) -> Result<Option<Need>>

@@ -81,6 +81,12 @@ pub trait WavefrontExecutor<E: WavefrontElement> {
         edges_by_runs(self, wavefront)
     }
 
+    /// The most cells of a block that a path in linear space is to keep whole: fewer are found faster in a cache, more keep a
+    /// device busy.
+    fn whole_cells(&self) -> usize {
+        usize::MAX
+    }
+
     /// What [`WavefrontExecutor::record`] would need for `wavefront`; none if this executor records no
     /// choices of it.
     ///
@@ -157,6 +163,10 @@ impl<E: WavefrontElement, X: WavefrontExecutor<E> + ?Sized> WavefrontExecutor<E>
 
     fn edges(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Edges<E::Cell>, Report)> {
         (**self).edges(wavefront)
+    }
+
+    fn whole_cells(&self) -> usize {
+        (**self).whole_cells()
     }
 
     fn directions(&self, wavefront: &Wavefront<'_, E>) -> Result<Option<Need>>

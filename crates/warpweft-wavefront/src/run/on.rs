@@ -6,7 +6,7 @@ use std::cell::OnceCell;
 use super::Run;
 use super::fastest::Runs;
 use super::key::key;
-use crate::cpu::CpuExecutor;
+use crate::cpu::{CpuExecutor, WHOLE};
 use crate::cuda::CudaExecutor;
 use crate::cuda::scan::ScanExecutor;
 use crate::cuda::tiles::TileExecutor;
@@ -327,6 +327,13 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for RunExecutor<'_> {
             }
         }
         .map(|(edges, report)| (edges, self.with_devices(report)))
+    }
+
+    fn whole_cells(&self) -> usize {
+        match &self.on {
+            On::Gpus { .. } => usize::MAX,
+            On::Cores { .. } => WHOLE,
+        }
     }
 
     fn directions(&self, wavefront: &Wavefront<'_, E>) -> Result<Option<Need>>

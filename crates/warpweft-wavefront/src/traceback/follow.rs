@@ -35,6 +35,9 @@ pub(super) fn in_linear_space<E: Traced, X: WavefrontExecutor<E> + ?Sized>(
     let blocks = partition.of(whole.extents()).unwrap_or([1, 1]);
     let mut grid = Grid::new(whole, blocks);
     let store = checkpoint.map(|given| Store::open(given, wavefront, blocks, end)).transpose()?;
+    // After the first blocks, which a checkpoint has, whatever the device.
+    let matrix_cells = partition.matrix_cells.min(executor.whole_cells());
+    let partition = &Partition { matrix_cells, ..*partition };
     let mut tracer =
         Tracer { wavefront, partition, executor, report: None, score: None, trail: Trail::new() };
     let resumed = tracer.fill(&mut grid, store.as_ref(), end)?;
