@@ -28,7 +28,8 @@ use warpweft::wavefront::{
 use warpweft::{Error, Result};
 use warpweft_apps::align::{Dna, Gapped, Sequence, Weights, affine};
 use warpweft_apps::soup::SplitMix;
-use warpweft_lab::conformance::wavefront::{local, warp};
+use warpweft_apps::warping::time_warping;
+use warpweft_lab::conformance::wavefront::local;
 
 use self::cases::{CASES, Case, Kind, Pixels, Way};
 use self::methods::Methods;
@@ -289,7 +290,13 @@ fn figure(
             let (a, b) = both();
             let series = |letters: &[u8]| letters.iter().map(|&c| f32::from(c)).collect::<Vec<_>>();
             let (a, b) = (series(&a), series(&b));
-            rates(case, Wavefront::of(warp()).rows(&a).columns(&b), machine, gpus, repeats)?
+            rates(
+                case,
+                Wavefront::of(time_warping::<f32>()).rows(&a).columns(&b),
+                machine,
+                gpus,
+                repeats,
+            )?
         }
         (Kind::Affine | Kind::AffineSixteen, _) => {
             let ((a, b), element) = (both(), affine(2, -3, -5, -1));
