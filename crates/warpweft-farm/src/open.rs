@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::future::Future;
 use std::ops::Range;
 use std::pin::Pin;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::thread::{Builder, JoinHandle};
 
-use crate::drive::Run;
+use crate::drive::{Run, Settings};
 use crate::report::Outcome;
 use crate::run::unpacked;
 use crate::schedule::master::Master;
@@ -26,6 +26,8 @@ pub struct Open<T: Task> {
     intake: Arc<Intake<T>>,
     master: Arc<Master>,
     thread: Option<JoinHandle<Result<Outcome>>>,
+    /// How it ended, if tasks that do not return keep its thread.
+    stuck: Mutex<Receiver<Result<Outcome>>>,
 }
 
 /// The output of a task that was submitted: wait for it on a thread, or `.await` it.
@@ -65,9 +67,9 @@ where
     T: Task<Input: Clone + Send> + Send + 'static,
     T::Output: Send + 'static,
 {
-    /// Starts workers that run what is [submitted](Open::submit), by the target, threads and policy of `run`, in this
-    /// process. A task that fails is an error of its handle alone. Journals, which need to know all tasks, are
-    /// refused, and so are ranks.
+    /// Starts workers that run what is [submitted](Open::submit), by the target, threads, policy and limits of time of
+    /// `run`, in this process. A task that fails is an error of its handle alone. Journals, which need to know all tasks,
+    /// are refused, and so are ranks.
     ///
     /// ```
     /// use warpweft::farm::{Run, on_cores};
@@ -97,14 +99,21 @@ where
             (self.on_failure(OnFailure::Skip), machine.clone(), intake.clone());
         let (target, policy, threads, trace) =
             (run.target, run.policy, run.threads, run.trace.clone());
+        let (task_limit, grace) = (run.settings.task_limit, run.settings.grace);
+        let (ended, stuck) = channel();
         let work = move || {
-            let run = Run { target, policy, threads, trace, ..Run::default() };
+            let told = |outcome: &Result<Outcome>| taken.end(outcome, &ended);
+            let settings =
+                Settings { task_limit, grace, stuck: Some(&told), ..Settings::default() };
+            let run = Run { target, policy, threads, trace, settings, ..Run::default() };
             taken.work(&farm, &machine, &run, &send)
         };
         let spawned = Builder::new().name("farm".into()).spawn(work);
         let thread = spawned.map_err(|error| no_thread("starting a farm", &error))?;
         match opened.recv() {
-            Ok(master) => Ok(Open { intake, master, thread: Some(thread) }),
+            Ok(master) => {
+                Ok(Open { intake, master, thread: Some(thread), stuck: Mutex::new(stuck) })
+            }
             // It ended before: its error says why.
             Err(_) => Err(joined(thread).err().unwrap_or_else(gone)),
         }
@@ -143,13 +152,33 @@ where
         };
         let mut open = |master| drop(opened.send(master));
         let outcome = farm.drive((&inputs, 0), machine, run, &mut sink, Some(&mut open));
+        self.refuse(&outcome);
+        outcome
+    }
+
+    /// The farm has ended so, but its thread can't.
+    fn end(&self, outcome: &Result<Outcome>, to: &Sender<Result<Outcome>>) {
+        self.refuse(outcome);
+        let copy = match outcome {
+            Ok(outcome) => Ok(outcome.clone()),
+            Err(error) => Err(Error::spec(format!("a farm ended: {error}"), "see there")),
+        };
+        // A farm that was dropped has no use for it.
+        drop(to.send(copy));
+    }
+
+    /// What is left is not run.
+    fn refuse(&self, outcome: &Result<Outcome>) {
+        let why = match outcome {
+            Ok(outcome) if outcome.unreached > 0 => "every worker hangs in a task".into(),
+            Ok(_) => "the farm was closed".into(),
+            Err(error) => error.to_string(),
+        };
         let mut pending = self.pending();
-        let why = outcome.as_ref().err().map_or("the farm was closed".into(), ToString::to_string);
         for (_, (_, place)) in pending.tasks.drain() {
             place.fulfil(Err(ended(&why)));
         }
         pending.over = Some(why);
-        outcome
     }
 
     fn fulfil(&self, k: u64, output: Result<T::Output>) {
@@ -183,22 +212,31 @@ where
         handle
     }
 
-    /// Waits for all tasks, and says how the farm went.
+    /// Waits for all tasks, and says how the farm went. Tasks that do not return within their limit and
+    /// [`Settings::grace`] are not waited for: their threads go on, with what the tasks own.
     ///
     /// # Errors
     /// What ended the farm, such as the loss of all workers.
     pub fn close(mut self) -> Result<Outcome> {
+        self.end()
+    }
+}
+
+impl<T: Task> Open<T> {
+    fn end(&mut self) -> Result<Outcome> {
         self.master.close();
-        self.thread.take().map_or_else(|| Err(gone()), joined)
+        let thread = self.thread.take();
+        // The sender goes when the thread ends.
+        let stuck = self.stuck.get_mut().unwrap_or_else(PoisonError::into_inner);
+        stuck.recv().unwrap_or_else(|_| thread.map_or_else(|| Err(gone()), joined))
     }
 }
 
 impl<T: Task> Drop for Open<T> {
     fn drop(&mut self) {
-        self.master.close();
-        if let Some(thread) = self.thread.take() {
+        if self.thread.is_some() {
             // Nobody is left to hear of an error but the handles, which have it.
-            drop(thread.join());
+            drop(self.end());
         }
     }
 }

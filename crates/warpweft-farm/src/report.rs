@@ -70,7 +70,8 @@ pub struct Failed {
 impl Failed {
     /// The error of a farm that this task ends.
     pub fn error(&self) -> Error {
-        let Self { task, worker, what, .. } = self.clone();
+        let Self { task, worker, what, input, .. } = self.clone();
+        let what = input.map_or(what.clone(), |input| format!("{what} (its input: {input})"));
         Error::Task { task, worker: worker.to_string(), what }
     }
 }
@@ -141,13 +142,15 @@ pub struct Ended {
     pub failures: u64,
     /// The first of them, by number.
     pub failed: Vec<Failed>,
+    /// Tasks that were neither done nor failed.
+    pub unreached: u64,
 }
 
 impl Ended {
     /// With the policy it had.
     pub fn outcome(self, policy: &Policy) -> Outcome {
         let Self { seconds: [setup_seconds, seconds], first, committed, shares, .. } = self;
-        let (failures, failed) = (self.failures, self.failed);
+        let (failures, failed, unreached) = (self.failures, self.failed, self.unreached);
         let mut policy = serde_json::to_value(policy).unwrap_or_default();
         if self.ranks > 1 {
             policy["ranks"] = self.ranks.into();
@@ -173,7 +176,7 @@ impl Ended {
             probes: Vec::new(),
             notes: self.notes,
         };
-        Outcome { report, shares, failures, failed }
+        Outcome { report, shares, failures, failed, unreached }
     }
 }
 
@@ -188,6 +191,8 @@ pub struct Outcome {
     pub failures: u64,
     /// The tasks that failed, by number: the first [`LISTED`] of them.
     pub failed: Vec<Failed>,
+    /// How many tasks were neither done nor failed: the run was interrupted, its deadline passed, or no worker was left.
+    pub unreached: u64,
 }
 
 impl Outcome {
@@ -202,6 +207,9 @@ impl Outcome {
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.report)?;
+        if self.unreached > 0 {
+            write!(f, "\n{} not reached", counted(self.unreached, "task"))?;
+        }
         let Some(Failed { task, what, .. }) = self.failed.first() else { return Ok(()) };
         write!(f, "\n{} failed, first task {task}: {what}", counted(self.failures, "task"))
     }

@@ -15,11 +15,11 @@ use crate::journal::{Opened, Work, open};
 use crate::policy::Policy;
 use crate::ranks;
 use crate::ranks::coordinator::Coordinator;
-use crate::report::{Outcome, shortened};
+use crate::report::{Ended, Outcome, shortened};
 use crate::schedule::master::Master;
 use crate::spec::Farm;
 use crate::spec::attempt::caught;
-use crate::spec::chunk::{Settled, Sink};
+use crate::spec::chunk::{Settled, Sink, Skip};
 use crate::spec::identity::identity;
 use crate::spec::inputs::Inputs;
 use crate::spec::task::Task;
@@ -189,7 +189,17 @@ impl<T: Task> Farm<T> {
         // An open farm gets its tasks later, and their inputs are gone once they have run.
         let (described, most) = open.as_ref().map_or((true, tasks), |_| (false, u64::MAX));
         let describe = |k: u64| described.then(|| self.described(inputs, k)).flatten();
-        let ended = match run.others() {
+        let finish = &mut |ended: Result<Ended>, stuck: bool| {
+            if let Some(net) = run.others().filter(|net| net.rank() == 0) {
+                ranks::close(net, &ended);
+            }
+            let outcome = ended.map(|ended| ended.outcome(&policy));
+            if let Some(notify) = run.settings.stuck.filter(|_| stuck) {
+                notify(&outcome);
+            }
+            outcome
+        };
+        match run.others() {
             None => {
                 let kept = kept(&self.task, (inputs, tasks), run, sink)?;
                 let local = LocalWorkers::new(on_gpu, most, machine, run)?;
@@ -198,7 +208,8 @@ impl<T: Task> Farm<T> {
                 if let Some(open) = open {
                     coordinator.open(open);
                 }
-                coordinator.run(begin, run, (sink, skipped::<T::Output>, &describe), &work)?
+                let taken = (sink, skipped::<T::Output> as Skip, &describe as &_);
+                coordinator.run(begin, run, taken, &work, finish)
             }
             Some(net) => {
                 ranks::checked_silence(run.settings.silence)?;
@@ -210,7 +221,7 @@ impl<T: Task> Farm<T> {
                     ranks::gather(net, LocalWorkers::new(on_gpu, tasks, &mine, run))?;
                 if net.rank() > 0 {
                     agree_on(net, Ok(Vec::new()))?;
-                    ranks::follow(net, &local, run, &work)?
+                    ranks::follow(net, &local, run, &work, finish)
                 } else {
                     let kept = match table.workers.is_empty() {
                         true => Err(no_gpus()),
@@ -223,14 +234,11 @@ impl<T: Task> Farm<T> {
                     agree_on(net, fine)?;
                     let coordinator =
                         Coordinator::new(tasks, kept, &local, &table, on_failure, run);
-                    let ended =
-                        coordinator.run(begin, run, (sink, skipped::<T::Output>, &describe), &work);
-                    ranks::close(net, &ended);
-                    ended?
+                    let taken = (sink, skipped::<T::Output> as Skip, &describe as &_);
+                    coordinator.run(begin, run, taken, &work, finish)
                 }
             }
-        };
-        Ok(ended.outcome(&policy))
+        }
     }
 }
 

@@ -1,12 +1,15 @@
-//! When each worker of this process began the task that it runs: tasks that take longer than a limit are found, and told
+//! How long each worker of this process has run its task: tasks that take longer than a limit are found, and told
 //! that nobody waits for them. Not for chunks that an executor runs as a whole.
 
 use std::cell::{Cell, RefCell};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::report::Share;
+use crate::drive::endpoint::Message;
+use crate::drive::settings::Settings;
+use crate::drive::standing::{Found, Limit, Returned, Running, Standing};
+use crate::spec::chunk::Results;
 use crate::spec::worker::Worker;
 use warpweft_core::error::{Error, Result};
 
@@ -14,24 +17,26 @@ use warpweft_core::error::{Error, Result};
 #[derive(Debug)]
 pub struct Clocks {
     begin: Instant,
-    limit: Option<Duration>,
+    limit: Option<Limit>,
     /// No output is wanted any more.
     over: AtomicBool,
     workers: Vec<Clock>,
 }
 
-/// Of one worker, which alone writes `task` and `since`.
-#[derive(Debug)]
+/// Of one worker.
+#[derive(Debug, Default)]
 struct Clock {
-    /// What it runs; [`NONE`] between tasks.
-    task: AtomicU64,
-    /// Microseconds from the beginning.
-    since: AtomicU64,
-    /// The task took too long, and the worker is given up.
+    standing: Mutex<Standing<Results>>,
+    /// Its task has taken too long, for the task to ask without the lock.
     late: AtomicBool,
 }
 
-const NONE: u64 = u64::MAX;
+impl Clock {
+    /// Nothing panics while it is held.
+    fn standing(&self) -> MutexGuard<'_, Standing<Results>> {
+        self.standing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 thread_local! {
     /// The farm that this thread works for.
@@ -48,8 +53,8 @@ struct Own {
 
 /// Whether nobody waits for the task that calls this, on a core's thread of a farm: the farm was interrupted, a backup
 /// copy was sooner, or the task took longer than [`Settings::task_limit`](crate::Settings::task_limit). A long task
-/// that asks now and then, and returns anything if so, lets the farm return. What it returns is dropped, so the task counts as
-/// not run. A [`ChunkExecutor`](crate::ChunkExecutor) that asks loses what it has not handed over.
+/// that asks now and then, and returns anything if so, lets the farm return. What it returns is dropped: the task counts as
+/// not run, or as failed if it took too long. A [`ChunkExecutor`](crate::ChunkExecutor) that asks loses what it has not handed over.
 ///
 /// ```
 /// use std::time::{Duration, Instant};
@@ -67,8 +72,9 @@ struct Own {
 pub fn is_cancelled() -> bool {
     OWN.with_borrow(|own| {
         own.as_ref().is_some_and(|own| {
-            let cancelled = own.clocks.over.load(Ordering::Relaxed)
-                || own.clocks.workers[own.number].late.load(Ordering::Relaxed);
+            let clocks = &own.clocks;
+            let cancelled = clocks.over.load(Ordering::Relaxed)
+                || clocks.workers[own.number].late.load(Ordering::Relaxed);
             own.told.set(own.told.get() || cancelled);
             cancelled
         })
@@ -82,13 +88,8 @@ pub fn was_told() -> bool {
 
 impl Clocks {
     /// Of so many workers.
-    pub fn new(workers: usize, limit: Option<Duration>) -> Arc<Self> {
-        let clock = || Clock {
-            task: AtomicU64::new(NONE),
-            since: AtomicU64::new(0),
-            late: AtomicBool::new(false),
-        };
-        let workers = (0..workers).map(|_| clock()).collect();
+    pub fn new(workers: usize, limit: Option<Limit>) -> Arc<Self> {
+        let workers = (0..workers).map(|_| Clock::default()).collect();
         Arc::new(Self { begin: Instant::now(), limit, over: AtomicBool::new(false), workers })
     }
 
@@ -97,20 +98,47 @@ impl Clocks {
         Entered(OWN.replace(Some(Own { clocks: self.clone(), number, told: Cell::new(false) })))
     }
 
-    /// The worker begins `task`.
-    pub fn begins(&self, number: usize, task: u64) {
+    /// The worker begins `task`; it has `results` of the tasks from `first` on, which it began at `from`.
+    pub fn begins(
+        &self,
+        number: usize,
+        (first, from): (u64, Instant),
+        task: u64,
+        results: &mut Results,
+    ) {
         if self.limit.is_some() {
-            let clock = &self.workers[number];
-            clock.since.store(self.begin.elapsed().as_micros() as u64, Ordering::Relaxed);
-            clock.task.store(task, Ordering::Release);
+            let (from, since) = (from.saturating_duration_since(self.begin), self.begin.elapsed());
+            let results = std::mem::take(results);
+            let running = Running { first, from, task, since, results };
+            self.workers[number].standing().begin(running);
         }
     }
 
-    /// The worker has ended its task.
-    pub fn ends(&self, number: usize) {
-        if self.limit.is_some() {
-            self.workers[number].task.store(NONE, Ordering::Release);
+    /// The task of the worker of this thread has returned. If it was in time, the worker has its `results` again.
+    pub fn ends(&self, number: usize, results: &mut Results) -> Returned<()> {
+        if self.limit.is_none() {
+            return Returned::InTime(());
         }
+        let clock = &self.workers[number];
+        let returned = clock.standing().end();
+        match returned {
+            Returned::InTime(before) => {
+                *results = before;
+                Returned::InTime(())
+            }
+            Returned::Late => {
+                clock.late.store(false, Ordering::Relaxed);
+                let over = self.over.load(Ordering::Relaxed);
+                OWN.with_borrow(|own| own.iter().for_each(|own| own.told.set(over)));
+                Returned::Late
+            }
+            Returned::GivenUp => Returned::GivenUp,
+        }
+    }
+
+    /// The worker is through.
+    pub fn leaves(&self, number: usize) {
+        self.workers[number].standing().leave();
     }
 
     /// No output is wanted any more.
@@ -118,19 +146,58 @@ impl Clocks {
         self.over.store(true, Ordering::Relaxed);
     }
 
-    /// Workers, and their tasks, that have taken too long since the last call.
-    pub fn late(&self) -> Vec<(usize, u64)> {
+    /// What the committer is to know of tasks that take too long, since the last call.
+    pub fn look(&self) -> Vec<Message> {
         let Some(limit) = self.limit else { return Vec::new() };
-        let now = self.begin.elapsed().as_micros() as u64;
-        let most = limit.as_micros() as u64;
-        let late = self.workers.iter().enumerate().filter_map(|(number, clock)| {
-            let task = clock.task.load(Ordering::Acquire);
-            let since = clock.since.load(Ordering::Relaxed);
-            let same = clock.task.load(Ordering::Acquire) == task;
-            let long = task != NONE && same && now.saturating_sub(since) > most;
-            (long && !clock.late.swap(true, Ordering::Relaxed)).then_some((number, task))
+        let now = self.begin.elapsed();
+        let found = self.workers.iter().enumerate().filter_map(|(worker, clock)| {
+            let mut standing = clock.standing();
+            let found = standing.look(limit, now)?;
+            // Under the lock: the flag is of the task that it was set for.
+            clock.late.store(true, Ordering::Relaxed);
+            Some((worker, found))
         });
-        late.collect()
+        let found: Vec<_> = found.collect();
+        found.into_iter().map(|(worker, found)| news(worker, found, limit, now)).collect()
+    }
+
+    /// Waits until the workers are `through`, but those that are given up; whether there are such.
+    pub fn wait(&self, through: impl Fn() -> bool) -> bool {
+        if self.limit.is_none() {
+            return false;
+        }
+        while !through() && !self.all_gone() {
+            self.look();
+            std::thread::sleep(PAUSE);
+        }
+        self.workers.iter().any(|clock| matches!(*clock.standing(), Standing::GivenUp))
+    }
+
+    /// How long tasks may take; no time at all if they have no limit.
+    pub fn limit(&self) -> Limit {
+        self.limit.unwrap_or_default()
+    }
+
+    /// Whether every worker is through or given up.
+    pub fn all_gone(&self) -> bool {
+        self.workers.iter().all(|clock| clock.standing().is_gone())
+    }
+}
+
+/// Between two looks at workers that are to leave.
+const PAUSE: Duration = Duration::from_millis(2);
+
+fn news(worker: usize, found: Found<Results>, limit: Limit, now: Duration) -> Message {
+    match found {
+        Found::Late(Running { first, from, task, mut results, .. }) => {
+            results.fail((task - first) as usize, &too_long(limit.task));
+            let range = first..task + 1;
+            // Of each task before it there is a result.
+            let collected = results.take((range.end - first) as usize).unwrap_or_default();
+            let seconds = now.saturating_sub(from).as_secs_f64();
+            Message::Done { worker, range, collected, seconds, late: true }
+        }
+        Found::GivenUp(task) => Message::Stuck { worker, task },
     }
 }
 
@@ -144,39 +211,41 @@ impl Drop for Entered {
 }
 
 /// What a task failed with that took too long.
-pub fn too_long(limit: Option<Duration>) -> String {
-    format!("it took longer than the limit of {:?}", limit.unwrap_or_default())
-}
-
-/// A note that `worker` still runs such a task.
-pub fn waits_for(worker: Worker, task: u64, limit: Option<Duration>) -> String {
+fn too_long(limit: Duration) -> String {
     format!(
-        "task {task} on {worker} has taken longer than the limit of {:?}; it counts as failed, but the farm can return \
-         only once the task has returned, because a thread cannot be stopped from outside: let the task ask \
-         `farm::is_cancelled()`",
-        limit.unwrap_or_default()
+        "it took longer than the limit of {limit:?}; raise `Settings::task_limit` if that is too little"
     )
 }
 
-/// The loss of the worker that runs such a task.
-pub fn given_up(share: &Share, task: u64) -> Error {
+/// A note that `worker` runs such a task.
+pub fn waits_for(worker: Worker, task: u64, limit: Limit) -> String {
+    let Limit { task: limit, grace } = limit;
+    format!(
+        "task {task} on {worker} has taken longer than the limit of {limit:?} and counts as failed; {worker} goes on once the          task has returned, and is given up after {grace:?}: let the task ask `farm::is_cancelled()`"
+    )
+}
+
+/// The loss of a worker that does not return from such a task.
+pub fn given_up(worker: Worker, task: u64, limit: Limit) -> Error {
+    let Limit { task: limit, grace } = limit;
     Error::Device {
         stage: format!("running task {task}"),
-        device: share.worker.to_string(),
-        what: "the task took longer than the limit, so its worker is given up".into(),
-        hint: "raise the limit, or have the task return when `farm::is_cancelled()`".into(),
+        device: worker.to_string(),
+        what: format!(
+            "the task has not returned {grace:?} after its limit of {limit:?}, so the worker is given up"
+        ),
+        hint: "have the task return when `farm::is_cancelled()`, or raise `Settings::grace`".into(),
     }
 }
 
-/// A limit that can be kept.
+/// The limits of `settings`, which can be kept.
 ///
 /// # Errors
 /// One of no time.
-pub fn checked(limit: Option<Duration>) -> Result<Option<Duration>> {
-    match limit {
-        Some(limit) if limit.is_zero() => {
-            Err(Error::spec("a limit of no time for each task", "give a time above 0"))
-        }
-        limit => Ok(limit),
+pub fn checked(settings: &Settings<'_>) -> Result<Option<Limit>> {
+    let Some(task) = settings.task_limit else { return Ok(None) };
+    if task.is_zero() {
+        return Err(Error::spec("a limit of no time for each task", "give a time above 0"));
     }
+    Ok(Some(Limit { task, grace: settings.grace }))
 }

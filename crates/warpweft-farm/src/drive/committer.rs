@@ -8,8 +8,10 @@ use std::ops::Range;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use crate::drive::clocks::{Clocks, given_up, too_long, waits_for};
+use crate::drive::AHEAD;
+use crate::drive::clocks::{Clocks, given_up, waits_for};
 use crate::drive::endpoint::Message;
+use crate::drive::roll::Roll;
 use crate::journal::Writer;
 use crate::report::{Failed, Failures, Share, shortened};
 use crate::schedule::ledger::Again;
@@ -40,10 +42,10 @@ pub struct Committer<'a> {
     pub first: u64,
     /// Of the workers of this process.
     pub clocks: &'a Clocks,
-    /// How long a task may take on a core.
-    pub task_limit: Option<Duration>,
-    /// Told of each task that takes longer.
+    /// Told of each task that takes longer than it may.
     pub overdue: Option<&'a dyn Fn(&str)>,
+    /// Of which workers something may come.
+    pub roll: Roll,
     /// Says whether the farm is to end.
     pub stop: Stop<'a>,
     /// What each worker did.
@@ -67,13 +69,15 @@ pub struct Served {
     pub committed: u64,
     /// Whether the run was interrupted.
     pub interrupted: bool,
+    /// Whether it ended with tasks left because no worker was, and tasks that do not return hold some of them.
+    pub stuck: bool,
 }
 
 impl Committer<'_> {
-    /// Commits what workers send, until all of them have ended; what the journal has is then on the disk.
+    /// Commits what workers send, until all of them are through or lost; what the journal has is then on the disk.
     ///
     /// # Errors
-    /// The sink's, the journal's; the last worker's, when all were lost.
+    /// The sink's, the journal's; the last worker's, when all were lost and none of them hangs.
     pub fn serve(&mut self, messages: Receiver<Message>) -> Result<Served> {
         let served = self.serve_all(messages);
         // An error that ended the farm says more than one about the disk.
@@ -84,15 +88,10 @@ impl Committer<'_> {
     fn serve_all(&mut self, messages: Receiver<Message>) -> Result<Served> {
         let mut served = Served::default();
         let mut shown = Instant::now();
-        loop {
+        while !self.roll.is_empty() {
             match messages.recv_timeout(LOOK) {
-                Ok(Message::Done { worker, range, collected, seconds }) => {
-                    self.hand_over(worker, range, (&collected, seconds), true, &mut served)?;
-                }
-                Ok(Message::Lost { worker, why }) => self.lose(worker, why)?,
-                Ok(Message::Late { worker, task }) => self.late(worker, task, &mut served)?,
-                Ok(Message::Interrupted) => self.interrupted(&mut served),
                 Ok(Message::Broken(why)) => return Err(why),
+                Ok(message) => self.take(message, &mut served)?,
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -102,9 +101,7 @@ impl Committer<'_> {
             if shown.elapsed() >= LOOK {
                 shown = Instant::now();
                 self.look(&mut served);
-                for (worker, task) in self.clocks.late() {
-                    self.late(worker, task, &mut served)?;
-                }
+                self.look_at_clocks(&messages, &mut served)?;
                 if self.master.is_over() {
                     self.clocks.over();
                 }
@@ -113,6 +110,46 @@ impl Committer<'_> {
         self.look(&mut served);
         self.reporter.end(self.done(&served));
         Ok(served)
+    }
+
+    fn look_at_clocks(&mut self, messages: &Receiver<Message>, served: &mut Served) -> Result<()> {
+        let late = self.clocks.look();
+        if late.iter().any(|message| matches!(message, Message::Stuck { .. })) {
+            // What a worker handed over before it was given up is there by now.
+            for message in messages.try_iter().take(AHEAD * self.shares.len()) {
+                self.take(message, served)?;
+            }
+        }
+        late.into_iter().try_for_each(|message| self.take(message, served))
+    }
+
+    fn take(&mut self, message: Message, served: &mut Served) -> Result<()> {
+        match message {
+            Message::Done { worker, range, collected, seconds, late } => {
+                let last = late.then(|| range.end - 1);
+                self.hand_over(worker, range, (&collected, seconds), last, served)?;
+                if let Some(task) = last.filter(|_| self.shares[worker].lost.is_none()) {
+                    let worker = self.shares[worker].worker;
+                    self.note(&waits_for(worker, task, self.clocks.limit()));
+                }
+            }
+            Message::Lost { worker, why } => self.lose(worker, why, false, served)?,
+            Message::Stuck { worker, task } => {
+                let why = given_up(self.shares[worker].worker, task, self.clocks.limit());
+                self.note(&why.to_string());
+                self.lose(worker, why, true, served)?;
+            }
+            Message::Left { worker } => self.roll.leaves(worker),
+            Message::Interrupted => self.interrupted(served),
+            Message::Broken(why) => return Err(why),
+        }
+        Ok(())
+    }
+
+    fn note(&self, what: &str) {
+        if let Some(overdue) = self.overdue {
+            overdue(what);
+        }
     }
 
     fn look(&self, served: &mut Served) {
@@ -136,7 +173,7 @@ impl Committer<'_> {
         worker: usize,
         range: Range<u64>,
         (collected, seconds): (&Collected, f64),
-        retried: bool,
+        late: Option<u64>,
         served: &mut Served,
     ) -> Result<()> {
         // Of a worker thought lost nothing is, and of a copy what the other has handed over is not.
@@ -150,7 +187,8 @@ impl Committer<'_> {
         if self.shares[worker].lost.is_some() {
             return Ok(());
         }
-        let mut again = |task: u64| if retried { self.charge(task) } else { Again::No };
+        // One that took too long would do so again.
+        let mut again = |task: u64| if late == Some(task) { Again::No } else { self.charge(task) };
         let again: Vec<_> =
             failed.iter().map(|(task, _)| *task).map(|task| (task, again(task))).collect();
         let settled = self.master.settle(worker, range.clone(), again.iter().copied())?;
@@ -218,32 +256,21 @@ impl Committer<'_> {
         Ok(())
     }
 
-    /// `worker` runs `task` for too long: that has failed, and the worker is given up.
-    fn late(&mut self, worker: usize, task: u64, served: &mut Served) -> Result<()> {
-        if self.shares[worker].lost.is_some() {
-            return Ok(());
-        }
-        if !self.master.wanted(worker, &(task..task + 1)).is_empty() {
-            let what = too_long(self.task_limit);
-            let collected =
-                Collected { tasks: 1, failed: vec![(0, what.into())], ..Collected::default() };
-            // Run again it would hang again.
-            self.hand_over(worker, task..task + 1, (&collected, 0.0), false, served)?;
-        }
-        if let Some(overdue) = self.overdue {
-            overdue(&waits_for(self.shares[worker].worker, task, self.task_limit));
-        }
-        let why = given_up(&self.shares[worker], task);
-        self.lose(worker, why)
-    }
-
-    fn lose(&mut self, worker: usize, why: Error) -> Result<()> {
+    /// `worker` is gone, and may be `stuck` in a task. What it has is free for others.
+    fn lose(&mut self, worker: usize, why: Error, stuck: bool, served: &mut Served) -> Result<()> {
         self.shares[worker].lost = Some(why.to_string());
         self.master.lose(worker);
-        match self.shares.iter().all(|share| share.lost.is_some()) && !self.master.is_over() {
-            true => Err(why),
-            false => Ok(()),
+        self.roll.loses(worker, stuck);
+        if !self.roll.all_lost() || self.master.is_over() {
+            return Ok(());
         }
+        if !self.roll.any_stuck() {
+            return Err(why);
+        }
+        // What is done is kept.
+        served.stuck = true;
+        self.master.cut();
+        Ok(())
     }
 }
 
@@ -310,8 +337,8 @@ mod tests {
             reporter: Reporter::default(),
             first: 0,
             clocks,
-            task_limit: None,
             overdue: None,
+            roll: Roll::of(1),
             stop: Stop::default(),
             shares: vec![Share::new(worker)],
             begun: Instant::now(),
@@ -361,7 +388,13 @@ mod tests {
                     let bytes = bytes.into();
                     let collected = Collected { tasks: 1, bytes, pieces, failed: Vec::new() };
                     if send
-                        .send(Message::Done { worker: 0, range, collected, seconds: 0.0 })
+                        .send(Message::Done {
+                            worker: 0,
+                            range,
+                            collected,
+                            seconds: 0.0,
+                            late: false,
+                        })
                         .is_err()
                     {
                         return;

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::drive::clocks::{Clocks, was_told};
 use crate::drive::endpoint::{Endpoint, Message};
+use crate::drive::standing::Returned;
 use crate::spec::attempt::attempt;
 use crate::spec::chunk::{Collected, PIECE, Results};
 use crate::spec::inputs::Inputs;
@@ -48,6 +49,8 @@ impl WorkerContext<'_> {
             let why = lost(self.worker, "running a farm".into(), what, hint);
             self.endpoint.send(Message::Lost { worker: self.number, why });
         }
+        self.clocks.leaves(self.number);
+        self.endpoint.send(Message::Left { worker: self.number });
     }
 
     /// What runs chunks of `task` on this worker, if they are not run one by one.
@@ -75,14 +78,21 @@ impl WorkerContext<'_> {
         self.begun.get_or_init(Instant::now);
         let _entered = self.clocks.enter(self.number);
         while let Some(chunk) = self.requested(grain, took) {
-            let (mut left, mut busy) = (chunk.clone(), 0.0);
+            let (mut left, mut busy, mut late) = (chunk.clone(), 0.0, false);
             // Outputs of many bytes are handed over before their chunk ends.
             while !left.is_empty() {
                 let from = Instant::now();
                 let mut parts =
                     Parts { context: self, at: left.start, from, on_time: 0.0, over: false };
                 let outcome = match &mut executor {
-                    None => self.one_by_one(task, inputs, &left, &mut results),
+                    None => match self.one_by_one(task, inputs, &left, from, &mut results) {
+                        Ran::Through(outcome) => outcome,
+                        Ran::Late(next) if !self.endpoint.is_over() => {
+                            (left.start, late) = (next, true);
+                            continue;
+                        }
+                        Ran::Late(_) | Ran::GivenUp => return,
+                    },
                     Some(executor) => {
                         left.end = chunk.end.min(left.start.saturating_add(part(grain, output)));
                         together(&mut parts, &mut **executor, inputs, &left, &mut results)
@@ -109,7 +119,8 @@ impl WorkerContext<'_> {
                     return;
                 }
             }
-            took = Some((chunk.end - chunk.start, busy));
+            // A limit says nothing of the worker's speed.
+            took = (!late).then_some((chunk.end - chunk.start, busy));
         }
     }
 
@@ -117,10 +128,14 @@ impl WorkerContext<'_> {
     fn settled(&self, range: Range<u64>, outcome: Result<Collected>, seconds: f64) -> bool {
         let lost = outcome.is_err();
         let message = match outcome {
-            Ok(collected) => Message::Done { worker: self.number, range, collected, seconds },
+            Ok(collected) => self.done(range, collected, seconds),
             Err(why) => Message::Lost { worker: self.number, why },
         };
         self.sent(message) && !lost && !self.endpoint.is_over()
+    }
+
+    fn done(&self, range: Range<u64>, collected: Collected, seconds: f64) -> Message {
+        Message::Done { worker: self.number, range, collected, seconds, late: false }
     }
 
     /// The next chunk. The time until it is there is idle time of the timeline, unless it is short.
@@ -154,21 +169,33 @@ impl WorkerContext<'_> {
         }
     }
 
-    /// The first of the tasks of `range`, until their outputs are a piece, the farm is over or a task was told to end.
+    /// The first of the tasks of `range`, from now on, until their outputs are a piece, the farm is over, or a task took too
+    /// long or was told to end.
     fn one_by_one<T: Task>(
         &self,
         task: &T,
         inputs: &Inputs<'_, T::Input>,
         range: &Range<u64>,
+        from: Instant,
         results: &mut Results,
-    ) -> Result<Collected> {
+    ) -> Ran {
         let mut through = 0;
         for (k, number) in range.clone().enumerate() {
             let before = results.mark();
-            let chunk = |output| results.done(k, |bytes| Packed::pack(&output, bytes));
-            self.clocks.begins(self.number, number);
-            let outcome = attempt(task, inputs, number, chunk);
-            self.clocks.ends(self.number);
+            self.clocks.begins(self.number, (range.start, from), number, results);
+            let mut returned = None;
+            let outcome = attempt(task, inputs, number, |output| {
+                let in_time = self.clocks.ends(self.number, results);
+                returned = Some(in_time);
+                if matches!(in_time, Returned::InTime(())) {
+                    results.done(k, |bytes| Packed::pack(&output, bytes));
+                }
+            });
+            match returned.unwrap_or_else(|| self.clocks.ends(self.number, results)) {
+                Returned::InTime(()) => {}
+                Returned::Late => return Ran::Late(number + 1),
+                Returned::GivenUp => return Ran::GivenUp,
+            }
             if was_told() {
                 results.cut(before);
                 break;
@@ -182,8 +209,18 @@ impl WorkerContext<'_> {
                 break;
             }
         }
-        results.take(through)
+        Ran::Through(results.take(through))
     }
+}
+
+/// How tasks that are run one by one end.
+enum Ran {
+    /// The first of them have these results.
+    Through(Result<Collected>),
+    /// One took too long; all before this one are handed over.
+    Late(u64),
+    /// One took so long that this worker is given up.
+    GivenUp,
 }
 
 /// Tasks, in chunks of `grain`, whose outputs of so many bytes are a piece.
@@ -214,7 +251,7 @@ impl Parts<'_, '_> {
         }
         self.at = range.end;
         self.on_time += seconds;
-        let message = Message::Done { worker: context.number, range, collected, seconds };
+        let message = context.done(range, collected, seconds);
         self.over |= !context.sent(message) || context.endpoint.is_over();
         self.from = Instant::now();
         !self.over

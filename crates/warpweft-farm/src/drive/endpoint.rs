@@ -22,6 +22,8 @@ pub enum Message {
         collected: Collected,
         /// How long they took.
         seconds: f64,
+        /// Whether the last of them took longer than it may, and still runs.
+        late: bool,
     },
     /// The worker is gone, for this reason.
     Lost {
@@ -30,12 +32,17 @@ pub enum Message {
         /// Why.
         why: Error,
     },
-    /// The worker has run a task for longer than it may.
-    Late {
+    /// The worker does not return from a task that took longer than it may.
+    Stuck {
         /// Which.
         worker: usize,
         /// The task.
         task: u64,
+    },
+    /// The worker is through: nothing more comes of it.
+    Left {
+        /// Which.
+        worker: usize,
     },
     /// Another rank was interrupted.
     Interrupted,

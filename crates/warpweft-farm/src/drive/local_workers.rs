@@ -66,7 +66,7 @@ impl LocalWorkers {
         let threads = threads.unwrap_or(0);
         let workers: Vec<_> =
             Worker::cores(node, threads).chain(lanes.iter().map(|site| site.unit(node))).collect();
-        let clocks = Clocks::new(workers.len(), checked(run.settings.task_limit)?);
+        let clocks = Clocks::new(workers.len(), checked(&run.settings)?);
         let cores = pool.iter().map(|_| machine.cpu.label(threads));
         let devices = cores.chain(gpus.iter().map(|gpu| gpu.label())).collect();
         Ok(Self { pool, lanes, tuning, clocks, table: WorkerTable::own(workers, devices) })

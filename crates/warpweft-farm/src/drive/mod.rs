@@ -6,7 +6,11 @@ pub mod committer;
 pub mod context;
 pub mod endpoint;
 pub mod local_workers;
+#[cfg(all(test, not(loom)))]
+mod model;
+pub mod roll;
 pub mod settings;
+pub mod standing;
 pub mod table;
 
 pub use clocks::is_cancelled;

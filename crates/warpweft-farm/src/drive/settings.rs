@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use crate::journal::Journal;
 use crate::policy::Policy;
+use crate::report::Outcome;
 use crate::schedule::Scheduler;
+use warpweft_core::error::Result;
 use warpweft_core::machine::Gpu;
 #[cfg(doc)]
 use warpweft_core::run::Target;
@@ -53,13 +55,20 @@ pub type ByGpu<'a> = &'a (dyn Fn(&Gpu) -> Option<Lanes> + Sync + 'a);
 pub struct Settings<'a> {
     /// A schedule of the user's own, in place of the policy's.
     pub scheduler: Option<&'a dyn Fn() -> Box<dyn Scheduler>>,
-    /// How long a task may take on a core, where tasks are run one by one: one that takes longer has failed, and its
-    /// worker is lost, since nobody can break off a thread. Others do the rest. `run` returns once the task has
-    /// returned, which it does soon if it asks [`is_cancelled`](crate::is_cancelled).
+    /// How long a task may take on a core, where tasks are run one by one. One that takes longer has failed at once, and
+    /// is not run again; [`is_cancelled`](crate::is_cancelled) tells it to return. Its worker goes on once it has returned.
     pub task_limit: Option<Duration>,
-    /// Called when a task has taken longer than [`task_limit`](Self::task_limit), with a note for the user: which task, on
-    /// which worker, and that the farm waits for it. With several ranks, on rank 0.
+    /// How long after its [limit](Self::task_limit) a task may take to return, 5 s by default. If it has not returned by
+    /// then, its worker gets nothing more, and others do the rest. If no worker is left, the farm ends with the outcome so far.
+    pub grace: Duration,
+    /// Called when a task has taken longer than [`task_limit`](Self::task_limit), and again if its worker is given up after
+    /// [`grace`](Self::grace), with a note for the user: which task, and on which worker. With several ranks, on rank 0.
     pub overdue: Option<&'a dyn Fn(&str)>,
+    /// Called once, on the thread that called `run`, when the farm has ended but `run` can't return, because tasks that were
+    /// given up still use its data: nobody can break off a thread. It is given what `run` would return; the sink has had
+    /// every output, and the journal is on the disk. A program that has to end may exit here. Otherwise `run` waits for the
+    /// tasks. [`Open::close`](crate::Open::close) does not wait.
+    pub stuck: Option<&'a dyn Fn(&Result<Outcome>)>,
     /// Lanes and blocks for each GPU, in place of the policy's: GPUs of several families in one process each get what suits
     /// them, as [`tuned_on`](crate::tuned_on) knows it.
     pub by_gpu: Option<ByGpu<'a>>,
@@ -77,13 +86,18 @@ impl Default for Settings<'_> {
         Self {
             scheduler: None,
             task_limit: None,
+            grace: GRACE,
             overdue: None,
+            stuck: None,
             by_gpu: None,
             silence: SILENCE,
             orphaned: None,
         }
     }
 }
+
+/// A task that asks now and then has returned by then.
+const GRACE: Duration = Duration::from_secs(5);
 
 /// Longer than a busy host keeps a thread waiting.
 const SILENCE: Duration = Duration::from_secs(30);

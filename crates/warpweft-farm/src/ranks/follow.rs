@@ -8,12 +8,13 @@ use super::heartbeat::{Heartbeat, silent};
 use super::message::{Down, Up, closed};
 use super::pause::{FIRST, Pause};
 use super::remote_endpoint::RemoteEndpoint;
-use super::{DOWN, OUTPUTS, UP};
+use super::{DOWN, Finish, OUTPUTS, UP};
 use crate::drive::clocks::Clocks;
 use crate::drive::context::WorkerContext;
-use crate::drive::local_workers::LocalWorkers;
+use crate::drive::endpoint::Endpoint;
+use crate::drive::local_workers::{LocalWorkers, Threads};
 use crate::drive::{AHEAD, Run};
-use crate::report::Ended;
+use crate::report::Outcome;
 use warpweft_core::cluster::Transport;
 use warpweft_core::error::Result;
 
@@ -29,32 +30,38 @@ pub fn follow(
     local: &LocalWorkers,
     run: &Run<'_>,
     work: &(dyn Fn(&WorkerContext<'_>) + Sync),
-) -> Result<Ended> {
+    finish: &mut Finish<'_>,
+) -> Result<Outcome> {
     let workers = local.table.workers.len();
     let endpoint = RemoteEndpoint::new(net, workers, AHEAD * workers);
     let silence = run.settings.silence;
     let begun = OnceLock::new();
-    let how = scope(|scope| {
+    scope(|scope| {
         // However this ends, also by an error of another rank, the workers end too.
         let over = Over(&endpoint, &local.clocks);
         let each = || Box::new(&endpoint) as Box<_>;
         let mut threads = Some(local.spawn(scope, &each, run.trace.as_ref(), &begun, work)?);
-        let (mut interrupted, mut asked) = (false, None);
+        let (mut at_work, mut interrupted, mut asked) = (true, false, None);
         let (mut pause, mut beat, mut heard) = (Pause::new(), Heartbeat::new(), Instant::now());
         loop {
             if let Some(bytes) = net.poll(0, DOWN)? {
                 pause.renew();
                 heard = Instant::now();
                 asked = None;
-                let closed = heed(Down::unpack(&bytes)?, net, &endpoint, &local.clocks, silence)?;
-                if let Some(how) = closed {
+                let ended = heed(Down::unpack(&bytes)?, net, &endpoint, &local.clocks, silence)?;
+                if let Some(how) = ended {
                     drop(over);
-                    return Ok(how);
+                    let through = || threads.as_ref().is_none_or(Threads::are_through);
+                    let stuck = local.clocks.wait(through);
+                    return finish(closed(net.rank(), &how), stuck);
                 }
                 continue;
             }
             if let Some(ended) = threads.take_if(|threads| threads.are_through()) {
                 ended.join()?;
+            }
+            if at_work && (threads.is_none() || local.clocks.all_gone()) {
+                at_work = false;
                 net.send(0, OUTPUTS, Up::Bye.pack())?;
                 net.send(0, UP, Up::Bye.pack())?;
             }
@@ -62,14 +69,14 @@ pub fn follow(
                 net.give_up(0);
                 return Err(silent(0, silence));
             }
-            if threads.is_some() && beat.is_due() {
+            if at_work && beat.is_due() {
                 net.send(0, UP, Up::Alive.pack())?;
             }
-            for (worker, task) in local.clocks.late().into_iter().filter(|_| threads.is_some()) {
-                net.send(0, OUTPUTS, Up::Late { worker, task }.pack())?;
+            for message in local.clocks.look() {
+                (&endpoint).send(message);
             }
             // After `Bye` rank 0 no longer listens to this rank.
-            if !interrupted && threads.is_some() && run.stopped() {
+            if !interrupted && at_work && run.stopped() {
                 interrupted = true;
                 net.send(0, UP, Up::Interrupted.pack())?;
                 asked = Some(Instant::now());
@@ -79,8 +86,7 @@ pub fn follow(
             }
             endpoint.rest(pause.next(), FIRST);
         }
-    })?;
-    closed(net.rank(), &how)
+    })
 }
 
 /// Does what rank 0 says; how the farm ended, once it has.

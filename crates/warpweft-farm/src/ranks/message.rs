@@ -16,12 +16,12 @@ use warpweft_core::error::{Error, Result};
 pub enum Up {
     /// A worker requests a chunk.
     Request { worker: usize, grain: Grain, took: Option<(u64, f64)> },
-    /// A worker ran these tasks.
-    Done { worker: usize, range: Range<u64>, collected: Collected, seconds: f64 },
+    /// A worker ran these tasks, the last of them for longer than it may if that is said.
+    Done { worker: usize, range: Range<u64>, collected: Collected, seconds: f64, late: bool },
     /// A worker is gone, for this reason.
     Lost { worker: usize, why: String },
-    /// A worker has run a task for longer than it may.
-    Late { worker: usize, task: u64 },
+    /// A worker does not return from a task.
+    Stuck { worker: usize, task: u64 },
     /// The rank was interrupted.
     Interrupted,
     /// The rank is there.
@@ -60,10 +60,10 @@ impl Up {
             Self::Request { worker, grain: Grain { of, most }, took } => {
                 (0u8, worker, of, most, took).pack(&mut to);
             }
-            Self::Done { worker, range, collected, seconds } => {
+            Self::Done { worker, range, collected, seconds, late } => {
                 let Collected { bytes, pieces, failed, .. } = collected;
                 to.reserve(bytes.len() + 40 * (pieces.len() + failed.len() + 2));
-                (1u8, worker, range.start, range.end, seconds).pack(&mut to);
+                (1u8, worker, range.start, range.end, seconds, late).pack(&mut to);
                 let ranges = |Piece { tasks, bytes }: Piece| {
                     (tasks.start, tasks.end, bytes.start, bytes.end)
                 };
@@ -75,7 +75,7 @@ impl Up {
             Self::Interrupted => to.push(3),
             Self::Bye => to.push(4),
             Self::Alive => to.push(6),
-            Self::Late { worker, task } => (5u8, worker, task).pack(&mut to),
+            Self::Stuck { worker, task } => (5u8, worker, task).pack(&mut to),
         }
         to
     }
@@ -95,7 +95,7 @@ impl Up {
                 Self::Request { worker, grain: Grain { of, most }, took }
             }
             1 => {
-                let (worker, start, end, seconds) = Packed::unpack(from)?;
+                let (worker, start, end, seconds, late) = Packed::unpack(from)?;
                 let (ranges, failed): Ranges = Packed::unpack(from)?;
                 let tasks = u64::checked_sub(end, start)?;
                 let count = usize::try_from(tasks).ok()?;
@@ -111,7 +111,7 @@ impl Up {
                 (pieces.iter().all(fits) && failed.iter().all(|(k, _)| *k < count)).then_some(())?;
                 let failed = failed.into_iter().map(|(k, why)| (k, why.into())).collect();
                 let collected = Collected { tasks, bytes, pieces, failed };
-                Self::Done { worker, range: start..end, collected, seconds }
+                Self::Done { worker, range: start..end, collected, seconds, late }
             }
             2 => {
                 let (worker, why) = Packed::unpack(from)?;
@@ -122,7 +122,7 @@ impl Up {
             6 => Self::Alive,
             5 => {
                 let (worker, task) = Packed::unpack(from)?;
-                Self::Late { worker, task }
+                Self::Stuck { worker, task }
             }
             _ => return None,
         })
@@ -247,7 +247,7 @@ mod tests {
             || Up::Request { worker: 3, grain: Grain { of: 32, most: 96 }, took: Some((64, 0.5)) },
             || Up::Request { worker: 0, grain: Grain::ANY, took: None },
             || Up::Lost { worker: 1, why: "the device is gone".into() },
-            || Up::Late { worker: 2, task: 77 },
+            || Up::Stuck { worker: 2, task: 77 },
             || Up::Interrupted,
             || Up::Bye,
             || Up::Alive,
@@ -255,7 +255,9 @@ mod tests {
         for message in up {
             assert_eq!(Up::unpack(1, &message().pack()).unwrap(), message());
         }
-        let done = |collected| Up::Done { worker: 2, range: 40..43, collected, seconds: 0.25 };
+        let late = true;
+        let done =
+            |collected| Up::Done { worker: 2, range: 40..43, collected, seconds: 0.25, late };
         let copy = Collected {
             pieces: collected.pieces.clone(),
             bytes: vec![7, 9].into(),

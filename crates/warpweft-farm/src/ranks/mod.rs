@@ -19,7 +19,12 @@ pub use heartbeat::checked as checked_silence;
 pub use message::close;
 pub use table::{agreed, gather};
 
+use crate::report::{Ended, Outcome};
 use warpweft_core::cluster::Tag;
+use warpweft_core::error::Result;
+
+/// Tells those who wait how the farm ended, while its threads may still be there: whether it is said that some do not return.
+pub type Finish<'a> = dyn FnMut(Result<Ended>, bool) -> Result<Outcome> + 'a;
 
 /// Messages to rank 0 that are looked at even while the sink is behind.
 const UP: Tag = Tag(0x300);

@@ -98,7 +98,7 @@ impl RankServer<'_> {
             for at in 0..serving.peers.len() {
                 came |= self.look(&mut serving, at)?;
             }
-            serving.peers.retain(|peer| !(peer.asked && peer.told));
+            self.dismiss(&mut serving);
             self.repeat(&mut serving)?;
             if !cut && self.master.is_over() {
                 cut = true;
@@ -188,6 +188,15 @@ impl RankServer<'_> {
         Ok(came)
     }
 
+    /// Ranks of which nothing comes any more.
+    fn dismiss(&self, serving: &mut Serving) {
+        let Serving { peers, held, .. } = serving;
+        for Peer { rank, .. } in peers.extract_if(.., |peer| peer.asked && peer.told) {
+            let workers = self.firsts[rank]..self.firsts[rank + 1];
+            held.extend(workers.map(|worker| (None, Message::Left { worker })));
+        }
+    }
+
     fn take(&self, serving: &mut Serving, at: usize, tag: Tag, message: Up) -> Result<()> {
         let rank = serving.peers[at].rank;
         let message = match message {
@@ -207,13 +216,15 @@ impl RankServer<'_> {
             }
             Up::Alive => return Ok(()),
             Up::Interrupted => Message::Interrupted,
-            Up::Late { worker, task } => Message::Late { worker: self.number(rank, worker)?, task },
+            Up::Stuck { worker, task } => {
+                Message::Stuck { worker: self.number(rank, worker)?, task }
+            }
             Up::Lost { worker, why } => {
                 Message::Lost { worker: self.number(rank, worker)?, why: lost(rank, why) }
             }
-            Up::Done { worker, range, collected, seconds } => {
+            Up::Done { worker, range, collected, seconds, late } => {
                 let worker = self.number(rank, worker)?;
-                let message = Message::Done { worker, range, collected, seconds };
+                let message = Message::Done { worker, range, collected, seconds, late };
                 serving.held.push_back((Some(rank), message));
                 return Ok(());
             }

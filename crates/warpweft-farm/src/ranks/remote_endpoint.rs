@@ -31,8 +31,8 @@ struct State {
     ahead: Vec<bool>,
     /// Workers whose requests have no reply yet.
     requesting: usize,
-    /// How many more outputs may be on their way.
-    room: usize,
+    /// How many more outputs may be on their way; those of late tasks do not wait for room.
+    room: i64,
     /// The farm is over: no replies, and results are not received.
     over: bool,
 }
@@ -44,7 +44,7 @@ impl<'a> RemoteEndpoint<'a> {
             replies: vec![None; workers],
             ahead: vec![false; workers],
             requesting: 0,
-            room,
+            room: room as i64,
             over: false,
         };
         Self { net, state: Mutex::new(state), changed: Condvar::new(), cut: AtomicBool::new(false) }
@@ -108,7 +108,7 @@ impl<'a> RemoteEndpoint<'a> {
 
     fn send_up(&self, message: Up) -> bool {
         let tag = match message {
-            Up::Done { .. } | Up::Lost { .. } | Up::Late { .. } => OUTPUTS,
+            Up::Done { .. } | Up::Lost { .. } | Up::Stuck { .. } => OUTPUTS,
             _ => UP,
         };
         // The receiving thread finds out what is wrong with the other ranks.
@@ -142,20 +142,18 @@ impl Endpoint for &RemoteEndpoint<'_> {
 
     fn send(&self, message: Message) -> bool {
         let up = match message {
-            Message::Done { worker, range, collected, seconds } => {
-                let room = |state: &mut State| {
-                    state.room = state.room.checked_sub(1)?;
-                    Some(())
-                };
+            Message::Done { worker, range, collected, seconds, late } => {
+                let room = |state: &mut State| (state.room > 0 || late).then(|| state.room -= 1);
                 if self.wait(room).is_none() {
                     return false;
                 }
-                Up::Done { worker, range, collected, seconds }
+                Up::Done { worker, range, collected, seconds, late }
             }
             Message::Lost { worker, why } => Up::Lost { worker, why: why.to_string() },
+            Message::Stuck { worker, task } => Up::Stuck { worker, task },
             Message::Interrupted => Up::Interrupted,
-            // The receiving thread has this error, and looks at the clocks.
-            Message::Broken(_) | Message::Late { .. } => return false,
+            // The receiving thread has this error, and tells when all have left.
+            Message::Broken(_) | Message::Left { .. } => return false,
         };
         self.send_up(up)
     }

@@ -26,8 +26,6 @@ pub struct Backups {
     /// is. Times are positive, so their bits are in their order. Not kept before somebody asks for a copy: until
     /// then tasks are free.
     due: Option<BTreeMap<(u64, u64), usize>>,
-    /// Chunks that their owner has begun are left to it: what holds it up has a limit of time, and would hold up another.
-    not_begun: bool,
 }
 
 #[derive(Debug)]
@@ -54,11 +52,6 @@ pub enum Backup {
 }
 
 impl Backups {
-    /// Copies only of chunks that their owner has not begun.
-    pub fn not_begun(self) -> Self {
-        Self { not_begun: true, ..self }
-    }
-
     /// `worker` was given `range` at `now`, and is at `speed`, if that is known.
     pub fn given(&mut self, worker: usize, range: Range<u64>, speed: Option<f64>, now: f64) {
         if self.chunks.len() <= worker {
@@ -126,9 +119,6 @@ impl Backups {
             let of = &self.chunks[owner];
             let Some(at) = of.iter().position(|chunk| chunk.key() == *key) else { continue };
             let chunk = &of[at];
-            if self.not_begun && at == 0 {
-                continue;
-            }
             // An owner in time hands over all of its chunk when it is due, so part of it alone gains nothing.
             let tasks = match chunk.due > now {
                 true => (chunk.open.end - chunk.open.start).max(grain),
@@ -210,15 +200,6 @@ mod tests {
         backups.settled(0, &(0..30));
         backups.settled(0, &(30..100));
         assert!(backups.chunks[0].is_empty() && backups.due.is_some_and(|due| due.is_empty()));
-    }
-
-    #[test]
-    fn a_chunk_that_is_begun_is_left_to_its_owner_where_tasks_have_a_limit() {
-        let mut backups = Backups::default().not_begun();
-        backups.given(0, 0..100, Some(10.0), 0.0);
-        assert_eq!(backups.next(1, &at(1000.0), 20.0), Backup::Wait(f64::INFINITY));
-        backups.given(0, 100..200, Some(10.0), 0.0);
-        assert_eq!(backups.next(1, &at(1000.0), 5.0), Backup::Copy(0, 100..200));
     }
 
     /// A lost copy is copied again; what a lost owner had is nobody's to copy.

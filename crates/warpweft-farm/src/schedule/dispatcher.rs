@@ -29,6 +29,8 @@ pub struct Dispatcher {
     scheduler: Box<dyn Scheduler>,
     workers: Vec<WorkerState>,
     backups: Backups,
+    /// No copies are made.
+    limited: bool,
     /// No more chunks are given.
     stopped: bool,
     /// Tasks may be added.
@@ -67,6 +69,7 @@ impl Dispatcher {
             scheduler,
             workers: workers.iter().copied().map(WorkerState::new).collect(),
             backups: Backups::default(),
+            limited: false,
             stopped: false,
             open: false,
             generation: 0,
@@ -79,9 +82,24 @@ impl Dispatcher {
         }
     }
 
-    /// The same, where tasks have a limit of time.
+    /// The same, where tasks have a limit of time: no task is out to two workers, so one that hangs holds one. The limit
+    /// itself ends what copies are made against.
     pub fn limited(self) -> Self {
-        Self { backups: self.backups.not_begun(), ..self }
+        Self { limited: true, ..self }
+    }
+
+    /// The same state with another `scheduler`, for models.
+    #[cfg(all(test, not(loom)))]
+    pub fn model(&self, scheduler: Box<dyn Scheduler>) -> Self {
+        Self {
+            ledger: self.ledger.clone(),
+            scheduler,
+            workers: self.workers.clone(),
+            backups: Backups::default(),
+            waits: self.waits.clone(),
+            fault: None,
+            ..*self
+        }
     }
 
     /// Waiting workers repeat their requests once this differs.
@@ -149,7 +167,7 @@ impl Dispatcher {
 
     /// All tasks are given: one of another's that `worker` would be through with sooner, if there is one.
     fn backup(&mut self, worker: usize, now: f64) -> Reply {
-        if !self.scheduler.backups() {
+        if self.limited || !self.scheduler.backups() {
             return self.wait(worker, f64::INFINITY);
         }
         loop {

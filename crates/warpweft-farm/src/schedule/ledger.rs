@@ -19,7 +19,7 @@ pub enum Again {
 }
 
 /// The state of every task. A step costs O(log r) for r ranges, but for losses.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ledger {
     tasks: u64,
     free: Ranges,

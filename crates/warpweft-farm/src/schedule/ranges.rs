@@ -6,7 +6,7 @@ use std::ops::Range;
 /// A set of numbers, held as the fewest ranges that make it up.
 ///
 /// A step costs O(log r) for r ranges.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Ranges {
     /// The end of each range by its beginning; no two touch.
     ends: BTreeMap<u64, u64>,

@@ -2,13 +2,13 @@
 
 use std::cell::RefCell;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use warpweft::cluster::in_process_all;
 use warpweft::farm::{
-    ChunkExecutor, ChunkOutputs, Flush, Inputs, Journal, LISTED, OnFailure, Policy, Run, Settings,
-    is_cancelled, on_cores,
+    ChunkExecutor, ChunkOutputs, Flush, Inputs, Journal, LISTED, OnFailure, Outcome, Policy, Run,
+    Settings, is_cancelled, on_cores,
 };
 use warpweft::prelude::*;
 
@@ -163,7 +163,7 @@ fn very_many_failures_are_counted_and_the_first_are_listed() {
     }
 }
 
-/// A task that hangs until it is told that nobody waits: it has failed, its worker is lost, others do the rest.
+/// A task that hangs until it is told that nobody waits: it has failed, and its worker goes on.
 #[test]
 fn a_task_that_hangs_fails_within_its_limit() {
     for ranks in [1, 2] {
@@ -203,11 +203,167 @@ fn a_task_that_hangs_fails_within_its_limit() {
             assert_eq!((outcome.report.done, outcome.failures), (99, 1));
             assert_eq!(outcome.failed[0].task, 5);
             assert!(outcome.failed[0].what.contains("longer than the limit of 300ms"));
-            assert_eq!(outcome.shares.iter().filter(|share| share.lost.is_some()).count(), 1);
+            assert!(outcome.shares.iter().all(|share| share.lost.is_none()));
         }
         let told = told.into_inner().unwrap();
         assert!(told.len() == 1 && told[0] >= limit && told[0] < 8 * limit, "{told:?}");
     }
+}
+
+/// Workers come back from tasks that hang until they are told to return, however many do, and nothing is run again.
+#[test]
+fn tasks_that_hang_cost_no_worker_once_they_return() {
+    for (ranks, backups) in [(1, true), (2, true), (2, false)] {
+        let ran: Vec<AtomicU64> = (0..60).map(|_| AtomicU64::new(0)).collect();
+        let farm = Farm::of(on_cores(|k: u64| {
+            ran[k as usize].fetch_add(1, Ordering::Relaxed);
+            while k % 10 == 3 && !is_cancelled() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            if k % 10 == 3 { Err("cancelled".into()) } else { Ok(k) }
+        }));
+        let farm = farm.on_failure(OnFailure::Skip).retries(2);
+        let all = in_process_all(ranks, Duration::from_secs(60), |net| {
+            let settings = limited(60, 20_000);
+            let policy = Some(Policy { backups, ..Policy::default() });
+            let run = Run { threads: Some(2), settings, policy, ..Run::default() };
+            let run = Run { net: (ranks > 1).then_some(net), ..run };
+            farm.run_into(0..60u64, &machine(), &run, &mut |_, _| Ok(()))
+        });
+        for outcome in all {
+            let outcome = outcome.unwrap();
+            assert_eq!((outcome.report.done, outcome.failures, outcome.unreached), (54, 6, 0));
+            let right = |failed: &warpweft::farm::Failed| {
+                failed.what.contains("longer than the limit of 60ms") && failed.attempts == 1
+            };
+            assert!(outcome.failed.iter().all(right), "{:?}", outcome.failed);
+            assert!(outcome.shares.iter().all(|share| share.lost.is_none()));
+        }
+        // Each hangs once: what was done before it in its chunk is not done again.
+        assert!(ran.iter().all(|ran| ran.load(Ordering::Relaxed) == 1), "{ran:?}");
+    }
+}
+
+fn limited<'a>(limit: u64, grace: u64) -> Settings<'a> {
+    let [limit, grace] = [limit, grace].map(Duration::from_millis);
+    Settings { task_limit: Some(limit), grace, ..Settings::default() }
+}
+
+/// A task of which nothing comes until it is released, whatever it is told.
+fn deaf(released: &AtomicBool) {
+    while !released.load(Ordering::Relaxed) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Tasks that never return cost a worker each. With none left the farm ends with what is done, which `stuck` is told.
+#[test]
+fn a_farm_whose_workers_all_hang_ends_with_what_is_done() {
+    let folder = tempfile::tempdir().unwrap();
+    for (deaf_tasks, done, unreached) in [(1, 39, 0), (2, 12, 26)] {
+        let (released, begin) = (AtomicBool::new(false), Instant::now());
+        let directory = folder.path().join(deaf_tasks.to_string());
+        let of = "numbers".into();
+        let journal = Journal { directory, of, resume: false, flush: Flush::default() };
+        let farm = Farm::of(on_cores(|k: u64| {
+            // Ten tasks a chunk: the second's third, and the third's last but one.
+            if k == 12 || (k == 28 && deaf_tasks == 2) {
+                deaf(&released);
+            }
+            Ok(k)
+        }));
+        let farm = farm.on_failure(OnFailure::Skip).retries(1);
+        let told = RefCell::new(Vec::new());
+        let stuck = |outcome: &warpweft::Result<Outcome>| {
+            released.store(true, Ordering::Relaxed);
+            let counts =
+                |outcome: &Outcome| (outcome.report.done, outcome.failures, outcome.unreached);
+            let written = std::fs::metadata(journal.directory.join("results"));
+            let written = written.map_or(0, |results| results.len());
+            told.borrow_mut().push((outcome.as_ref().ok().map(counts), written, begin.elapsed()));
+        };
+        let settings = Settings { stuck: Some(&stuck), ..limited(60, 60) };
+        let policy = Policy {
+            chunk: warpweft::farm::ChunkSize::Tasks(10),
+            schedule: warpweft::farm::Schedule::MasterWorker,
+            ..Policy::default()
+        };
+        let run = Run { threads: Some(2), settings, policy: Some(policy), ..Run::default() };
+        let run = Run { checkpoint: Some(&journal), ..run };
+        let (found, outcome) = farm.run_with(0..40u64, &machine(), &run).unwrap();
+        let counts = (outcome.report.done, outcome.failures, outcome.unreached);
+        let told = told.into_inner();
+        assert_eq!((told.len(), told[0].0), (1, Some(counts)));
+        // Eight bytes an output were on the disk by then, and little time had passed.
+        assert!(told[0].1 >= 8 * counts.0 && told[0].2 < Duration::from_secs(20), "{told:?}");
+        let again = Journal { resume: true, ..journal.clone() };
+        assert_eq!(again.done::<u64>(40).unwrap().count() as u64, counts.0);
+        assert_eq!(counts.0 + counts.1 + counts.2, 40);
+        assert_eq!(found.iter().flatten().count() as u64, counts.0);
+        assert_eq!(outcome.failures, deaf_tasks);
+        let lost = outcome.shares.iter().filter(|share| share.lost.is_some()).count();
+        assert_eq!(lost as u64, deaf_tasks);
+        assert_eq!(outcome.report.interrupted, deaf_tasks == 2);
+        assert_eq!(outcome.failed[0].task, 12);
+        // All before each in its chunk is kept, and its chunk's rest is done by others while there are any.
+        assert!(found[10..12].iter().chain(&found[20..28]).all(Option::is_some), "{found:?}");
+        if deaf_tasks == 1 {
+            assert_eq!((counts.0, counts.2), (done, unreached));
+        } else {
+            let notes = outcome.report.notes.join("\n");
+            assert!(notes.contains("not reached: every worker was lost"), "{notes}");
+        }
+    }
+}
+
+/// The same over ranks, and in an open farm, whose end waits for no such task.
+#[test]
+fn tasks_that_never_return_hold_up_no_other_rank_and_no_open_farm() {
+    let released = AtomicBool::new(false);
+    let farm = Farm::of(on_cores(|k: u64| {
+        if k % 20 == 7 {
+            deaf(&released);
+        }
+        Ok(k)
+    }));
+    let farm = farm.on_failure(OnFailure::Skip);
+    let ended = AtomicU64::new(0);
+    let all = in_process_all(2, Duration::from_secs(60), |net| {
+        let stuck = |outcome: &warpweft::Result<Outcome>| {
+            assert_eq!(outcome.as_ref().unwrap().failures, 2);
+            ended.fetch_add(1, Ordering::Relaxed);
+            released.store(true, Ordering::Relaxed);
+        };
+        let settings = Settings { stuck: Some(&stuck), ..limited(60, 60) };
+        let run = Run { threads: Some(2), net: Some(net), settings, ..Run::default() };
+        farm.run_into(0..40u64, &machine(), &run, &mut |_, _| Ok(()))
+    });
+    for outcome in all {
+        let outcome = outcome.unwrap();
+        assert_eq!((outcome.report.done, outcome.failures, outcome.unreached), (38, 2, 0));
+        assert_eq!(outcome.shares.iter().filter(|share| share.lost.is_some()).count(), 2);
+    }
+    assert!(ended.load(Ordering::Relaxed) > 0);
+
+    static RELEASED: AtomicBool = AtomicBool::new(false);
+    let run = Run { threads: Some(2), settings: limited(60, 60), ..Run::default() };
+    let farm = Farm::of(on_cores(|k: u64| {
+        if k > 9 {
+            deaf(&RELEASED);
+        }
+        Ok(k)
+    }));
+    let farm = farm.open(&machine(), &run).unwrap();
+    let fine: Vec<_> = (0..10).map(|k| farm.submit(k)).collect();
+    assert!(fine.into_iter().map(|handle| handle.wait().unwrap()).eq(0..10));
+    let hang: Vec<_> = (10..13).map(|k| farm.submit(k)).collect();
+    let errors: Vec<_> = hang.into_iter().map(|h| h.wait().unwrap_err().to_string()).collect();
+    let late = errors.iter().filter(|error| error.contains("longer than the limit")).count();
+    assert_eq!(late, 2, "{errors:?}");
+    assert!(errors.iter().any(|error| error.contains("every worker hangs")), "{errors:?}");
+    let outcome = farm.close().unwrap();
+    assert_eq!((outcome.report.done, outcome.failures, outcome.unreached), (10, 2, 1));
+    RELEASED.store(true, Ordering::Relaxed);
 }
 
 /// An interrupt is over once the tasks that run are, however many their chunks have left.
