@@ -32,7 +32,7 @@ pub use cuda::{
     BlockArray, DeviceWords, HostMemory, KernelFunction, KernelLane, SliceUse, TaskFunction,
     Thread, Words, WordsUse, compile_check, kernel_compile_check, translated,
 };
-pub use drive::{AHEAD, ByGpu, FarmPattern, Lanes, Run, Settings, is_cancelled};
+pub use drive::{AHEAD, ByGpu, FarmPattern, Lanes, Run, Settings, Stuck, is_cancelled};
 pub use each::{Calls, Each};
 pub use journal::{Flush, Journal};
 pub use kernels::{

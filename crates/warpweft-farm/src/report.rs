@@ -15,12 +15,12 @@ use warpweft_core::report::{Quantity, Report, counted};
 pub struct Share {
     /// Which.
     pub worker: Worker,
-    /// Tasks that it handed over before all others, failed ones included.
+    /// Tasks whose result from this worker counted, because it delivered it first; failed ones included.
     pub tasks: u64,
-    /// Tasks that it ran, and that another worker handed over before.
+    /// Tasks that it ran, but whose results another worker delivered first.
     #[serde(default)]
     pub superseded: u64,
-    /// Chunks that they came in, or parts of chunks where outputs are large.
+    /// Number of chunks in which these tasks were delivered, or of pieces of chunks if outputs are large.
     pub chunks: u64,
     /// Seconds that they took.
     pub busy: f64,
@@ -76,7 +76,7 @@ impl Failed {
     }
 }
 
-/// Failed tasks that are listed at most, those with the lowest numbers; a journal has all of them.
+/// The largest number of failed tasks in the list, those with the lowest numbers; a journal has all of them.
 pub const LISTED: usize = 10_000;
 /// Bytes of a failure's reason that are kept.
 pub const WORDS: usize = 1024;

@@ -11,7 +11,6 @@ use crate::drive::Run;
 use crate::drive::context::WorkerContext;
 use crate::drive::local_workers::LocalWorkers;
 use crate::journal::{Opened, Work, open};
-#[cfg(doc)]
 use crate::policy::Policy;
 use crate::ranks;
 use crate::ranks::coordinator::Coordinator;
@@ -35,7 +34,7 @@ use warpweft_core::run::{Target, own_part};
 pub type PackedSink<'a> = dyn FnMut(Range<u64>, &[u8]) -> Result<()> + 'a;
 
 impl<T: Task> Farm<T> {
-    /// Does all tasks, on all GPUs that it has a form for and all cores; output `k` belongs to input `k`.
+    /// Runs all tasks on all cores, and on all GPUs if the task has GPU code; output `k` belongs to input `k`.
     ///
     /// # Errors
     /// [`Error::Task`] for a task that failed; too little memory for the outputs; all workers lost.
@@ -56,9 +55,10 @@ impl<T: Task> Farm<T> {
         }
     }
 
-    /// Does all tasks as `run` says; output `k` belongs to input `k`, and is `None` where the task failed and failures
-    /// are skipped ([`Farm::on_failure`]), or where the run was interrupted or its deadline passed before. Such a run
-    /// ends after the chunks that are at work, about a quarter of a second by default, and its report says so.
+    /// Runs all tasks as `run` says; output `k` belongs to input `k`. It is `None` if the task failed and failures are skipped
+    /// ([`Farm::on_failure`]), or if the run was interrupted or reached its deadline before the task began. Such a run
+    /// ends after the tasks that run (a [`ChunkExecutor`](super::ChunkExecutor) finishes its chunk, by default about a
+    /// quarter of a second); its report says so.
     ///
     /// ```
     /// use std::time::{Duration, Instant};
@@ -98,23 +98,22 @@ impl<T: Task> Farm<T> {
         Ok((outputs, outcome))
     }
 
-    /// Does all tasks as `run` says, and gives `sink` the number and output of each as it is done: every task
-    /// once, in no order, those of a journal that is resumed first. `sink` runs on this thread; while it
-    /// does, workers go on for [`AHEAD`] chunks each, and one that they run. Chunks end early where their outputs are
-    /// more than 8 MiB; those of a [`ChunkExecutor`](super::ChunkExecutor) by what its last outputs had. So the outputs
-    /// of a worker take at most six times 8 MiB and one output, if outputs have similar sizes and its executor does not
+    /// Runs all tasks as `run` says, and passes the number and the output of each completed task to `sink`: every task
+    /// once, in any order; first those of a journal that is resumed. `sink` runs on this thread. While it runs, each worker
+    /// may complete [`AHEAD`] more chunks and compute another one. A chunk is cut short when its outputs exceed 8 MiB (for a
+    /// [`ChunkExecutor`](super::ChunkExecutor), when they are expected to, from the sizes of its last outputs). So the outputs
+    /// of a worker take at most six times 8 MiB plus one output, if outputs have similar sizes and its executor does not
     /// hand over memory of its own ([`ChunkOutputs::hand_over`](super::ChunkOutputs::hand_over)).
     ///
-    /// Over ranks ([`Run::net`]) all of them call this alike, with the same tasks, inputs and policy. Rank 0 alone has
-    /// the sink and the journal; the other ranks' are not looked at. Their outputs wait there as they do here, twice
-    /// as many in all. Every rank returns the outcome of the farm as a whole. A rank that is interrupted
-    /// ends it for all.
+    /// With several ranks ([`Run::net`]), all of them call this with the same tasks, inputs and policy. Only the sink and
+    /// the journal of rank 0 are used. Outputs of other ranks may wait both on their own rank and on rank 0, so twice as many can
+    /// wait in all. Every rank returns the outcome of the whole farm. If one rank is interrupted, the farm ends on all ranks.
     ///
     /// # Errors
-    /// As [`Farm::run`], and the sink's; a rank that differs or is gone, with the journal as it was by then;
-    /// [`Policy::check`]'s; GPUs for a task that has no form for them, or where
-    /// there are none; a schedule of the user's that gives what it can't; a
-    /// journal that can't be used or is another run's. The sink has then had what was done before.
+    /// As [`Farm::run`], and those of the sink and of [`Policy::check`]; a rank that differs in tasks, inputs or policy, or was
+    /// lost; GPUs requested for a task without GPU code, or where there is no GPU; a user's scheduler that gives out tasks
+    /// that are not free; a journal that can't be used or belongs to another run. Outputs that were completed before the
+    /// error have been passed to the sink and are in the journal.
     pub fn run_into<'i>(
         &self,
         inputs: impl Into<Inputs<'i, T::Input>>,
@@ -130,10 +129,9 @@ impl<T: Task> Farm<T> {
         self.drive((&inputs, inputs.count()), machine, run, &mut taken, None)
     }
 
-    /// Does all tasks as [`Farm::run_into`] does, and gives `sink` their outputs packed ([`Packed`]), as they came: each
-    /// call gets the outputs of a range of consecutive tasks, in order. The outputs are not copied, so this is for
-    /// outputs
-    /// of many megabytes a task; `sink` still runs on one thread, and can divide the bytes among others.
+    /// Like [`Farm::run_into`], but `sink` gets the outputs as bytes, packed by [`Packed`]: each call gets the outputs of a
+    /// range of consecutive tasks, in order. The outputs are not copied, so use this for outputs of many megabytes each.
+    /// `sink` still runs on one thread, and can divide the bytes among others.
     ///
     /// ```
     /// use warpweft::farm::{Packed, Run, on_cores};
@@ -189,16 +187,7 @@ impl<T: Task> Farm<T> {
         // An open farm gets its tasks later, and their inputs are gone once they have run.
         let (described, most) = open.as_ref().map_or((true, tasks), |_| (false, u64::MAX));
         let describe = |k: u64| described.then(|| self.described(inputs, k)).flatten();
-        let finish = &mut |ended: Result<Ended>, stuck: bool| {
-            if let Some(net) = run.others().filter(|net| net.rank() == 0) {
-                ranks::close(net, &ended);
-            }
-            let outcome = ended.map(|ended| ended.outcome(&policy));
-            if let Some(notify) = run.settings.stuck.filter(|_| stuck) {
-                notify(&outcome);
-            }
-            outcome
-        };
+        let finish = &mut |ended, stuck| finished(run, &policy, ended, stuck);
         match run.others() {
             None => {
                 let kept = kept(&self.task, (inputs, tasks), run, sink)?;
@@ -240,6 +229,18 @@ impl<T: Task> Farm<T> {
             }
         }
     }
+}
+
+/// The outcome of a farm that has `ended`; whether it is `stuck` in tasks that do not return.
+fn finished(run: &Run<'_>, policy: &Policy, ended: Result<Ended>, stuck: bool) -> Result<Outcome> {
+    if let Some(net) = run.others().filter(|net| net.rank() == 0) {
+        ranks::close(net, &ended);
+    }
+    let outcome = ended.map(|ended| ended.outcome(policy));
+    if let Some(notify) = run.settings.stuck.filter(|_| stuck) {
+        notify(&outcome);
+    }
+    outcome
 }
 
 impl<T: Task> Farm<T> {
@@ -297,5 +298,5 @@ fn unlike<O: Packed>(task: u64) -> Error {
 
 /// Ranks on GPUs of which none has any.
 fn no_gpus() -> Error {
-    Error::spec("a farm on GPUs, and no rank has one", "run it on the cores")
+    Error::spec("the farm is to run on GPUs, but no rank has a GPU", "run it on the cores")
 }

@@ -249,6 +249,6 @@ mod tests {
         let farm = Farm::of(on_cores(|k: u64| Ok(k)));
         let refused = farm.tune(0..100u64, &machine, &tuning);
         let refused = refused.unwrap_err().to_string();
-        assert!(refused.contains("of a task without a form for them"), "{refused}");
+        assert!(refused.contains("its task runs on cores only"), "{refused}");
     }
 }

@@ -276,7 +276,7 @@ fn together<T: Task>(
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
         let stage = format!("running tasks {}..{}", range.start, range.end);
         let what = format!("its executor panicked: {}", panic_text(panic.as_ref()));
-        let hint = "correct the executor; without one, each task is caught by itself";
+        let hint = "correct the executor; the farm can't tell which task of the chunk panicked";
         Err(lost(worker, stage, what, hint))
     })
 }
@@ -284,7 +284,7 @@ fn together<T: Task>(
 /// Lanes for a task that runs on none.
 pub fn no_form() -> Error {
     Error::spec(
-        "a farm on GPUs of a task without a form for them",
+        "the farm is to run on GPUs, but its task runs on cores only",
         "give it `Task::on_gpu`, or run it on the cores",
     )
 }

@@ -14,4 +14,4 @@ pub mod standing;
 pub mod table;
 
 pub use clocks::is_cancelled;
-pub use settings::{AHEAD, ByGpu, FarmPattern, Lanes, Run, Settings};
+pub use settings::{AHEAD, ByGpu, FarmPattern, Lanes, Run, Settings, Stuck};

@@ -12,9 +12,8 @@ use warpweft_core::machine::Gpu;
 use warpweft_core::run::Target;
 use warpweft_core::run::{Auto, Pattern, Suits};
 
-/// How to run a farm, where the defaults will not do: [`warpweft_core::run::Run`] of farms. Its policy may be that of
-/// no device in particular, its checkpoint is a [`Journal`], and [`Target::Auto`] is all GPUs, if the task has a form
-/// for them, and the cores.
+/// How to run a farm, if the defaults don't suit: [`warpweft_core::run::Run`] for farms. A farm's policy suits any
+/// device, its checkpoint is a [`Journal`], and [`Target::Auto`] means all cores, and all GPUs if the task has GPU code.
 pub type Run<'a> = warpweft_core::run::Run<'a, FarmPattern>;
 
 /// Farms, to [`Run`].
@@ -50,6 +49,9 @@ impl Lanes {
 /// What tells the lanes of a GPU; `None` for the policy's.
 pub type ByGpu<'a> = &'a (dyn Fn(&Gpu) -> Option<Lanes> + Sync + 'a);
 
+/// What is called with the outcome of a farm that waits for tasks that do not return.
+pub type Stuck<'a> = &'a dyn Fn(&Result<Outcome>);
+
 /// What only farms have.
 #[derive(Clone)]
 pub struct Settings<'a> {
@@ -68,12 +70,12 @@ pub struct Settings<'a> {
     /// given up still use its data: nobody can break off a thread. It is given what `run` would return; the sink has had
     /// every output, and the journal is on the disk. A program that has to end may exit here. Otherwise `run` waits for the
     /// tasks. [`Open::close`](crate::Open::close) does not wait.
-    pub stuck: Option<&'a dyn Fn(&Result<Outcome>)>,
-    /// Lanes and blocks for each GPU, in place of the policy's: GPUs of several families in one process each get what suits
-    /// them, as [`tuned_on`](crate::tuned_on) knows it.
+    pub stuck: Option<Stuck<'a>>,
+    /// The number of lanes and the block size for each GPU, in place of the policy's. For processes with GPUs of several models;
+    /// [`tuned_on`](crate::tuned_on) returns tuned values.
     pub by_gpu: Option<ByGpu<'a>>,
-    /// A rank of which nothing comes for so long is taken for lost, and others do its tasks; 3 s or more, 30 s by default.
-    /// Ranks send signs of life every second, however long their tasks take.
+    /// A rank that sends nothing for this long counts as lost, and others run its tasks; 3 s or more, 30 s by default.
+    /// Ranks send a heartbeat every second, however long their tasks take.
     pub silence: Duration,
     /// Called once on a rank that has been asked to end and gets no answer from rank 0. When a
     /// process is lost, launchers ask the others to end, and kill them about a second later. If
@@ -102,5 +104,6 @@ const GRACE: Duration = Duration::from_secs(5);
 /// Longer than a busy host keeps a thread waiting.
 const SILENCE: Duration = Duration::from_secs(30);
 
-/// Chunks of outputs that wait for the sink at most, times the workers; each worker runs one more, and the sink takes one.
+/// The largest number of completed chunks per worker that wait for the sink. In addition, each worker computes one chunk,
+/// and the sink processes one.
 pub const AHEAD: usize = 4;

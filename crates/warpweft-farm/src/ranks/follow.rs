@@ -46,13 +46,12 @@ pub fn follow(
         loop {
             if let Some(bytes) = net.poll(0, DOWN)? {
                 pause.renew();
-                heard = Instant::now();
-                asked = None;
+                (heard, asked) = (Instant::now(), None);
                 let ended = heed(Down::unpack(&bytes)?, net, &endpoint, &local.clocks, silence)?;
                 if let Some(how) = ended {
                     drop(over);
-                    let through = || threads.as_ref().is_none_or(Threads::are_through);
-                    let stuck = local.clocks.wait(through);
+                    let stuck =
+                        local.clocks.wait(|| threads.as_ref().is_none_or(Threads::are_through));
                     return finish(closed(net.rank(), &how), stuck);
                 }
                 continue;
@@ -81,9 +80,8 @@ pub fn follow(
                 net.send(0, UP, Up::Interrupted.pack())?;
                 asked = Some(Instant::now());
             }
-            if asked.take_if(|asked| asked.elapsed() > ANSWER).is_some() {
-                run.settings.orphaned.iter().for_each(|orphaned| orphaned());
-            }
+            let late = asked.take_if(|asked| asked.elapsed() > ANSWER);
+            late.and(run.settings.orphaned).iter().for_each(|orphaned| orphaned());
             endpoint.rest(pause.next(), FIRST);
         }
     })

@@ -290,5 +290,5 @@ impl RankServer<'_> {
 
 /// The loss of a worker of another rank.
 fn lost(rank: usize, why: String) -> Error {
-    Error::Rank { rank, what: why, hint: "look after that rank's host".into() }
+    Error::Rank { rank, what: why, hint: "check that rank's host".into() }
 }

@@ -200,7 +200,7 @@ impl Dispatcher {
         }
         self.stop_for(Error::spec(
             format!(
-                "a schedule lets all workers wait, with {} tasks free",
+                "the scheduler makes all workers wait, although {} tasks have not been given out",
                 self.ledger.free().count()
             ),
             "give a chunk to one of them",

@@ -299,7 +299,7 @@ fn a_farm_on_gpus_alone_says_what_it_lacks() {
     assert!(gone.contains("GPU 1000") || gone.contains("driver"), "{gone}");
     let farm = Farm::of(on_cores(|k: u64| Ok(k)));
     let refusal = farm.run_into(0..9u64, &with_a_gpu_that_is_gone(), &run, &mut |_, _| Ok(()));
-    assert!(refusal.unwrap_err().to_string().contains("without a form for them"));
+    assert!(refusal.unwrap_err().to_string().contains("its task runs on cores only"));
     // Left to itself, it never asks for the GPU.
     let (same, report) = farm.run(0..9u64, &with_a_gpu_that_is_gone()).unwrap();
     assert!(same.into_iter().eq(0..9) && report.devices.len() == 1 && report.notes.is_empty());

@@ -250,7 +250,7 @@ fn ranks_that_mean_other_farms_are_told_so() {
     });
     for outcome in all {
         let refusal = outcome.unwrap_err().to_string();
-        assert!(refusal.contains("of a task without a form for them"), "{refusal}");
+        assert!(refusal.contains("its task runs on cores only"), "{refusal}");
     }
 }
 

@@ -379,7 +379,7 @@ fn a_form_that_can_t_be_ends_with_what_it_lacks() {
     let zero = refused(&graph(2, [(0, 1, 0)]), Form::Planes);
     assert!(zero.contains("but the graph has 0 to 0"), "{zero}");
     let dial = refused(&of(50, 2, 10, 1), Form::Dial);
-    assert!(dial.contains("without a form"), "{dial}");
+    assert!(dial.contains("its task runs on cores only"), "{dial}");
 }
 
 #[test]

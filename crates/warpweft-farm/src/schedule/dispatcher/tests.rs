@@ -149,7 +149,7 @@ fn a_schedule_that_errs_is_named_with_the_range_and_the_unit() {
         (Some(0..11), "tasks 0..11 of 10 can't be given to worker 0"),
         (Some(3..3), "tasks 3..3 of 10"),
         (Some(12..13), "tasks 12..13 of 10"),
-        (None, "lets all workers wait, with 10 tasks free"),
+        (None, "although 10 tasks have not been given out"),
     ] {
         let mut dispatcher = Dispatcher::new(10, &workers, Box::new(Bad(chunk)));
         // All that wait are asked once more before that is a fault.
