@@ -24,7 +24,7 @@ use warpweft_core::run::{Devices, Target};
 /// A volume on its device, from [`Stencil::on`] to [`Session::finish`].
 ///
 /// Threads, buffers and kernels are made once, and cells are copied only where they are asked for, so a call of one
-/// step costs microseconds. The volume stays borrowed: the cells are copied into it when the session is finished or dropped.
+/// step costs microseconds. The volume stays borrowed: the cells are copied into it when the session is finished or, except over ranks, dropped.
 /// An error in steps or functions, or of the device, ends the session. The volume then has the cells of the beginning, or
 /// those of the last [`apply`](Session::apply) that had to create a new executor. After other errors, e.g. of memory, of a reduction or of a checkpoint, the session goes on with
 /// the cells that it had; over ranks, if all have the error.

@@ -186,6 +186,40 @@ fn looks(now: Near<Looked, 1>, next: &mut Looked, #[step] step: u64, values: &[f
     next.u = now.u[[0]] + values[step as usize];
 }
 
+/// Halves of sums of whole numbers are exact for so few steps, whatever is fused.
+#[stencil]
+fn halve(now: Near<Looked, 3>, next: &mut Looked) {
+    next.u = 0.5 * (now.u[[-1, 0, 0]] + now.u[[0, 0, 1]]);
+}
+
+#[stencil]
+fn add(now: Near<Looked, 3>, next: &mut Looked) {
+    next.spare = now.spare[[0, 0, 0]] + now.u[[0, 0, 0]];
+}
+
+#[test]
+fn ranks_on_a_gpu_leave_fields_alone_that_no_function_touches() {
+    let machine = machine();
+    let stencil = Stencil::of(halve()).boundary(Boundary::Dirichlet(0.0));
+    if machine.gpus.is_empty() {
+        return println!("skipped: no GPU");
+    }
+    let sums = |net: Option<&dyn Transport>| {
+        let start = |[z, y, x]: [usize; 3]| Looked { u: ((z + 3 * y + 7 * x) % 64) as f64, spare: 1.0 };
+        let mut volume = Volume::from_fn([64; 3], start);
+        let run = Run { net, target: Target::AnyGpu, ..Run::default() };
+        let mut on = stencil.on_with(&mut volume, &machine, &run)?;
+        on.run(Steps(7))?;
+        let first = on.sum("u")?;
+        on.apply(add())?;
+        let sums = [first, on.sum("spare")?, on.dot("u", "spare")?];
+        on.finish().map(|_| sums)
+    };
+    let expect = sums(None).unwrap();
+    let all = in_process(2, Duration::from_secs(60), |net| sums(Some(net))).unwrap();
+    assert_eq!(all, [expect, expect]);
+}
+
 #[reduction]
 fn larger(a: Looked, b: Looked) -> Looked {
     if b.u > a.u { b } else { a }

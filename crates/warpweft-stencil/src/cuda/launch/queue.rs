@@ -229,8 +229,9 @@ impl Queue<'_> {
     ) -> Result<Option<Queued>> {
         // Fused steps compute beyond open faces, on all fields.
         let fused = self.arrays.fused;
-        let haloed: Vec<_> =
-            fields.iter().copied().filter(|&f| fused || self.beside(f, 1)).collect();
+        // A field that no function touches has no arrays.
+        let held = fields.iter().copied().filter(|&f| !self.arrays.of(f).is_empty());
+        let haloed: Vec<_> = held.filter(|&f| fused || self.beside(f, 1)).collect();
         // Stars need no edges and corners, but several steps of a star do.
         let corners = self.deep || haloed.iter().any(|&f| self.beside(f, 2));
         let which = if corners { Which::All } else { Which::Faces };

@@ -124,7 +124,7 @@ fn same<'a>(name: &str, all: &'a [Vec<u8>]) -> Result<Vec<&'a [u8]>> {
         let theirs = String::from_utf8_lossy(theirs);
         Err(Error::spec(
             format!("rank {rank} makes the call `{theirs}` of a session, and rank 0 `{name}`"),
-            "make the same calls on all ranks: base what differs from rank to rank, such as a clock, on rank 0",
+            "make the same calls on all ranks: where ranks could decide differently, e.g. by a clock, let rank 0 decide",
         ))
     };
     all.iter().enumerate().map(given).collect()
