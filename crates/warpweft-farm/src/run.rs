@@ -204,7 +204,8 @@ impl<T: Task> Farm<T> {
                 ranks::checked_silence(run.settings.silence)?;
                 net.tolerate_losses();
                 let (form, about) = (T::Output::form(), (type_name::<T>(), self.on_failure));
-                ranks::agreed(net, (tasks, identity(&self.task, inputs)), about, form, policy)?;
+                let rules = (policy, &run.settings);
+                ranks::agreed(net, (tasks, identity(&self.task, inputs)), about, form, rules)?;
                 let mine = own_part(net, machine, if on_gpu { run.target } else { Target::Cpu })?;
                 let (local, table) =
                     ranks::gather(net, LocalWorkers::new(on_gpu, tasks, &mine, run))?;

@@ -221,7 +221,7 @@ fn too_long(limit: Duration) -> String {
 pub fn waits_for(worker: Worker, task: u64, limit: Limit) -> String {
     let Limit { task: limit, grace } = limit;
     format!(
-        "task {task} on {worker} has taken longer than the limit of {limit:?} and counts as failed; {worker} goes on once the          task has returned, and is given up after {grace:?}: let the task ask `farm::is_cancelled()`"
+        "task {task} on {worker} has taken longer than the limit of {limit:?} and counts as failed; {worker} goes on once the task has returned, and is given up after {grace:?}: let the task ask `farm::is_cancelled()`"
     )
 }
 

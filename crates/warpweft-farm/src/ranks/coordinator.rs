@@ -218,7 +218,7 @@ fn lost(share: &Share) -> Option<String> {
 fn not_reached(unreached: u64) -> String {
     format!(
         "{} not reached: every worker was lost, to tasks that do not return or otherwise; help: have tasks return when \
-         `farm::is_cancelled()`, raise `Settings::task_limit`, and do the rest by another run, which a journal goes on from",
+         `farm::is_cancelled()`, or raise `Settings::task_limit`; another run with the same journal computes the rest",
         counted(unreached, "task")
     )
 }

@@ -1,6 +1,7 @@
 //! What all ranks agree on before a farm begins: its tasks, its policy, and the table of all workers.
 
 use super::message::unreadable;
+use crate::drive::Settings;
 use crate::drive::local_workers::LocalWorkers;
 use crate::drive::table::WorkerTable;
 use crate::policy::Policy;
@@ -43,7 +44,7 @@ pub fn agreed(
     (tasks, identity): (u64, String),
     (task, on_failure): (&str, OnFailure),
     form: String,
-    policy: Policy,
+    (policy, settings): (Policy, &Settings<'_>),
 ) -> Result<()> {
     // Lanes and blocks are what suits each rank's own GPUs.
     let policy = Policy { lanes: 1, block: 0, ..policy };
@@ -58,7 +59,16 @@ pub fn agreed(
         ("a number of tasks of", tasks.to_string()),
         ("a policy of", policy),
         ("`on_failure`:", on_failure.to_string()),
+        ("a `task_limit` and `grace` of", limits(settings)),
         ("parameters and inputs of the hash", identity),
     ];
     agree_on_each(net, &about)
+}
+
+/// How long tasks may take, in words.
+fn limits(settings: &Settings<'_>) -> String {
+    match settings.task_limit {
+        Some(limit) => format!("{limit:?} and {:?}", settings.grace),
+        None => "none".into(),
+    }
 }

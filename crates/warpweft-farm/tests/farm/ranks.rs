@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use crate::dying::{Dies, fails};
 use warpweft::cluster::{Transport, in_process_all};
 use warpweft::farm::{
-    self, AHEAD, ChunkSize, Flush, Journal, OnFailure, Place, Policy, Run, Schedule, on_cores,
+    self, AHEAD, ChunkSize, Flush, Journal, OnFailure, Place, Policy, Run, Schedule, Settings,
+    on_cores,
 };
 use warpweft::prelude::*;
 use warpweft_lab::conformance::farm::{Outcome, suite_over_ranks};
@@ -241,6 +242,17 @@ fn ranks_that_mean_other_farms_are_told_so() {
             "{refusal}"
         );
         assert!(refusal.contains("\"seconds\":2.0"), "{refusal}");
+    }
+    let all = on_ranks(2, |net| {
+        let task_limit = (net.rank() == 1).then_some(Duration::from_secs(9));
+        let settings = Settings { task_limit, ..Settings::default() };
+        let run = Run { net: Some(net), settings, ..Run::default() };
+        Farm::of(on_cores(|k: u64| Ok(k))).run_into(0..9u64, &machine(), &run, &mut |_, _| Ok(()))
+    });
+    for outcome in all {
+        let refusal = outcome.unwrap_err().to_string();
+        let told = "rank 1 has a `task_limit` and `grace` of 9s and 5s, rank 0 has none";
+        assert!(refusal.contains(told), "{refusal}");
     }
     // One alone has no way to work.
     let all = on_ranks(2, |net| {
