@@ -81,8 +81,8 @@ pub trait WavefrontExecutor<E: WavefrontElement> {
         edges_by_runs(self, wavefront)
     }
 
-    /// The most cells of a block that a path in linear space is to keep whole: fewer are found faster in a cache, more keep a
-    /// device busy.
+    /// The largest number of cells of a block that is stored completely when a path is found in linear space. A small number lets the
+    /// block fit into a cache, a large one keeps a GPU busy.
     fn whole_cells(&self) -> usize {
         usize::MAX
     }

@@ -51,9 +51,9 @@ pub unsafe trait WavefrontElement: Copy + Send + Sync {
     /// ```
     const PAIRED: bool = false;
 
-    /// Whether the function is also there as [`WavefrontElement::pair`] and [`WavefrontElement::joined`]: it has
-    /// [`WavefrontElement::relative`], and one variable alone depends on the inputs, by a look-up in a table. Cores then look up
-    /// what each symbol of the rows gives with every column, once for all cells.
+    /// Whether [`WavefrontElement::pair`] and [`WavefrontElement::joined`] are implemented: the function has
+    /// [`WavefrontElement::relative`], and only one of its variables depends on the inputs, by a table look-up. Cores then compute
+    /// `pair` once for each row symbol and column, instead of once for each cell.
     const LOOKS_UP: bool = false;
 
     /// The cell whose row has input `a`, whose column has `b` and which has `x` itself.

@@ -357,7 +357,7 @@ fn what_is_wrong_with_a_file_is_said_with_its_line() {
         read(&written(folder.path(), "binary", [b'0', 0xff, b'\n']))
             .unwrap_err()
             .to_string()
-            .contains("line 1: the vertex \"0\u{fffd}\" is no whole number")
+            .contains("line 1: the vertex \"0\u{fffd}\" is not a whole number")
     );
     let missing = read(&folder.path().join("none")).unwrap_err().to_string();
     assert!(missing.contains("check the path"), "{missing}");
