@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::*;
-use warpweft::cluster::in_process;
+use warpweft::cluster::{Transport, in_process};
 use warpweft::grid::Axes;
 
 #[stencil]
@@ -205,7 +205,8 @@ fn ranks_on_a_gpu_leave_fields_alone_that_no_function_touches() {
         return println!("skipped: no GPU");
     }
     let sums = |net: Option<&dyn Transport>| {
-        let start = |[z, y, x]: [usize; 3]| Looked { u: ((z + 3 * y + 7 * x) % 64) as f64, spare: 1.0 };
+        let start =
+            |[z, y, x]: [usize; 3]| Looked { u: ((z + 3 * y + 7 * x) % 64) as f64, spare: 1.0 };
         let mut volume = Volume::from_fn([64; 3], start);
         let run = Run { net, target: Target::AnyGpu, ..Run::default() };
         let mut on = stencil.on_with(&mut volume, &machine, &run)?;
