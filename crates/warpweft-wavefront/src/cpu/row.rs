@@ -56,6 +56,12 @@ impl<C: Copy> SharedRow<C> {
         unsafe { *self.0[at].get() = cell };
     }
 
+    /// Where `count` cells from `at` on lie.
+    #[inline(always)]
+    pub fn several(&self, at: usize, count: usize) -> *mut C {
+        UnsafeCell::raw_get(self.0[at..at + count].as_ptr())
+    }
+
     /// The cells.
     pub fn into_cells(self) -> Vec<C> {
         self.0.into_iter().map(UnsafeCell::into_inner).collect()

@@ -8,9 +8,11 @@
 
 mod front;
 mod geometry;
+mod ring;
 mod rows;
 mod store;
 mod strip;
+mod transpose;
 
 use std::sync::{Mutex, PoisonError};
 
@@ -86,6 +88,7 @@ impl<'a, 'w, E: WavefrontElement> Sweeps<'a, 'w, E> {
                 columns: ByLane::new(wavefront.columns, geometry.skew, space),
                 store: Store::new(wavefront, frame)?,
                 loops: Loops::of(simd, extreme),
+                transpose: transpose::transpose(simd),
                 extreme,
             },
         })

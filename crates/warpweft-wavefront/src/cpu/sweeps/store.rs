@@ -76,6 +76,12 @@ impl<C: Ranked> Store<C> {
         unsafe { self.cells.set(row.wrapping_add_signed(column), cell) }
     }
 
+    /// Where `count` cells from that one on lie, which the row must have.
+    #[inline(always)]
+    pub fn several(&self, row: usize, column: isize, count: usize) -> *mut C {
+        self.cells.several(row.wrapping_add_signed(column), count)
+    }
+
     /// The last row of the domain.
     pub fn last_row(self) -> Vec<C> {
         let first = self.row(self.frame.rows as isize - 1, 1);

@@ -10,7 +10,9 @@
 
 use super::front::{Loops, Read, Score, Write};
 use super::geometry::{BLOCK, ByLane, Geometry, MOST};
+use super::ring::Ring;
 use super::store::Store;
+use super::transpose::{SIDE, Transpose};
 use crate::cpu::output::TileRowOutput;
 use crate::recurrence::{Best, Extreme, WavefrontElement, is_nan};
 use crate::spec::Wavefront;
@@ -22,50 +24,10 @@ pub(super) struct Shared<'a, 'w, E: WavefrontElement> {
     pub columns: ByLane<E::Column>,
     pub store: Store<E::Cell>,
     pub loops: Loops<E>,
+    /// How blocks of cells go to and from memory, if not cell by cell.
+    pub transpose: Option<Transpose<E::Cell>>,
     /// Which scores are compared on the way.
     pub extreme: Option<Extreme>,
-}
-
-/// Fronts in a ring: a row of cells each.
-struct Ring<C> {
-    cells: Vec<C>,
-    depth: usize,
-    width: usize,
-    /// Where the present front is.
-    slot: usize,
-}
-
-impl<C: Copy + Default> Ring<C> {
-    fn new(depth: usize, width: usize) -> Self {
-        // An odd number of cache lines: the cells of one lane on the fronts of a block don't compete for places in a cache.
-        let bytes = ((width * size_of::<C>()).div_ceil(64) | 1) * 64;
-        let width = bytes.div_ceil(size_of::<C>().max(1)).max(width);
-        Self { cells: vec![C::default(); depth * width], depth, width, slot: 0 }
-    }
-
-    fn next(&mut self) {
-        self.slot = if self.slot + 1 == self.depth { 0 } else { self.slot + 1 };
-    }
-
-    /// The present front.
-    fn front(&mut self) -> &mut [C] {
-        &mut self.cells[self.slot * self.width..][..self.width]
-    }
-
-    /// Where each of the next fronts begins, the present one first; there are as many in the ring at least.
-    fn ahead(&self) -> [usize; BLOCK] {
-        std::array::from_fn(|k| (self.slot + k) % self.depth * self.width)
-    }
-
-    /// Where the front so many before the present one begins.
-    #[inline(always)]
-    fn before(&self, fronts: usize) -> usize {
-        let slot = match self.slot >= fronts {
-            true => self.slot - fronts,
-            false => self.slot + self.depth - fronts,
-        };
-        slot * self.width
-    }
 }
 
 /// A strip.
@@ -205,18 +167,60 @@ impl<'s, 'a, 'w, E: WavefrontElement> Strip<'s, 'a, 'w, E> {
         let lanes =
             self.lanes + geometry.below.min(rows + geometry.below - self.first_row - self.lanes);
         let places = self.loaded.ahead();
-        for lane in 0..lanes {
+        let inside = [-(west as isize), (columns + east) as isize];
+        let mut lane = 0;
+        while lane < lanes {
+            // Below: in the frame. This strip has not overwritten it, as it is ahead; the sweep before is through with it, and a
+            // strip below overwrites it only when this one is a row of lanes further.
+            if let Some(transpose) = self.whole_block(ahead, lane..lanes, inside) {
+                for (at, fronts) in (0..).step_by(SIDE).zip(places.chunks_exact(SIDE)) {
+                    let from = self.rows_of_block(lane, ahead + at).map(<*mut E::Cell>::cast_const);
+                    let to: [_; SIDE] = std::array::from_fn(|k| {
+                        self.loaded.cells[fronts[k] + lane..][..SIDE].as_mut_ptr()
+                    });
+                    // SAFETY: see above; these fronts of the ring are this strip's own.
+                    unsafe { transpose(from, to) };
+                }
+                lane += SIDE;
+                continue;
+            }
             let column = ahead - (skew * lane) as isize;
             let row = store.above(self.first_row + lane + 1, 1);
-            let fronts = within(column, [-(west as isize), (columns + east) as isize]);
+            let fronts = within(column, inside);
             for (place, column) in
                 places[fronts.clone()].iter().zip(column + fronts.start as isize..)
             {
-                // SAFETY: in the frame. This strip has not overwritten it, as it is ahead; the sweep before is through with
-                // it, and a strip below overwrites it only when this one is a row of lanes further.
+                // SAFETY: see above.
                 self.loaded.cells[place + lane] = unsafe { store.get(row, column) };
             }
+            lane += 1;
         }
+    }
+
+    /// How to copy the cells of the first lanes of `lanes` on a block of fronts, if all of them are in the columns `inside`;
+    /// lane 0 is at `column` on the first front.
+    #[inline(always)]
+    fn whole_block(
+        &self,
+        column: isize,
+        lanes: std::ops::Range<usize>,
+        [from, to]: [isize; 2],
+    ) -> Option<Transpose<E::Cell>> {
+        let skew = self.shared.geometry.skew;
+        let [first, last] =
+            [lanes.start, lanes.start + SIDE - 1].map(|lane| column - (skew * lane) as isize);
+        let whole = lanes.len() >= SIDE && last >= from && first + BLOCK as isize <= to;
+        self.shared.transpose.filter(|_| whole)
+    }
+
+    /// Where the cells of the lanes of a block from `lane` on lie, of which lane 0 would be at `column`.
+    #[inline(always)]
+    fn rows_of_block(&self, lane: usize, column: isize) -> [*mut E::Cell; SIDE] {
+        let Shared { geometry, store, .. } = self.shared;
+        std::array::from_fn(|i| {
+            let row = store.above(self.first_row + lane + i + 1, 1);
+            store.several(row, column - (geometry.skew * (lane + i)) as isize, SIDE)
+        })
     }
 
     /// The cells' own inputs, of the next block of fronts.
@@ -334,10 +338,24 @@ impl<'s, 'a, 'w, E: WavefrontElement> Strip<'s, 'a, 'w, E> {
         let first = self.front - self.unstored as isize;
         let places: [usize; BLOCK] =
             std::array::from_fn(|k| self.computed.before(self.unstored.saturating_sub(k)) + above);
-        for lane in 0..self.lanes {
+        let inside = [0, columns as isize];
+        let mut lane = 0;
+        while lane < self.lanes {
+            let whole = self.whole_block(first, lane..self.lanes, inside);
+            if let Some(transpose) = whole.filter(|_| self.unstored == BLOCK) {
+                for (at, fronts) in (0..).step_by(SIDE).zip(places.chunks_exact(SIDE)) {
+                    let from: [_; SIDE] = std::array::from_fn(|k| {
+                        self.computed.cells[fronts[k] + lane..][..SIDE].as_ptr()
+                    });
+                    // SAFETY: as for `store_last_rows`; eight cells each of eight rows.
+                    unsafe { transpose(from, self.rows_of_block(lane, first + at)) };
+                }
+                lane += SIDE;
+                continue;
+            }
             let column = first - (skew * lane) as isize;
             let row = store.above(self.first_row + lane + 1, 1);
-            let fronts = within(column, [0, columns as isize]);
+            let fronts = within(column, inside);
             let fronts = fronts.start..fronts.end.min(self.unstored).max(fronts.start);
             for (place, column) in
                 places[fronts.clone()].iter().zip(column + fronts.start as isize..)
@@ -345,6 +363,7 @@ impl<'s, 'a, 'w, E: WavefrontElement> Strip<'s, 'a, 'w, E> {
                 // SAFETY: as for `store_last_rows`.
                 unsafe { store.set(row, column, self.computed.cells[place + lane]) };
             }
+            lane += 1;
         }
         self.unstored = 0;
     }
