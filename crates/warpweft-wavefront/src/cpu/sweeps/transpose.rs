@@ -10,7 +10,7 @@ pub(super) const SIDE: usize = 8;
 pub(super) type Transpose<C> = unsafe fn(from: [*const C; SIDE], to: [*mut C; SIDE]);
 
 /// For cells of 4 bytes on a machine with AVX2 or more, if `simd` allows it. A Gauss-Seidel sweep of 8192 squared `f32` takes 1.6
-/// times as long on a Zen 4 core if all cells go one by one.
+/// times as long on a core of an EPYC if all cells go one by one.
 pub(super) fn transpose<C: Copy>(simd: Simd) -> Option<Transpose<C>> {
     #[cfg(target_arch = "x86_64")]
     if size_of::<C>() == 4 && simd.min(Simd::detect()) >= Simd::Avx2 {
