@@ -12,9 +12,19 @@ use warpweft_core::cpu::Simd;
 /// Fronts that are transposed at once.
 pub(in crate::cpu) const BLOCK: usize = 16;
 
-/// Puts the bytes of a vector of lanes in the order of fronts: of the first at the beginning of the last argument, of each
-/// later one so many vectors further.
-type Transpose = unsafe fn(&[&[i8; BLOCK]; GROUP], usize, &mut [[i8; GROUP]]);
+/// Puts the bytes of vectors of lanes in the order of fronts: a vector for each of the lanes' on the first front, then those of the
+/// second, and so on. A lane's bytes begin so many bytes after the first argument.
+///
+/// # Safety
+/// There are `BLOCK` bytes at each of them. The last argument has `BLOCK` vectors for each of the lanes'.
+type Transpose = unsafe fn(*const i8, &[[isize; GROUP]], &mut [[i8; GROUP]]);
+
+/// Where the lines of a tile-row's lanes begin, each as many bytes early as its lane is fronts late; in striped order.
+pub(in crate::cpu) struct Begins {
+    of: Vec<[isize; GROUP]>,
+    /// The first and the last of them.
+    range: [isize; 2],
+}
 
 /// A line a symbol.
 pub(in crate::cpu) struct Profile {
@@ -59,24 +69,25 @@ impl Profile {
         Some(Self { lines, of, transpose })
     }
 
-    /// Where the lines of these rows begin.
-    pub fn lanes<R: Copy>(&self, rows: &[R]) -> Vec<usize> {
-        rows.iter().map(|&row| self.of[symbol(row)]).collect()
+    /// Where the lines of these rows begin; whole vectors of them.
+    pub fn begins<R: Copy>(&self, rows: &[R]) -> Begins {
+        let vectors = rows.len() / GROUP;
+        let begin = |lane: usize| self.of[symbol(rows[lane])] as isize - lane as isize;
+        let of = |v| std::array::from_fn(|k| begin(k * vectors + v));
+        let of: Vec<[isize; GROUP]> = (0..vectors).map(of).collect();
+        let all = || of.iter().flatten().copied();
+        let range = [all().min().unwrap_or(0), all().max().unwrap_or(0)];
+        Begins { of, range }
     }
 
     /// What inputs give on the block of fronts from `front` on, which all lanes have a cell in: a vector for each of `to`, those of
-    /// the first front first. `lanes` are the beginnings of their lines.
-    pub fn block(&self, lanes: &[usize], front: usize, to: &mut [[i8; GROUP]]) {
-        let vectors = lanes.len() / GROUP;
-        for v in 0..vectors {
-            let from = std::array::from_fn(|k| {
-                let lane = k * vectors + v;
-                let at = lanes[lane] + front - lane;
-                self.lines[at..].first_chunk().unwrap_or(&[0; BLOCK])
-            });
-            // SAFETY: the machine has the features, `of` has seen to that.
-            unsafe { (self.transpose)(&from, vectors, &mut to[v..]) };
-        }
+    /// the first front first.
+    pub fn block(&self, lanes: &Begins, front: usize, to: &mut [[i8; GROUP]]) {
+        let [first, last] = lanes.range.map(|begin| begin + front as isize);
+        assert!(first >= 0 && last as usize + BLOCK <= self.lines.len());
+        assert!(to.len() >= BLOCK * lanes.of.len());
+        // SAFETY: the machine has the features, `of` has seen to that. All lanes' bytes are in the lines: the first and the last are.
+        unsafe { (self.transpose)(self.lines.as_ptr().wrapping_add(front), &lanes.of, to) };
     }
 }
 
@@ -89,38 +100,46 @@ fn symbol<R: Copy>(row: R) -> usize {
     usize::from(unsafe { std::mem::transmute_copy::<R, u8>(&row) })
 }
 
-fn transpose(from: &[&[i8; BLOCK]; GROUP], step: usize, to: &mut [[i8; GROUP]]) {
-    for (t, to) in to.iter_mut().step_by(step).take(BLOCK).enumerate() {
-        for (to, from) in to.iter_mut().zip(from) {
-            *to = from[t];
+/// As [`Transpose`] says.
+unsafe fn transpose(lines: *const i8, begins: &[[isize; GROUP]], to: &mut [[i8; GROUP]]) {
+    for (t, front) in to.chunks_exact_mut(begins.len()).take(BLOCK).enumerate() {
+        for (to, begins) in front.iter_mut().zip(begins) {
+            for (to, &begin) in to.iter_mut().zip(begins) {
+                // SAFETY: one of the lane's bytes.
+                *to = unsafe { *lines.wrapping_offset(begin + t as isize) };
+            }
         }
     }
 }
 
 /// Sixteen lanes in the lower half of each register, sixteen in the upper. The address of a byte is the number of its register
 /// and its place there: each round rotates its eight bits by one, and four rounds exchange the two.
+///
+/// As [`Transpose`] says.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn transpose_avx2(from: &[&[i8; BLOCK]; GROUP], step: usize, to: &mut [[i8; GROUP]]) {
+unsafe fn transpose_avx2(lines: *const i8, begins: &[[isize; GROUP]], to: &mut [[i8; GROUP]]) {
     use std::arch::x86_64::*;
-    let mut all = [_mm256_setzero_si256(); BLOCK];
-    let (lower, upper) = from.split_at(BLOCK);
-    for ((all, lower), upper) in all.iter_mut().zip(lower).zip(upper) {
-        // SAFETY: they are 16 bytes each.
-        let [lower, upper] =
-            [lower, upper].map(|lane| unsafe { _mm_loadu_si128(lane.as_ptr().cast()) });
-        *all = _mm256_set_m128i(upper, lower);
-    }
-    for _ in 0..BLOCK.ilog2() {
-        let before = all;
-        for k in 0..BLOCK / 2 {
-            all[2 * k] = _mm256_unpacklo_epi8(before[k], before[k + BLOCK / 2]);
-            all[2 * k + 1] = _mm256_unpackhi_epi8(before[k], before[k + BLOCK / 2]);
+    let step = begins.len();
+    for (v, begins) in begins.iter().enumerate() {
+        let mut all = [_mm256_setzero_si256(); BLOCK];
+        let (lower, upper) = begins.split_at(BLOCK);
+        for ((all, &lower), &upper) in all.iter_mut().zip(lower).zip(upper) {
+            let [lower, upper] = [lower, upper].map(|begin| lines.wrapping_offset(begin).cast());
+            // SAFETY: 16 bytes of a lane each.
+            *all = unsafe { _mm256_loadu2_m128i(upper, lower) };
         }
-    }
-    for (to, all) in to.iter_mut().step_by(step).zip(all) {
-        // SAFETY: it is 32 bytes.
-        unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), all) };
+        for _ in 0..BLOCK.ilog2() {
+            let before = all;
+            for k in 0..BLOCK / 2 {
+                all[2 * k] = _mm256_unpacklo_epi8(before[k], before[k + BLOCK / 2]);
+                all[2 * k + 1] = _mm256_unpackhi_epi8(before[k], before[k + BLOCK / 2]);
+            }
+        }
+        for (to, all) in to[v..].iter_mut().step_by(step).zip(all) {
+            // SAFETY: it is 32 bytes.
+            unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), all) };
+        }
     }
 }
 
@@ -130,21 +149,23 @@ mod tests {
 
     #[test]
     fn blocks_are_transposed_alike_by_all_instruction_sets() {
-        let lanes: Vec<[i8; BLOCK]> =
-            (0..GROUP).map(|lane| std::array::from_fn(|t| (lane * 7 + t * 33) as i8)).collect();
-        let from = std::array::from_fn(|lane| &lanes[lane]);
+        // Three vectors of lanes, whose bytes begin anywhere.
+        let lines: Vec<i8> = (0..9000).map(|at| (at * 7 + at / 256) as i8).collect();
+        let begins: [[isize; GROUP]; 3] =
+            std::array::from_fn(|v| std::array::from_fn(|k| (v * 2971 + k * 83) as isize));
         let mut expect = vec![[0; GROUP]; BLOCK * 3];
-        transpose(&from, 3, &mut expect[1..]);
-        for t in 0..BLOCK {
-            for lane in 0..GROUP {
-                assert_eq!(expect[1 + 3 * t][lane], lanes[lane][t]);
+        // SAFETY: the last lane's bytes end before 9000.
+        unsafe { transpose(lines.as_ptr(), &begins, &mut expect) };
+        for (at, vector) in expect.iter().enumerate() {
+            for (k, &byte) in vector.iter().enumerate() {
+                assert_eq!(byte, lines[begins[at % 3][k] as usize + at / 3]);
             }
         }
         #[cfg(target_arch = "x86_64")]
         if Simd::detect() >= Simd::Avx2 {
             let mut found = vec![[0; GROUP]; BLOCK * 3];
-            // SAFETY: the machine has AVX2.
-            unsafe { transpose_avx2(&from, 3, &mut found[1..]) };
+            // SAFETY: the machine has AVX2; as above.
+            unsafe { transpose_avx2(lines.as_ptr(), &begins, &mut found) };
             assert_eq!(found, expect);
         }
     }

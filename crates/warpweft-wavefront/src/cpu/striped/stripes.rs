@@ -1,6 +1,6 @@
 //! The inputs of a tile-row in striped order, or what these give, and room for its fronts.
 
-use super::profile::{BLOCK, Profile};
+use super::profile::{BLOCK, Begins, Profile};
 use super::striped;
 use crate::cpu::parts::GROUP;
 use crate::recurrence::WavefrontElement;
@@ -17,13 +17,8 @@ pub(in crate::cpu) struct Stripes<'a, E: WavefrontElement, H> {
 pub(in crate::cpu) enum Source<'a, E: WavefrontElement> {
     /// The inputs of rows and columns.
     Symbols { rows: Vec<[E::Row; GROUP]>, columns: &'a [[E::Column; GROUP]] },
-    /// The lines of a profile, where they begin for each lane in the order of lanes, nothing for each row, and room for a block of fronts.
-    Profile {
-        profile: &'a Profile,
-        lanes: Vec<usize>,
-        rows: Vec<[(); GROUP]>,
-        block: Vec<[i8; GROUP]>,
-    },
+    /// The lines of a profile, where they begin for each lane, nothing for each row, and room for a block of fronts.
+    Profile { profile: &'a Profile, lanes: Begins, rows: Vec<[(); GROUP]>, block: Vec<[i8; GROUP]> },
 }
 
 impl<'a, E: WavefrontElement, H> Stripes<'a, E, H> {
@@ -38,7 +33,7 @@ impl<'a, E: WavefrontElement, H> Stripes<'a, E, H> {
         let vectors = rows.len() / GROUP;
         Self::of(Source::Profile {
             profile,
-            lanes: profile.lanes(rows),
+            lanes: profile.begins(rows),
             rows: vec![[(); GROUP]; vectors],
             block: vec![[0; GROUP]; vectors * BLOCK],
         })
