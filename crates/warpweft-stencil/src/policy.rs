@@ -152,7 +152,7 @@ pub enum CudaKernel {
     /// one scalar of four or eight bytes, between Dirichlet and periodic faces.
     Pipeline,
     /// Several steps fused in one pass over memory, each a level in registers. For any fields, stages and scalars; any
-    /// footprint in two dimensions and stars in three; all boundaries except functions; and element functions that can't
+    /// footprint in two dimensions; in three, stars, and any footprint if the function has no branches; all boundaries except functions; and element functions that can't
     /// fault. In two dimensions, each warp computes some of the steps, so [`CudaPolicy::temporal_depth`] is a multiple of
     /// [`CudaPolicy::warps`]; in three, each warp computes some of the rows.
     Temporal,

@@ -5,6 +5,7 @@ mod engine;
 pub(super) mod host;
 mod launch;
 mod packed;
+mod partial;
 mod summed;
 mod taken;
 

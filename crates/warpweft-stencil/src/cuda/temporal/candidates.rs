@@ -5,6 +5,7 @@
 //! multiprocessor; and what a row or a plane costs next to its levels is shared by them.
 
 use super::block::TimeBlock;
+use super::partial::{PartialStage, parts};
 use super::shape::{TemporalShape, fuses};
 use crate::cuda::launch::boxes::whole;
 use crate::cuda::memory::layout::Layout;
@@ -19,6 +20,10 @@ const WARPS: u32 = 4;
 const REGISTERS: [usize; 2] = [48, 3];
 /// The same in three dimensions, and for each field.
 const REGISTERS_DEEP: [usize; 3] = [28, 3, 6];
+/// The same where levels keep partial results, next to these.
+const REGISTERS_PARTIAL: [usize; 2] = [44, 5];
+/// Operations of a new cell that take as long as a level of a star; those of 64 bits take twice that.
+const OPERATIONS: f64 = 8.0;
 /// Registers more than there are that a thread in three dimensions may want: a few words spill at no cost.
 const SPILLED: usize = 16;
 /// Blocks of four warps an SM, and the registers that each thread then has.
@@ -209,25 +214,44 @@ fn deep_shapes(
     let cells = lanes.into_iter().flat_map(|lane| [4, 3, 2, 6, 8].map(|vy| (lane, vy)));
     let all = cells.flat_map(move |cells| warps.map(|warps| (cells, warps)));
     let all = all.flat_map(|(cells, warps)| (1..=6).map(move |depth| (cells, warps, depth)));
+    let parts = parts(stencil);
     all.filter_map(move |(((vx, narrow), vy), (warps, room, busy), depth)| {
-        let prefetch = if depth == 2 { 3 } else { 2 };
+        let prefetch = if depth == 2 && parts.as_ref().is_some_and(Vec::is_empty) { 3 } else { 2 };
         let policy = policy([vx, vy, 1], warps, prefetch, depth);
-        let shape = TemporalShape::of(stencil, &policy, extents)?;
-        let (rows, cells) = (rows(stencil, &shape), (vx * vy) as usize);
-        let kept = (rows.kept)(vx as usize) * (vy * depth) as usize;
-        let beside = 4 * shape.beside * rows.words * vx as usize;
-        let [fixed, word, field] = REGISTERS_DEEP;
-        let registers =
-            fixed + field * shape.fields.len() + kept + word * rows.words * cells + beside;
-        if registers > room + SPILLED {
+        let shape = TemporalShape::with_parts(stencil, &policy, extents, &|| parts.clone())?;
+        if registers_of(stencil, &shape, [vx, vy, depth]) > room + SPILLED {
             return None;
         }
         let of = |inner: usize, all: usize| inner as f64 / all as f64;
         let inner = of(shape.inner(), shape.columns) * of(shape.inner_y(), shape.rows);
-        let levels = f64::from(depth);
-        let computed = inner * busy * narrow * levels / (levels + PLANE);
+        let (levels, work) = (f64::from(depth), work_of(&shape));
+        let computed = inner * busy * narrow * levels / (levels * work + PLANE);
         Some((1.0 / (1.0 / computed + BYTE * bytes / levels), policy))
     })
+}
+
+/// Registers that a thread of a kernel in three dimensions wants, of `[vx, vy]` cells and so many steps.
+fn registers_of(stencil: &Spec, shape: &TemporalShape, [vx, vy, depth]: [u32; 3]) -> usize {
+    let rows = rows(stencil, shape);
+    let (cells, levels) = ((vx * vy) as usize, depth as usize);
+    if !shape.parts.is_empty() {
+        let kept: usize = shape.parts.iter().map(|stage| stage.words()).sum();
+        let [fixed, word] = REGISTERS_PARTIAL;
+        return fixed + kept * cells * levels + word * rows.words * cells;
+    }
+    let kept = (rows.kept)(vx as usize) * vy as usize * levels;
+    let beside = 4 * shape.beside * rows.words * vx as usize;
+    let [fixed, word, field] = REGISTERS_DEEP;
+    fixed + field * shape.fields.len() + kept + word * rows.words * cells + beside
+}
+
+/// What a step computes, in levels of a star.
+fn work_of(shape: &TemporalShape) -> f64 {
+    let of = |stage: &PartialStage| (stage.operations() * stage.width()) as f64 / OPERATIONS;
+    match &shape.parts[..] {
+        [] => 1.0,
+        parts => parts.iter().map(of).sum::<f64>().max(1.0),
+    }
 }
 
 /// The policy with a chunk that fits the extents, by the model of [`chunks_of`].

@@ -1,5 +1,5 @@
 // Levels: one step of a stage on cells in registers, for the kernels that fuse several steps (rows.cuh,
-// volumes.cuh).
+// volumes.cuh; partial.cuh has levels of its own).
 //
 // A level takes the newest plane of its input in and gives the plane of its output that is now complete:
 //   level(queue, plane at p) -> plane at p - high, where `high` is how far its stage reads along z.
@@ -251,8 +251,8 @@ WW_FN void close_high(Rows& plane, int i, bool here, const HeldValues& held, int
 }
 
 // Fetches the cells next to the lane's own, as far as a stage reads, and closes the faces along x.
-template <class S, int Stage, bool Edge>
-WW_FN void widen(Plane<S>& plane, LaneFaces faces, const HeldValues& held) {
+template <class S, int Stage, bool Edge, int Rows>
+WW_FN void widen(LevelRowsOf<S, Rows, typename S::Fields>& plane, LaneFaces faces, const HeldValues& held) {
   each(typename S::Fields{}, [&](auto f) {
     constexpr int F = decltype(f)::value;
     constexpr int below = S::wide(Stage, F, 0), above = S::wide(Stage, F, 1);
@@ -260,7 +260,7 @@ WW_FN void widen(Plane<S>& plane, LaneFaces faces, const HeldValues& held) {
     constexpr int inside = S::vx - S::last < above ? S::vx - S::last : above;  // ghosts in the lane itself
     auto& own = plane.template of<F>();
 #pragma unroll
-    for (int i = 0; i < S::vy; i++) {
+    for (int i = 0; i < Rows; i++) {
 #pragma unroll
       for (int r = 1; r <= below; r++) own.at(i, -r) = __shfl_up_sync(~0u, own.at(i, S::vx - r), 1);
       if constexpr (close_above) close_high<S, F>(own, i, faces.high, held, 1, inside);
@@ -280,12 +280,12 @@ WW_FN void widen(Plane<S>& plane, LaneFaces faces, const HeldValues& held) {
 }
 
 // Gives all of a plane the values of a Dirichlet face along z.
-template <class S>
-WW_FN void hold_plane(Plane<S>& plane, const HeldValues& held, int side) {
+template <class S, int Rows>
+WW_FN void hold_plane(LevelRowsOf<S, Rows, typename S::Fields>& plane, const HeldValues& held, int side) {
   each(typename S::Fields{}, [&](auto f) {
     constexpr int F = decltype(f)::value;
 #pragma unroll
-    for (int i = 0; i < S::vy; i++) {
+    for (int i = 0; i < Rows; i++) {
 #pragma unroll
       for (int e = -S::margin; e < S::vx + S::margin; e++) {
         plane.template of<F>().at(i, e) = held_value<S, F>(held, 0, side);

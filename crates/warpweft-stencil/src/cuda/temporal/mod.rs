@@ -1,9 +1,10 @@
-//! Kernels that fuse several steps of any stencil in one pass over memory (levels.cuh, rows.cuh): which
+//! Kernels that fuse several steps of any stencil in one pass over memory (levels.cuh, rows.cuh, volumes.cuh, partial.cuh): which
 //! stencils they take, their shape, their text, and the launch over a region.
 
 mod block;
 mod candidates;
 mod parameters;
+mod partial;
 mod shape;
 mod text;
 
@@ -12,5 +13,7 @@ pub use candidates::temporal_shapes;
 #[cfg(test)]
 pub use parameters::held_values;
 pub use parameters::{Given, arguments, parameters};
+#[cfg(test)]
+pub use partial::parts;
 pub use shape::{TemporalShape, fuses, ghosts, packs_cells};
 pub use text::{KERNEL, PACKED, write_temporal};

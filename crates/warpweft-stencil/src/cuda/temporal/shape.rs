@@ -1,7 +1,7 @@
 //! The shape of a kernel that fuses several steps: what host and kernel agree on.
 
+use super::partial::{PartialStage, keeps_planes, parts, used_fields};
 use crate::cuda::memory::layout::axes;
-use crate::spec::stage::RawTap;
 use crate::{Boundary, CudaKernel, CudaPolicy, Spec, Stage};
 use warpweft_core::element::Unit;
 use warpweft_core::grid::Axes;
@@ -79,6 +79,10 @@ pub struct TemporalShape {
     pub rows: usize,
     /// Rows next to a lane's own that it needs, on either side: those of other warps.
     pub beside: usize,
+    /// The stages taken apart by planes, where levels keep that and no planes (partial.cuh).
+    pub parts: Vec<PartialStage>,
+    /// Planes ahead of the one that a level of such parts takes in, and behind it, which faces copy there.
+    pub copies: [usize; 2],
     /// Cells of the last lane of a row, from 1.
     pub last: usize,
     /// Dynamic shared memory in bytes.
@@ -118,30 +122,22 @@ fn faces(stencil: &Spec) -> Option<[[FaceKind; 2]; 3]> {
     Some(kinds)
 }
 
-/// Whether several steps of `stencil` can be fused: in two dimensions with any footprint, in three with stars, with
-/// any fields and stages, but without faces that are functions, faults, or loops that depend on cells, and not
-/// where a function is told its cell's index or the step.
+/// Whether several steps of `stencil` can be fused: in two dimensions with any footprint, in three with stars and with
+/// functions that can be taken apart by planes, with any fields and stages, but without faces that are functions, faults,
+/// or loops that depend on cells, and not where a function is told its cell's index or the step.
 pub fn fuses(stencil: &Spec) -> bool {
     // Tiles compute beyond the volume, on anything, where nothing may be reported nor go on for ever.
     let mut unit = Unit::new();
     for stage in &stencil.stages {
         stage.cuda(&mut unit);
     }
-    let star = |stage: &dyn Stage| {
-        let axes = |tap: &RawTap| tap.offset.iter().filter(|&&offset| offset != 0).count();
-        stage.taps().iter().all(|tap| axes(tap) < 2)
-    };
-    let footprint = match stencil.rank() {
-        2 => true,
-        3 => stencil.stages.iter().all(|stage| star(&**stage)),
-        _ => false,
-    };
-    footprint
+    matches!(stencil.rank(), 2 | 3)
         && !stencil.written_fields().is_empty()
         && faces(stencil).is_some()
         && !stencil.knows().anything()
         && !unit.faults()
         && !unit.loops()
+        && parts(stencil).is_some()
 }
 
 /// Cells that kernels of `policy` hold in a word: in its bits where a lane has as many, else in its bytes.
@@ -183,13 +179,13 @@ fn packs(
         && stencil.packs(1).is_some_and(|most| packed == BYTES || most == 1)
 }
 
-/// The lag of `stage`; faces along z that copy need the rows that they copy first.
-fn lag_of(stage: &dyn Stage, faces: &[[FaceKind; 2]; 3]) -> Lag {
+/// The lag of `stage`; faces along z that copy need the rows that they copy first, if levels keep these.
+fn lag_of(stage: &dyn Stage, faces: &[[FaceKind; 2]; 3], planes: bool) -> Lag {
     let [_, z, y, x] = axes(stage.rank());
     let fields = stage.cell_type().len();
     let (wide, tall) = (vec![[0; 2]; fields], vec![false; fields]);
     // Rows next to a warp's own are of a plane that was written a round before.
-    let ahead = usize::from(stage.rank() > 2);
+    let ahead = usize::from(stage.rank() > 2 && planes);
     let mut lag = Lag { low: 0, high: ahead, cross: true, wide, tall };
     for tap in stage.taps() {
         let [z, y, x] = [z, y, x].map(|axis| axis.map_or(0, |axis| tap.offset[axis]));
@@ -201,6 +197,7 @@ fn lag_of(stage: &dyn Stage, faces: &[[FaceKind; 2]; 3]) -> Lag {
         *wide = [wide[0].max(-x.min(0) as usize), wide[1].max(x.max(0) as usize)];
     }
     lag.high = match faces[0][0] {
+        _ if !planes => lag.high,
         FaceKind::Neumann => lag.high.max(lag.low.saturating_sub(1)),
         FaceKind::Mirror => lag.high.max(lag.low),
         _ => lag.high,
@@ -211,6 +208,18 @@ fn lag_of(stage: &dyn Stage, faces: &[[FaceKind; 2]; 3]) -> Lag {
     lag
 }
 
+/// Planes ahead of the one that a level takes in, and behind it, which faces along z copy there.
+fn copies_of(lags: &[Lag], faces: &[[FaceKind; 2]; 3]) -> [usize; 2] {
+    let low = lags.iter().map(|lag| lag.low).max().unwrap_or(0);
+    let high = lags.iter().map(|lag| lag.high).max().unwrap_or(0);
+    let far = |side: usize, reach: usize| match faces[0][side] {
+        FaceKind::Neumann => (2 * reach).saturating_sub(1),
+        FaceKind::Mirror => 2 * reach,
+        _ => 0,
+    };
+    [far(0, low), far(1, high)]
+}
+
 /// Rows that a level of this lag keeps: copies at a face come from as far behind as the ghost is ahead.
 fn kept_of(lag: &Lag, faces: &[[FaceKind; 2]; 3]) -> usize {
     let below = if faces[0][0].copies() { 2 * lag.low } else { 0 };
@@ -218,15 +227,6 @@ fn kept_of(lag: &Lag, faces: &[[FaceKind; 2]; 3]) -> usize {
     // Edges of a plane are read before those of the next in its place are written.
     let edges = if lag.tall.contains(&true) { lag.high + 1 } else { 0 };
     (lag.low + lag.high).max(below).max(above).max(edges)
-}
-
-/// The fields that any stage uses.
-fn used_fields(stencil: &Spec) -> Vec<usize> {
-    let stages = &stencil.stages;
-    let used = |f: &usize| {
-        stages.iter().any(|s| s.writes().contains(f) || s.taps().iter().any(|t| t.field == *f))
-    };
-    (0..stencil.cell.len()).filter(used).collect()
 }
 
 /// Rows next to a lane's own that any stage reads, in three dimensions.
@@ -242,7 +242,18 @@ impl TemporalShape {
     /// For a volume of `extents`; `None` where no tile of `policy` is possible: it is all overlap, or higher than
     /// the volume, or a warp has no whole steps.
     pub fn of(stencil: &Spec, policy: &CudaPolicy, extents: Axes<usize>) -> Option<Self> {
+        Self::with_parts(stencil, policy, extents, &|| parts(stencil))
+    }
+
+    /// The same where the stages' [`parts`] may be known already.
+    pub fn with_parts(
+        stencil: &Spec,
+        policy: &CudaPolicy,
+        extents: Axes<usize>,
+        parts: &dyn Fn() -> Option<Vec<PartialStage>>,
+    ) -> Option<Self> {
         let (faces, fields) = (faces(stencil)?, used_fields(stencil));
+        let planes = keeps_planes(stencil);
         let (depth, warps) = (policy.temporal_depth as usize, policy.warps as usize);
         let packed = packed_by(policy);
         let [vx, vy, _] = policy.cells.map(|cells| cells as usize);
@@ -252,7 +263,7 @@ impl TemporalShape {
         }
         let row = extents[stencil.rank() - 1] / packed;
         let mut lags: Vec<_> =
-            stencil.stages.iter().map(|stage| lag_of(&**stage, &faces)).collect();
+            stencil.stages.iter().map(|stage| lag_of(&**stage, &faces, planes)).collect();
         let wide = lags.iter_mut().flat_map(|lag| lag.wide.iter_mut().flatten());
         wide.for_each(|cells| *cells = cells.div_ceil(packed));
         let kept = lags.iter().map(|lag| kept_of(lag, &faces)).max()?.max(1);
@@ -272,6 +283,8 @@ impl TemporalShape {
             last: if row.is_multiple_of(vx) { vx } else { row % vx },
             // Lanes begin at multiples of their cells in every tile.
             overlap: [below, (below + above).next_multiple_of(vx) - below],
+            copies: copies_of(&lags, &faces),
+            parts: Vec::new(),
             shared: 0,
             packed,
             columns: 32 * vx,
@@ -289,6 +302,7 @@ impl TemporalShape {
         if depth == 0 || !rounds || vx == 0 || vx * smallest < 4 || !shape.tiles(vx, vy, extents) {
             return None;
         }
+        shape.parts = parts()?;
         shape.shared = shape.shared_bytes(stencil, slots, warps);
         Some(shape)
     }
@@ -316,6 +330,11 @@ impl TemporalShape {
         let hand: usize = sizes().map(|size| self.columns * register(size)).sum();
         match stencil.rank() {
             2 => slots * ring + (warps - 1) * 2 * self.group * hand,
+            _ if !self.parts.is_empty() => {
+                let height = self.rows + 2 * self.beside;
+                let copied: usize = self.copies.iter().sum();
+                height * ((slots + copied) * ring + (self.levels - 1) * (2 + copied) * hand)
+            }
             _ => {
                 slots * ring * self.rows + self.kept * self.levels * warps * 2 * self.beside * hand
             }
@@ -324,7 +343,9 @@ impl TemporalShape {
 
     /// Rows of lag of a warp, which runs so many steps.
     pub fn lag(&self) -> usize {
-        self.levels / self.lags.len() * self.lags.iter().map(|lag| lag.high).sum::<usize>()
+        // A level takes in what the one before it has made in an earlier round.
+        let rounds = if self.parts.is_empty() { 0 } else { (1 + self.copies[0]) * self.levels - 1 };
+        rounds + self.levels / self.lags.len() * self.lags.iter().map(|lag| lag.high).sum::<usize>()
     }
 
     /// Cells along x that tiles advance by.

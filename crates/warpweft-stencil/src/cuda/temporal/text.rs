@@ -3,18 +3,31 @@
 use std::fmt::Write;
 
 use super::parameters::{Parameter, declaration, element_of, parameters};
+use super::partial::PartialStage;
 use super::shape::TemporalShape;
 use crate::{CudaPolicy, Spec};
 
 const LEVELS: &str = include_str!("levels.cuh");
 const COPIES: &str = include_str!("copies.cuh");
 const ROWS: &str = include_str!("rows.cuh");
-const VOLUMES: &str = include_str!("volumes.cuh");
+/// Levels that keep planes.
+const VOLUMES: &str = concat!(include_str!("tile.cuh"), include_str!("volumes.cuh"));
+/// Levels that keep partial results.
+const PARTIAL: &str = concat!(include_str!("tile.cuh"), include_str!("partial/partial.cuh"));
 /// What element functions compute packed cells with.
 pub const PACKED: &str = include_str!("packed.cuh");
 
 /// The name of the kernel.
 pub const KERNEL: &str = "ww_time_block";
+
+/// The call of a stage, declared.
+const RUN: &str = "template <int Stage, class Near, class Next>
+WW_FN void ww_time_run(const struct ww_time_elements& elements, const Near& near, Next& next);
+";
+/// The call of a part of a stage, declared.
+const PART: &str = "template <int Stage, int Part, class Near, class Before, class After>
+WW_FN void ww_time_part(const struct ww_time_elements& elements, const Near& near, const Before& before, After& after);
+";
 
 fn list<T: ToString>(numbers: impl IntoIterator<Item = T>) -> String {
     let numbers: Vec<_> = numbers.into_iter().map(|number| number.to_string()).collect();
@@ -30,9 +43,19 @@ pub fn write_temporal(
 ) -> std::fmt::Result {
     text.push_str(LEVELS);
     text.push_str(COPIES);
-    text.push_str(if stencil.rank() == 2 { ROWS } else { VOLUMES });
+    text.push_str(match stencil.rank() {
+        2 => ROWS,
+        _ if shape.parts.is_empty() => VOLUMES,
+        _ => PARTIAL,
+    });
+    if !shape.parts.is_empty() {
+        text.push_str("template <int Stage, int Planes>\nstruct ww_kept {};\n");
+    }
+    for (n, (stage, functor)) in shape.parts.iter().zip(functors).enumerate() {
+        stage.write(text, n, functor)?;
+    }
     write_shape(text, stencil, (policy, shape))?;
-    write_elements(text, functors)?;
+    write_elements(text, functors, shape)?;
     let parameters = parameters(stencil, shape);
     let declared = declaration(stencil, &parameters, functors, shape);
     let (threads, blocks) = (32 * policy.warps, policy.min_blocks);
@@ -62,18 +85,43 @@ pub fn write_temporal(
 }
 
 /// The element functions of a step's stages.
-fn write_elements(text: &mut String, functors: &[String]) -> std::fmt::Result {
+fn write_elements(
+    text: &mut String,
+    functors: &[String],
+    shape: &TemporalShape,
+) -> std::fmt::Result {
     writeln!(text, "struct ww_time_elements {{")?;
     for (n, functor) in functors.iter().enumerate() {
         writeln!(text, "  const {functor}& stage{n};")?;
     }
     text.push_str("};\n");
+    if !shape.parts.is_empty() {
+        return write_parts(text, shape);
+    }
     text.push_str("template <int Stage, class Near, class Next>\n");
     text.push_str(
         "WW_FN void ww_time_run(const ww_time_elements& elements, const Near& near, Next& next) {\n",
     );
     for n in 0..functors.len() {
         writeln!(text, "  if constexpr (Stage == {n}) elements.stage{n}(near, next);")?;
+    }
+    text.push_str("}\n");
+    Ok(())
+}
+
+/// The parts of them.
+fn write_parts(text: &mut String, shape: &TemporalShape) -> std::fmt::Result {
+    text.push_str("template <int Stage, int Part, class Near, class Before, class After>\n");
+    text.push_str(
+        "WW_FN void ww_time_part(const ww_time_elements& elements, const Near& near, const Before& before, After& after) {\n",
+    );
+    for (n, stage) in shape.parts.iter().enumerate() {
+        for part in 0..stage.planes() {
+            writeln!(
+                text,
+                "  if constexpr (Stage == {n} && Part == {part}) ww_part_{n}_{part}(elements.stage{n}, near, before, after);"
+            )?;
+        }
     }
     text.push_str("}\n");
     Ok(())
@@ -94,13 +142,12 @@ fn write_shape(
     let before: usize = shape.lags.iter().map(|lag| lag.low).sum();
     let closing = shape.lags.iter().map(|lag| lag.low + 1).max().unwrap_or(1);
     let margin = shape.lags.iter().flat_map(|lag| lag.wide.iter().flatten()).max().unwrap_or(&0);
+    text.push_str(if shape.parts.is_empty() { RUN } else { PART });
     let CudaPolicy { cells, warps, prefetch, .. } = *policy;
     let TemporalShape { depth, levels, kept, group, unit, last, shared, .. } = *shape;
     write!(
         text,
-        "template <int Stage, class Near, class Next>
-WW_FN void ww_time_run(const struct ww_time_elements& elements, const Near& near, Next& next);
-struct ww_time_shape {{
+        "struct ww_time_shape {{
   template <int F>
   using Type = ww::stencil::pick<F, {types}>;
   template <int F>
@@ -166,19 +213,44 @@ fn write_tables(text: &mut String, stencil: &Spec, shape: &TemporalShape) -> std
   WW_FN static constexpr bool tall(int stage, int field) {{
     const bool all[{}][{}] = {{{}}};
     return all[stage][field];
-  }}
-  template <int Stage, class E, class Near, class Next>
-  WW_FN static void run(const E& elements, const Near& near, Next& next) {{
-    ww_time_run<Stage>(elements, near, next);
-  }}
-}};",
+  }}",
         shape.lags.len(),
         stencil.cell.len(),
         list(wide),
         shape.lags.len(),
         stencil.cell.len(),
         list(tall)
-    )
+    )?;
+    match shape.parts.is_empty() {
+        true => text.push_str(
+            "  template <int Stage, class E, class Near, class Next>
+  WW_FN static void run(const E& elements, const Near& near, Next& next) {
+    ww_time_run<Stage>(elements, near, next);
+  }
+};
+",
+        ),
+        false => write_calls_of_parts(text, shape)?,
+    }
+    Ok(())
+}
+
+/// What is kept of a cell after some planes, and the call of a part.
+fn write_calls_of_parts(text: &mut String, shape: &TemporalShape) -> std::fmt::Result {
+    table(text, "parts", shape.parts.iter().map(PartialStage::planes))?;
+    let [ahead, behind] = shape.copies;
+    writeln!(text, "  static constexpr int ahead = {ahead}, behind = {behind};")?;
+    text.push_str(
+        "  template <int Stage, int Planes>
+  using Kept = ww_kept<Stage, Planes>;
+  template <int Stage, int Part, class E, class Near, class Before, class After>
+  WW_FN static void part(const E& elements, const Near& near, const Before& before, After& after) {
+    ww_time_part<Stage, Part>(elements, near, before, after);
+  }
+};
+",
+    );
+    Ok(())
 }
 
 /// A number for each stage.

@@ -1,9 +1,7 @@
 // Volumes: several steps of a three-dimensional star in one pass over memory. A block streams planes along z;
 // every warp runs all levels (levels.cuh) on its rows of a tile, a plane of each level in every round.
 //
-// Grid:   (tiles of x, tiles of y, chunks of planes); chunks are slowest, so neighbours run side by side and
-//         meet in L2.
-// Block:  32 lanes of `vx` cells along x, `warps` of `vy` rows along y.
+// Grid and block: tile.cuh's.
 // Shared: of every level the first and the last `beside` rows of a warp in the last `kept` planes, as in
 //         registers: [slot][level][warp][first, last][row]; then the planes in flight, `prefetch` + 1 of them,
 //         each lane's words its own: no barrier.
@@ -17,27 +15,21 @@
 namespace ww::stencil {
 
 template <class S>
-struct Slab {
+struct Slab : Tile<S> {
+  using Tile<S>::fields, Tile<S>::block, Tile<S>::held, Tile<S>::faces, Tile<S>::face_above, Tile<S>::face_below;
+  using Tile<S>::warp, Tile<S>::lane, Tile<S>::first, Tile<S>::end;
+
   static constexpr int plane_bytes = row_bytes<S, true>() * S::vy;   // of a warp
   static constexpr int ring = plane_bytes * S::warps;
   static constexpr int edge = row_bytes<S, false>();                 // a row of all fields
   static constexpr int slots = S::prefetch + 1;
   static constexpr int edges = S::kept * S::levels * S::warps * 2 * S::beside * edge;
 
-  const Pointers<S>& fields;
-  const TimeBlock& block;
-  const HeldValues& held;
   LevelQueue<S> queue[S::levels];
   char* shared;            // the lane's 16 bytes of every 512
-  LaneFaces faces;
-  bool face_above, face_below;  // the warp's first row is the first inside the low face along y; its last the last
-  int warp, lane, first, end;
   int next_plane;          // that is requested
   i64 at_in, at_out;       // the thread's first cell of that plane, and of the plane that is stored
   int slot;                // of the ring, in bytes
-  unsigned whole, part;    // a bit for each unit of cells of a row: it is stored; only its cells of the volume are
-  unsigned rows;           // a bit for each row that is stored
-  int cells;               // the lane's cells before the volume's end
 
   template <class T>
   WW_FN T* place(char* at) const {
@@ -63,8 +55,7 @@ struct Slab {
       }
     });
     close_copies();
-    // Planes beyond the room of an array are the last within it.
-    at_in += next_plane >= block.room_low[0] && next_plane < block.room_high[0] - 1 ? block.z : 0;
+    at_in += this->to_next(next_plane);
     next_plane++;
   }
 
@@ -163,34 +154,6 @@ struct Slab {
     });
   }
 
-  template <bool Parts>
-  WW_FN void store(const Plane<S>& plane) const {
-    each(typename S::Writes{}, [&](auto f) {
-      constexpr int F = decltype(f)::value;
-      using T = typename S::template Type<F>;
-      constexpr int N = unit_of<S, T>();
-#pragma unroll
-      for (int i = 0; i < S::vy; i++) {
-        T* to = fields.template out<F>() + at_out + i * block.y;
-        if (!(rows >> i & 1)) continue;
-#pragma unroll
-        for (int q = 0; q < S::vx / N; q++) {
-          T values[N];
-#pragma unroll
-          for (int j = 0; j < N; j++) values[j] = InRegister<S, F>::get(plane.template of<F>().at(i, q * N + j));
-          if (whole >> (q * N / S::unit) & 1) {
-            store_vector<N>(to + q * N, values);
-          } else if (Parts && (part >> (q * N / S::unit) & 1)) {
-#pragma unroll
-            for (int j = 0; j < N; j++) {
-              if (q * N + j < cells) to[q * N + j] = values[j];
-            }
-          }
-        }
-      }
-    });
-  }
-
   template <int Level, int Phase, bool Edge, bool Check, class E>
   WW_FN void levels_from(Plane<S>& plane, int p, const E& elements) {
     if constexpr (Level < S::levels) {
@@ -221,7 +184,7 @@ struct Slab {
     slot = slot == S::prefetch * ring ? 0 : slot + ring;
     levels_from<0, Phase, Edge, Check>(plane, s, elements);
     const int z = s - S::lag;
-    if (z >= first && z < end) store<Edge>(plane);
+    if (z >= first && z < end) this->template store<Edge>(plane, at_out);
     at_out += block.z;
     __syncthreads();
   }
@@ -236,16 +199,16 @@ struct Slab {
   }
 
   template <class E>
-  WW_FN void run(bool edge, i64 corner, const E& elements) {
+  WW_FN void run(const E& elements) {
     constexpr int back = S::lag - S::high(S::stages - 1);  // of the last level's newest plane
     int s = first_read<S>(block, first);
     const int to = end + S::lag;
-    at_out = (s - S::lag) * block.z + corner;
+    at_out = (s - S::lag) * block.z + this->corner;
     // Planes of which no level meets a face: from `low` on, before `high`. Loops of their own, so that registers
     // are allotted to each alone.
     const int low = block.face_low[0] + S::closing + back, high = block.face_high[0];
     if constexpr (S::face(0, 0) != open_face) groups<true, true>(s, to, low + S::kept - 1, elements);
-    if (edge) {
+    if (this->edge) {
       groups<true, false>(s, to, high, elements);
     } else {
       groups<false, false>(s, to, high, elements);
@@ -254,49 +217,18 @@ struct Slab {
   }
 };
 
-// The tile of block (x, y) over chunk z.
 template <class S, class E>
 WW_FN void time_block(const Pointers<S>& fields, const TimeBlock& block, const HeldValues& held,
                       const E& elements) {
   static_assert(S::shared_bytes == Slab<S>::edges + Slab<S>::ring * Slab<S>::slots,
                 "host and kernel disagree on shared memory");
   extern __shared__ __align__(128) char shared_memory[];
-  constexpr int columns = 32 * S::vx, inner = columns - S::overlap_low - S::overlap_high;
-  constexpr int tall = S::warps * S::vy, inner_y = tall - S::overlap_above - S::overlap_below;
-  const int lane = threadIdx.x, warp = threadIdx.y;
-  Slab<S> slab{fields, block, held};
-  slab.shared = shared_memory + lane * 16;
-  slab.warp = warp;
-  slab.lane = lane;
-  slab.first = block.low[0] + int(blockIdx.z) * block.chunk;
-  slab.end = lower(slab.first + block.chunk, block.high[0]);
-  const int tile_x = block.origin[1] + int(blockIdx.x) * inner, x = tile_x + lane * S::vx;
-  const bool last_x = blockIdx.x == gridDim.x - 1, last_y = blockIdx.y == gridDim.y - 1;
-  // The last tile along y ends where the axis does.
-  int tile_y = block.origin[0] + int(blockIdx.y) * inner_y;
-  if (last_y) tile_y = lower(tile_y, block.last_tile);
-  const int y = tile_y + warp * S::vy;
-  slab.faces = {x == block.face_low[2], x + S::last == block.face_high[2]};
-  slab.face_above = y == block.face_low[1];
-  slab.face_below = y + S::vy == block.face_high[1];
-  // The outermost tiles have no overlap cells beyond a face.
-  const int from = blockIdx.x == 0 ? block.low[2] : tile_x + S::overlap_low;
-  const int to = last_x ? block.high[2] : tile_x + columns - S::overlap_high;
-  slab.whole = slab.part = slab.rows = 0;
-  slab.cells = block.high[2] - x;
-  for (int u = 0; u < S::vx / S::unit; u++) {
-    const int c = x + u * S::unit;
-    if (c < from || c >= to) continue;
-    (c + S::unit <= block.high[2] ? slab.whole : slab.part) |= 1u << u;
-  }
-  const int from_y = blockIdx.y == 0 ? block.low[1] : tile_y + S::overlap_above;
-  const int to_y = last_y ? block.high[1] : tile_y + tall - S::overlap_below;
-  for (int i = 0; i < S::vy; i++) slab.rows |= unsigned(y + i >= from_y && y + i < to_y) << i;
+  Slab<S> slab{{fields, block, held}};
+  slab.place_tile();
+  slab.shared = shared_memory + slab.lane * 16;
   slab.slot = 0;
   slab.next_plane = first_read<S>(block, slab.first);
-  const int plane_read = higher(block.room_low[0], lower(slab.next_plane, block.room_high[0] - 1));
-  const int x_read = higher(block.room_low[2], lower(x, block.room_high[2] - S::vx));
-  slab.at_in = plane_read * block.z + y * block.y + x_read;
+  slab.at_in = slab.first_of(slab.next_plane);
 #pragma unroll
   for (int n = 0; n < S::levels; n++) {
 #pragma unroll
@@ -315,10 +247,7 @@ WW_FN void time_block(const Pointers<S>& fields, const TimeBlock& block, const H
   }
 #pragma unroll
   for (int k = 0; k < S::prefetch; k++) slab.request(k * Slab<S>::ring);
-  const bool edge = tile_x <= block.face_low[2] || tile_x + columns >= block.face_high[2] ||
-                    tile_x + columns > block.high[2] || tile_y <= block.face_low[1] ||
-                    tile_y + tall >= block.face_high[1];
-  slab.run(edge, y * block.y + x, elements);
+  slab.run(elements);
 }
 
 }  // namespace ww::stencil

@@ -181,8 +181,8 @@ fn temporal_room(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -> R
     if !temporal::fuses(stencil) {
         return Err(Error::spec(
             "several fused steps of this stencil",
-            "take another kernel: steps are fused in two dimensions, and in three if each reads a star, without \
-             faces that are functions, faults, and loops that depend on cells",
+            "take another kernel: steps are fused in two dimensions, and in three if each reads a star or its function has \
+             no branches, without faces that are functions, faults, and loops that depend on cells",
         ));
     }
     let depth = policy.temporal_depth as usize;

@@ -1,4 +1,5 @@
 //! What is proved of element functions from the text that devices get. Not: what follows from it.
 
+pub(crate) mod graph;
 mod packed;
 pub(crate) mod syntax;
