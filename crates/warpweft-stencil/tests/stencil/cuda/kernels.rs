@@ -122,7 +122,7 @@ fn fused(vx: u32, warps: u32, temporal_depth: u32, prefetch: u32) -> CudaPolicy 
 }
 
 /// Several steps in one pass, between faces of all kinds.
-fn check_fused<T: Scalar, const D: usize>(
+pub(super) fn check_fused<T: Scalar, const D: usize>(
     element: impl StencilElement<D, State = T>,
     policies: &[CudaPolicy],
     extents: &[[usize; D]],

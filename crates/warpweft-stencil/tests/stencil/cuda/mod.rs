@@ -1,5 +1,6 @@
 //! Stencils on one GPU. Without one, that the kernels compile.
 
+mod boxes;
 mod conformance;
 mod fields;
 mod kernels;
