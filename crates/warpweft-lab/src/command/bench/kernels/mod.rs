@@ -3,6 +3,7 @@
 pub(super) mod cases;
 mod elements;
 mod policies;
+mod random;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -10,9 +11,11 @@ use std::time::Duration;
 
 use serde::Serialize;
 use warpweft::grid::RawVolume;
-use warpweft::machine::Machine;
+use warpweft::machine::{Machine, Probe};
 use warpweft::prelude::*;
-use warpweft::stencil::{CudaKernel, CudaPolicy, Policy, Run, Spec, Steps, Target, Trial, Tuning};
+use warpweft::stencil::{
+    CudaKernel, CudaPolicy, Policy, Run, Spec, Steps, Target, Trial, Tuned, Tuning,
+};
 
 use self::cases::{CASES, Case};
 use super::Options;
@@ -38,6 +41,12 @@ pub struct Kernels {
     /// thread along x and y, warps, blocks a multiprocessor, planes ahead, and steps.
     #[arg(long, value_name = "FILE")]
     shapes: Option<PathBuf>,
+    /// Measure so many random stencils in place of the cases.
+    #[arg(long, value_name = "N", conflicts_with_all = ["only", "shapes", "shrink"])]
+    random: Option<usize>,
+    /// Seed of the random stencils.
+    #[arg(long, value_name = "SEED", default_value_t = 1, requires = "random")]
+    seed: u64,
     #[command(flatten)]
     options: Options,
 }
@@ -112,6 +121,9 @@ impl Kernels {
         if let Some(file) = &self.shapes {
             command.push_str(&format!(" --shapes {}", file.display()));
         }
+        if let Some(count) = self.random {
+            command.push_str(&format!(" --random {count} --seed {}", self.seed));
+        }
         command + &self.options.command()
     }
 
@@ -124,6 +136,9 @@ impl Kernels {
             let table: String = reached.iter().map(|it| policies::line(it) + "\n").collect();
             let record = Record::new("shapes", &self.command(), &machine, probe, &reached, &none);
             return record.conclude(&self.options, table);
+        }
+        if let Some(count) = self.random {
+            return self.measure_random(count, &machine, &probe);
         }
         let mut figures: Vec<Figure> = Vec::new();
         let chosen = CASES.iter().filter(|it| self.only.is_empty() || self.only.contains(&it.name));
@@ -139,24 +154,27 @@ impl Kernels {
         record(&figures).conclude(&self.options, table(&figures))
     }
 
+    fn measure_random(&self, count: usize, machine: &Machine, probe: &Probe) -> Result<String> {
+        let budget = Duration::from_secs(self.budget);
+        let mut all = Vec::new();
+        let record = |all: &[random::Reached]| {
+            let none: [(); 0] = [];
+            Record::new("random-kernels", &self.command(), machine, probe.clone(), &all, &none)
+        };
+        for drawn in &random::draw(count, self.seed)? {
+            all.push(random::measure(drawn, budget, machine)?);
+            record(&all).so_far(&self.options)?;
+        }
+        record(&all).conclude(&self.options, random::table(&all))
+    }
+
     fn figure(&self, case: &Case, machine: &Machine) -> Result<Figure> {
         let spec = case.spec()?;
         let size = case.size / self.shrink as usize;
         let volume = case.volume(&spec, size)?;
         let budget = Duration::from_secs(self.budget);
-        // Searched anew, whatever earlier runs found.
-        let folder = std::env::temp_dir().join(format!("warpweft-kernels-{}", std::process::id()));
-        let tuning = Tuning {
-            target: Target::AnyGpu,
-            budget,
-            folder: Some(folder.clone()),
-            ..Tuning::default()
-        };
-        let untuned = by_default(&spec, &volume, machine)?;
-        let found = spec.tune(&volume, machine, &tuning);
-        // Nobody looks there again.
-        let _ = std::fs::remove_dir_all(folder);
-        let found = found?;
+        let untuned = by_default(&spec, &volume, machine, [FIRST, SECOND])?;
+        let found = tuned(&spec, &volume, machine, budget)?;
         let refused = found.refused.iter();
         Ok(Figure {
             case: case.name,
@@ -176,14 +194,34 @@ impl Kernels {
 }
 
 /// Two runs as a user makes them who has not tuned: the first compiles, the second finds its kernels in the cache.
-fn by_default(spec: &Spec, volume: &RawVolume, machine: &Machine) -> Result<[Report; 2]> {
+fn by_default(
+    spec: &Spec,
+    volume: &RawVolume,
+    machine: &Machine,
+    [first, second]: [f64; 2],
+) -> Result<[Report; 2]> {
     let run = |seconds: f64| {
         let mut state = volume.clone();
         let steps = seconds * COPY / (volume.len() * spec.step_bytes()) as f64;
         let run = Run { target: Target::AnyGpu, ..Run::default() };
         spec.run_with(&mut state, Steps(steps.ceil() as u64), machine, &run)
     };
-    Ok([run(FIRST)?, run(SECOND)?])
+    Ok([run(first)?, run(second)?])
+}
+
+/// What a search finds, anew, whatever earlier runs found.
+fn tuned(spec: &Spec, volume: &RawVolume, machine: &Machine, budget: Duration) -> Result<Tuned> {
+    let folder = std::env::temp_dir().join(format!("warpweft-kernels-{}", std::process::id()));
+    let tuning = Tuning {
+        target: Target::AnyGpu,
+        budget,
+        folder: Some(folder.clone()),
+        ..Tuning::default()
+    };
+    let found = spec.tune(volume, machine, &tuning);
+    // Nobody looks there again.
+    let _ = std::fs::remove_dir_all(folder);
+    found
 }
 
 /// The fastest trial of every kernel, over `cells` cells.

@@ -1,0 +1,158 @@
+//! Random stencils: an element of the cases between faces of any kinds, over extents of any size. How much of the tuned rate
+//! each reaches untuned, and whether any is slower than single steps.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use warpweft::grid::{Axes, across};
+use warpweft::machine::Machine;
+use warpweft::prelude::*;
+use warpweft::stencil::{Policy, Spec};
+
+use super::cases::{CASES, Case};
+use super::{by_default, tuned};
+use warpweft_terminal::output::note;
+
+/// Seconds that single steps would take of the two runs that are not tuned: the first compiles for the second.
+const RUNS: [f64; 2] = [2.5, 1.5];
+/// Cells along an axis, in two and in three dimensions.
+const EXTENTS: [[u64; 2]; 2] = [[2_000, 12_000], [160, 640]];
+
+/// One stencil that was drawn.
+pub struct Drawn {
+    case: &'static Case,
+    pub spec: Spec,
+    pub extents: Axes<usize>,
+}
+
+/// What it reached, in cells a second.
+#[derive(Debug, Serialize)]
+pub struct Reached {
+    element: &'static str,
+    extents: Vec<usize>,
+    faces: String,
+    single: f64,
+    untuned: f64,
+    tuned: f64,
+    policy: Policy,
+}
+
+/// A stream of random numbers: splitmix64 (Steele, Lea and Flood, OOPSLA 2014).
+struct Random(u64);
+
+impl Random {
+    /// A number below `end`.
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % end
+    }
+
+    fn axis(&mut self, integers: bool) -> [Boundary; 2] {
+        if self.below(4) == 0 {
+            return [Boundary::Periodic; 2];
+        }
+        [(); 2].map(|()| match self.below(3) {
+            0 => Boundary::Dirichlet(if integers { 0.0 } else { 0.5 }),
+            1 => Boundary::Neumann,
+            _ => Boundary::Mirror,
+        })
+    }
+}
+
+/// So many stencils by this seed, each legal over its extents.
+///
+/// # Errors
+/// A case that can't be made.
+pub fn draw(count: usize, seed: u64) -> Result<Vec<Drawn>> {
+    let mut random = Random(seed);
+    // The others are the same elements between certain faces, or have faces of their own.
+    let other = ["neumann5-f32", "periodic5-f32", "seismic"];
+    let cases: Vec<_> = CASES.iter().filter(|case| !other.contains(&case.name)).collect();
+    let mut all = Vec::new();
+    while all.len() < count {
+        let case = cases[random.below(cases.len() as u64) as usize];
+        let mut spec = case.spec()?;
+        let [least, most] = EXTENTS[case.dims - 2];
+        let integers = case.name == "life";
+        let sizes = (0..case.dims).map(|_| (least + random.below(most - least)) as usize);
+        let sizes: Vec<_> = sizes.collect();
+        let extents = Axes::from_fn(case.dims, |d| sizes[d]);
+        for d in 0..case.dims {
+            spec.boundaries.0[d] = random.axis(integers);
+        }
+        if spec.check(extents).is_ok() {
+            all.push(Drawn { case, spec, extents });
+        }
+    }
+    Ok(all)
+}
+
+/// Measures one, with so long a search.
+///
+/// # Errors
+/// A run that fails.
+pub fn measure(drawn: &Drawn, budget: Duration, machine: &Machine) -> Result<Reached> {
+    let Drawn { case, spec, extents } = drawn;
+    note(&format!("{} {}", case.name, across(extents)));
+    let volume = case.volume_of(spec, *extents)?;
+    let [_, untuned] = by_default(spec, &volume, machine, RUNS)?;
+    let found = tuned(spec, &volume, machine, budget)?;
+    Ok(Reached {
+        element: case.name,
+        extents: extents.iter().copied().collect(),
+        faces: spec.boundaries.to_string(),
+        single: found.untuned,
+        untuned: untuned.rate.value,
+        tuned: found.rate,
+        policy: found.policy,
+    })
+}
+
+/// A line for each, and the ratios of all.
+pub fn table(all: &[Reached]) -> String {
+    let mut text = String::from("Gcells/s on one GPU: single, untuned, tuned, untuned / tuned\n");
+    let mut ratios = Vec::new();
+    for it in all {
+        let [single, untuned, tuned] = [it.single, it.untuned, it.tuned].map(|rate| rate / 1e9);
+        let ratio = untuned / tuned;
+        let slower = if untuned < single { ", slower than single steps" } else { "" };
+        let extents = across(&it.extents);
+        text.push_str(&format!(
+            "{} {extents}, {}: {single:.0}, {untuned:.0}, {tuned:.0}, {ratio:.2}{slower}\n",
+            it.element, it.faces
+        ));
+        ratios.push(ratio);
+    }
+    ratios.sort_by(f64::total_cmp);
+    if let (Some(least), Some(median)) = (ratios.first(), ratios.get(ratios.len() / 2)) {
+        let below = ratios.iter().filter(|&&ratio| ratio < 0.9).count();
+        let all = ratios.len();
+        text.push_str(&format!(
+            "untuned / tuned: least {least:.2}, median {median:.2}, below 0.90 in {below} of {all}\n"
+        ));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_seed_draws_the_same_legal_stencils() {
+        let named = |seed| {
+            let all = draw(50, seed).unwrap();
+            let name =
+                |it: &Drawn| format!("{} {:?} {}", it.case.name, it.extents, it.spec.boundaries);
+            all.iter().map(name).collect::<Vec<_>>()
+        };
+        let first = named(7);
+        assert_eq!(first, named(7));
+        assert_ne!(first, named(8));
+        for element in ["box27-f64", "life", "gray-scott-3d"] {
+            assert!(first.iter().any(|name| name.starts_with(element)), "{first:?}");
+        }
+    }
+}
