@@ -19,7 +19,7 @@ struct Tile {
   const HeldValues& held;
   LaneFaces faces;
   bool face_above, face_below;  // the warp's first row is the first inside the low face along y; its last the last
-  bool edge;                    // whether the tile has a face along x or y
+  bool at_face;                 // whether the tile has a face along x or y
   int warp, lane, first, end;
   i64 corner;                   // the thread's first cell in a plane
   int x_read;                   // where its cells of a row are read
@@ -58,9 +58,9 @@ struct Tile {
     for (int i = 0; i < S::vy; i++) rows |= unsigned(y + i >= from_y && y + i < to_y) << i;
     corner = y * block.y + x;
     x_read = higher(block.room_low[2], lower(x, block.room_high[2] - S::vx));
-    edge = tile_x <= block.face_low[2] || tile_x + columns >= block.face_high[2] ||
-           tile_x + columns > block.high[2] || tile_y <= block.face_low[1] ||
-           tile_y + tall >= block.face_high[1];
+    at_face = tile_x <= block.face_low[2] || tile_x + columns >= block.face_high[2] ||
+              tile_x + columns > block.high[2] || tile_y <= block.face_low[1] ||
+              tile_y + tall >= block.face_high[1];
   }
   // The thread's first cell of plane p, or of the nearest that may be read.
   WW_FN i64 first_of(int p) const {

@@ -208,7 +208,7 @@ struct Slab : Tile<S> {
     // are allotted to each alone.
     const int low = block.face_low[0] + S::closing + back, high = block.face_high[0];
     if constexpr (S::face(0, 0) != open_face) groups<true, true>(s, to, low + S::kept - 1, elements);
-    if (this->edge) {
+    if (this->at_face) {
       groups<true, false>(s, to, high, elements);
     } else {
       groups<false, false>(s, to, high, elements);

@@ -280,7 +280,7 @@ struct Streamed : Tile<S> {
     constexpr int back = S::lag - S::high(S::stages - 1);
     const int low = block.face_low[0] + back, high = block.face_high[0] + S::ahead;
     if constexpr (S::face(0, 0) != open_face) rounds<true, true>(r, lower(to, low), elements);
-    if (this->edge) {
+    if (this->at_face) {
       rounds<true, false>(r, lower(to, high), elements);
     } else {
       rounds<false, false>(r, lower(to, high), elements);
