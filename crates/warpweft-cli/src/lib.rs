@@ -20,7 +20,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 use warpweft::cluster::Launched;
 use warpweft_terminal::{Program, first_only};
-use warpweft_terminal::{interrupt, limits, output, place, progress, shell, world};
+use warpweft_terminal::{interrupt, limits, output, place, progress, requested, shell, world};
 
 /// Run, check and tune stencils, alignments, shortest paths and fork-join tasks on CPU cores, NVIDIA GPUs and MPI ranks.
 #[derive(Parser)]

@@ -2,13 +2,15 @@
 //! at once, without temporary files. A command that [`listen`]s is asked to stop and saves what it has; a second
 //! signal ends it at once. Also the signal for files that exceed a limit.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError, mpsc};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use warpweft::grid::io::{Stall, remove_temporary_files};
 
-use crate::{output, place};
+use crate::{output, place, requested};
 
 static STOP: AtomicBool = AtomicBool::new(false);
 static LISTENS: AtomicBool = AtomicBool::new(false);
@@ -19,6 +21,11 @@ static ASKED: Mutex<Option<Instant>> = Mutex::new(None);
 const ONE_REQUEST: Duration = Duration::from_secs(1);
 /// A read or write that makes no progress for so long after a signal never ends.
 const STALLED: Duration = Duration::from_secs(3);
+/// Launchers kill their processes about a second after they have passed a signal on: before that, the user must know what
+/// is waited for.
+const SOON: Duration = Duration::from_millis(300);
+/// How long the end of the process waits for a line on standard error, whose reader may be gone, too.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Handles SIGINT (Ctrl-C), SIGTERM and SIGHUP from now on: they end the program with [`output::INTERRUPTED`].
 pub fn handle() {
@@ -26,10 +33,13 @@ pub fn handle() {
     // Fails only if a handler exists already, and then it is this one.
     let _ = ctrlc::set_handler(|| {
         if !LISTENS.load(Ordering::Relaxed) || asked_before() {
+            if let Some(files) = requested::state() {
+                say(output::complain, format!("ended by a signal; {files}"));
+            }
             end();
         }
         if !STOP.swap(true, Ordering::Relaxed) {
-            std::thread::spawn(end_if_stalled);
+            thread::spawn(end_if_stalled);
         }
     });
     outlive_ranks();
@@ -67,18 +77,65 @@ fn asked_before() -> bool {
 
 /// Ends the program if it waits for a file: for the other end of a pipe, or a network that is gone.
 fn end_if_stalled() {
-    let stall = Stall::watch();
+    let (stall, asked) = (Stall::watch(), Instant::now());
+    // Alone, a process is not killed before it has ended.
+    let of_launcher = place::place().is_some();
+    let (mut works, mut waits) = (of_launcher && place::speaks(), of_launcher);
     loop {
-        std::thread::sleep(Duration::from_millis(50));
+        thread::sleep(Duration::from_millis(50));
+        if waits && stall.lasts(SOON) {
+            (works, waits) = (false, false);
+            let what = format!("waits for {}", named(&stall.files()));
+            say(output::note_here, with_requested("interrupted, but still ", what));
+        }
+        if works && asked.elapsed() > SOON {
+            works = false;
+            if requested::state().is_some() {
+                let what = with_requested("interrupted: ", "finishes what it has begun".into());
+                say(output::note_here, what);
+            }
+        }
         if stall.lasts(STALLED) {
-            let files: Vec<_> =
-                stall.files().iter().map(|file| file.display().to_string()).collect();
-            let files = if files.is_empty() { "a file".into() } else { files.join(" and ") };
-            output::complain(&format!(
-                "interrupted while {files} could be neither read nor written"
-            ));
+            let files = stall.files();
+            let what = format!("while {} could be neither read nor written", named(&files));
+            let what = with_requested("interrupted ", what);
+            say(output::complain, format!("{what}; help: {}", hint(&files)));
             end();
         }
+    }
+}
+
+/// The names of `files`.
+fn named(files: &[PathBuf]) -> String {
+    let files: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
+    if files.is_empty() { "a file".into() } else { files.join(" and ") }
+}
+
+/// `what` happened, and which requested files are written.
+fn with_requested(begin: &str, what: String) -> String {
+    let files = requested::state().map(|files| format!("; {files}")).unwrap_or_default();
+    format!("{begin}{what}{files}")
+}
+
+/// What to do about `files` that could not be read or written.
+fn hint(files: &[PathBuf]) -> &'static str {
+    let is_pipe = |file: &PathBuf| file.metadata().is_ok_and(|known| !known.is_file());
+    match files.iter().any(is_pipe) {
+        true => "start the program at the other end of the pipe, or name a file",
+        false => "check that the file system answers",
+    }
+}
+
+/// Prints `what` by `print`, in a thread of its own: another may hold the terminal for ever.
+fn say(print: fn(&str), what: String) {
+    let (done, wait) = mpsc::channel();
+    let print = move || {
+        print(&what);
+        let _ = done.send(());
+    };
+    // Without a thread nothing is said: the end must not hang.
+    if thread::Builder::new().spawn(print).is_ok() {
+        let _ = wait.recv_timeout(PATIENCE);
     }
 }
 

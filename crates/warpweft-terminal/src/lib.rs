@@ -10,6 +10,7 @@ mod line;
 pub mod output;
 pub mod place;
 pub mod progress;
+pub mod requested;
 pub mod shell;
 mod start;
 mod statement;

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use warpweft::Error;
 
-use crate::{line, place};
+use crate::{line, place, requested};
 
 /// The exit status of an interrupted run: 128 + SIGINT.
 pub const INTERRUPTED: u8 = 130;
@@ -60,7 +60,10 @@ pub fn note_here(what: &str) {
 
 /// Prints an error and returns the exit status: 2 for an impossible request, 130 for an interrupt, else 1.
 pub fn fail(error: &Error) -> ExitCode {
-    let text = error.to_string();
+    let text = match (error, requested::state()) {
+        (Error::Interrupted { .. }, Some(files)) => format!("{error}; {files}"),
+        _ => error.to_string(),
+    };
     match place::place().filter(|place| place.rank > 0) {
         None => complain(&text),
         Some(place) => match error {

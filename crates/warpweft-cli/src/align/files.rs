@@ -13,7 +13,7 @@ use super::blast;
 use super::pair::{Named, Pair};
 use crate::output::note;
 use crate::plot;
-use crate::run::files::{Format, Saved, found_writable, none_read};
+use crate::run::files::{Format, Saved, Saving, found_writable, none_read};
 
 /// The mapping quality "unknown" in both formats.
 const UNKNOWN: u8 = 255;
@@ -133,24 +133,23 @@ impl Files {
         scoring: &Scoring,
         told_apart: bool,
     ) -> Saved {
-        let mut saved = Saved::default();
+        let mut saving = Saving::default();
         if self.plot.is_some() || !self.outputs.is_empty() {
             unaligned(pairs).iter().for_each(|what| note(what));
         }
         for (path, kind) in &self.outputs {
-            saved.add(
-                path,
+            saving.add(path, move || {
                 write_whole(path, |to| match kind {
                     Kind::Paf => paf(to, pairs, told_apart),
                     Kind::Sam => sam(to, pairs, targets, told_apart),
                     Kind::Table => blast::table(to, pairs, targets, scoring),
-                }),
-            );
+                })
+            });
         }
         if let (Some(path), [pair]) = (&self.plot, pairs) {
-            saved.add(path, picture(path, pair));
+            saving.add(path, || picture(path, pair));
         }
-        saved
+        saving.save(Saved::default())
     }
 }
 

@@ -10,7 +10,7 @@ use warpweft::trace::Trace;
 use warpweft_apps::apsp::Graph;
 
 use super::answer::Found;
-use crate::run::files::{Format, Saved, ending, found_writable, none_read};
+use crate::run::files::{Format, Saved, Saving, ending, found_writable, none_read};
 
 /// The files.
 #[derive(clap::Args)]
@@ -105,29 +105,28 @@ impl Files {
         found: &Found,
         trace: Option<&Trace>,
     ) -> Saved {
-        let mut saved = Saved::default();
+        let mut saving = Saving::default();
         for path in &self.output {
-            let written = match ending(path, &["csv", "npy"]) {
+            saving.add(path, move || match ending(path, &["csv", "npy"]) {
                 Ok(0) => csv(path, graph, sources, found),
                 _ => table(graph, sources, found).and_then(|table| npy::write(path, &table, 0)),
-            };
-            saved.add(path, written);
+            });
         }
         if let (Some(path), Some(rows)) = (&self.distances, &found.distances) {
-            saved.add(path, npy::write(path, rows, 0));
+            saving.add(path, || npy::write(path, rows, 0));
         }
         if let Some(statistics) = &found.statistics {
             if let Some(path) = &self.statistics {
-                saved.add(path, statistics.save_sources(path, graph, sources));
+                saving.add(path, || statistics.save_sources(path, graph, sources));
             }
             if let Some(path) = &self.histogram {
-                saved.add(path, statistics.save_histogram(path));
+                saving.add(path, || statistics.save_histogram(path));
             }
         }
         if let (Some(path), Some(trace)) = (&self.trace, trace) {
-            saved.add(path, trace.save(path));
+            saving.add(path, || trace.save(path));
         }
-        saved
+        saving.save(Saved::default())
     }
 }
 

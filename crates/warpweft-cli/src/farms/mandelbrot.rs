@@ -12,7 +12,7 @@ use super::{About, FarmOptions};
 use crate::arguments::{Size, as_size, number, whole};
 use crate::place;
 use crate::run::check::{Check, scattered};
-use crate::run::files::Format;
+use crate::run::files::{Format, Write};
 use crate::run::outcome::Outcome;
 
 /// Iterations of the check: about a fifth of a second.
@@ -93,7 +93,7 @@ impl Mandelbrot {
         };
         let inputs = Inputs::from(0..spec.tiles());
         let farm = Farm::of(spec.task());
-        let Some(mut farmed) = self.options.run(&farm, inputs, &about)? else { return Ok(None) };
+        let Some(farmed) = self.options.run(&farm, inputs, &about)? else { return Ok(None) };
         let done = farmed.outputs.iter().flatten().count();
         let whole = done == spec.tiles() as usize;
         let black = [u16::try_from(self.limit).unwrap_or(u16::MAX); 64];
@@ -106,12 +106,13 @@ impl Mandelbrot {
                 (check, Some(inside(&spec, &tiles)))
             }
         };
-        if let Some(path) = plot {
-            let written = spec.picture(&tiles).and_then(|picture| png::write(&path, &picture));
-            farmed.saved.add(&path, written);
-        }
+        let result = plot.as_deref().map(|path| {
+            let write = Box::new(|| png::write(path, &spec.picture(&tiles)?)) as Write<'_>;
+            (path, write)
+        });
+        let saved = self.options.save(result, farmed.trace.as_deref());
         let answer = vec![("tiles", json!(done)), ("inside_fraction", json!(inside))];
-        Ok(Some(self.options.outcome(about, answer, check, farmed.saved, farmed.outcome)))
+        Ok(Some(self.options.outcome(about, answer, check, saved, farmed.outcome)))
     }
 }
 

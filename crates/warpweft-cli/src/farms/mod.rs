@@ -6,7 +6,7 @@ pub mod tune;
 pub mod workers;
 
 use std::num::NonZero;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::json;
@@ -24,7 +24,7 @@ use crate::output::note;
 use crate::progress::Progress;
 use crate::run::check::Check;
 use crate::run::check::choice::Checking;
-use crate::run::files::{Saved, ending, found_writable};
+use crate::run::files::{Saved, Saving, Write, ending, found_writable};
 use crate::run::outcome::{Answer, Outcome};
 use crate::{interrupt, place, world};
 
@@ -93,7 +93,7 @@ struct About {
 struct Farmed<O> {
     outputs: Vec<Option<O>>,
     outcome: farm::Outcome,
-    saved: Saved,
+    trace: Option<Arc<Trace>>,
 }
 
 impl FarmOptions {
@@ -157,11 +157,23 @@ impl FarmOptions {
             return Ok(None);
         }
         outcome.report.notes.iter().for_each(|what| note(what));
-        let mut saved = Saved::default();
+        Ok(Some(Farmed { outputs, outcome, trace }))
+    }
+
+    /// Writes the result of a run to its file by `write`, and the timeline.
+    fn save<'a>(
+        &'a self,
+        result: Option<(&'a Path, Write<'a>)>,
+        trace: Option<&'a Trace>,
+    ) -> Saved {
+        let mut saving = Saving::default();
         if let (Some(path), Some(trace)) = (&self.trace, trace) {
-            saved.add(path, trace.save(path));
+            saving.add(path, || trace.save(path));
         }
-        Ok(Some(Farmed { outputs, outcome, saved }))
+        if let Some((path, write)) = result {
+            saving.add(path, write);
+        }
+        saving.save(Saved::default())
     }
 
     /// The report.

@@ -12,7 +12,7 @@ use super::{About, FarmOptions};
 use crate::arguments::{at_least_one, whole};
 use crate::place;
 use crate::run::check::Check;
-use crate::run::files::ending;
+use crate::run::files::{Write, ending};
 use crate::run::outcome::Outcome;
 
 /// The mean of all prices may differ from the exact one by so many of its standard errors: once in two million runs of
@@ -74,16 +74,17 @@ impl Pricing {
         };
         let inputs = Inputs::by(count, contract);
         let farm = Farm::of(price(self.paths));
-        let Some(mut farmed) = self.options.run(&farm, inputs, &about)? else { return Ok(None) };
+        let Some(farmed) = self.options.run(&farm, inputs, &about)? else { return Ok(None) };
         let priced = || {
             let all = farmed.outputs.iter().enumerate();
             all.filter_map(|(k, price)| Some((contract(k as u64), (*price)?)))
         };
         let found = compared(priced(), self.paths);
-        if let Some(path) = &self.output {
-            let written = write(path, priced());
-            farmed.saved.add(path, written);
-        }
+        let result = self.output.as_deref().map(|path| {
+            let write = Box::new(move || write(path, priced())) as Write<'_>;
+            (path, write)
+        });
+        let saved = self.options.save(result, farmed.trace.as_deref());
         let answer = vec![
             ("mean_price", json!(found.mean)),
             ("standard_error", json!(found.error)),
@@ -96,7 +97,7 @@ impl Pricing {
                 false => checked(&found),
             }),
         };
-        Ok(Some(self.options.outcome(about, answer, check, farmed.saved, farmed.outcome)))
+        Ok(Some(self.options.outcome(about, answer, check, saved, farmed.outcome)))
     }
 }
 

@@ -23,7 +23,7 @@ use crate::arguments::threads;
 use crate::device::{Place, for_wavefronts, note_crowd};
 use crate::plot::{self, Look};
 use crate::run::check::choice::Checking;
-use crate::run::files::{self, Format, Saved};
+use crate::run::files::{self, Format, Saved, Saving};
 use crate::run::outcome::Outcome;
 use crate::world;
 
@@ -98,16 +98,16 @@ impl Files {
 
     /// Writes `plane`.
     fn save<T: Scalar>(&self, planned: &Planned, title: &str, plane: &Volume<T, 2>) -> Saved {
-        let mut saved = Saved::default();
+        let mut saving = Saving::default();
         let look =
             || Ok(Look { field: 0, range: middle_range(plane, 0)?, colours: Colours::Viridis });
         for (path, format) in self.output.iter().zip(&planned.formats) {
-            saved.add(path, files::write(path, *format, plane, &look));
+            saving.add(path, move || files::write(path, *format, plane, &look));
         }
         if let Some(path) = &planned.plot {
-            saved.add(path, look().and_then(|look| plot::save(path, title, plane, look)));
+            saving.add(path, move || look().and_then(|look| plot::save(path, title, plane, look)));
         }
-        saved
+        saving.save(Saved::default())
     }
 }
 

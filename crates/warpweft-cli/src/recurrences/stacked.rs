@@ -14,7 +14,7 @@ use warpweft_apps::area::{
 use super::sat::squared;
 use super::{Format, Planned, Sat};
 use crate::run::check::{Check, difference, no_room, worse};
-use crate::run::files::Saved;
+use crate::run::files::{Saved, Saving};
 use crate::run::outcome::Outcome;
 
 /// Pixels that are added up again for a check of tilted sums: less than a second.
@@ -150,11 +150,12 @@ impl Sat {
         let report = report.ok_or_else(|| Error::spec("no tables", "ask for at least one"))?;
         let mut next = cells.into_iter();
         let all = Volume::try_from_fn([count, rows, columns], |_| next.next().unwrap_or_default())?;
-        let mut saved = Saved::default();
+        let mut saving = Saving::default();
         // Only such files were let through.
         for path in &self.files.output {
-            saved.add(path, npy::write(path, &all, 0));
+            saving.add(path, || npy::write(path, &all, 0));
         }
+        let saved = saving.save(Saved::default());
         let check = match (self.options.checking.unchecked(), checked) {
             (Some(none), _) => none,
             (None, false) => Check::none("the tables of the check do not fit memory"),

@@ -15,8 +15,8 @@ use super::check::numbers;
 use super::options::Options;
 use crate::arguments::Precision;
 use crate::output::note;
-use crate::place;
 use crate::plot::Look;
+use crate::{place, requested};
 
 /// A format by its ending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,9 +137,42 @@ impl Saved {
     /// Records the outcome of writing `path`.
     pub fn add(&mut self, path: &Path, outcome: Result<()>) {
         match outcome {
-            Ok(()) => self.written.push(path.display().to_string()),
+            Ok(()) => {
+                requested::written(path);
+                self.written.push(path.display().to_string());
+            }
             Err(error) => self.failures.push(error),
         }
+    }
+}
+
+/// How a file is written.
+pub type Write<'a> = Box<dyn FnOnce() -> Result<()> + 'a>;
+
+/// Files to be written: first the regular ones, then pipes and devices, since nobody may be at the other end of a pipe.
+#[derive(Default)]
+pub struct Saving<'a> {
+    files: Vec<(&'a Path, Write<'a>)>,
+    pipes: Vec<(&'a Path, Write<'a>)>,
+}
+
+impl<'a> Saving<'a> {
+    /// `path` is to be written by `write`.
+    pub fn add(&mut self, path: &'a Path, write: impl FnOnce() -> Result<()> + 'a) {
+        let list = if is_device(path) { &mut self.pipes } else { &mut self.files };
+        list.push((path, Box::new(write)));
+    }
+
+    /// Writes the regular files that were added since the last call.
+    pub fn save_files(&mut self, saved: &mut Saved) {
+        self.files.drain(..).for_each(|(path, write)| saved.add(path, write()));
+    }
+
+    /// Writes all files; those that were written before are in `saved`.
+    pub fn save(mut self, mut saved: Saved) -> Saved {
+        self.save_files(&mut saved);
+        self.pipes.into_iter().for_each(|(path, write)| saved.add(path, write()));
+        saved
     }
 }
 
@@ -173,13 +206,15 @@ pub fn write(
     }
 }
 
-/// Checks that all of `paths` can be written and are different files.
+/// Checks that all of `paths` can be written and are different files. They count as requested from then on.
 ///
 /// # Errors
 /// A file named twice, or a place that can't be written.
-pub fn found_writable<'a>(mut paths: impl Iterator<Item = &'a PathBuf> + Clone) -> Result<()> {
+pub fn found_writable<'a>(paths: impl Iterator<Item = &'a PathBuf> + Clone) -> Result<()> {
     each_once(paths.clone())?;
-    paths.try_for_each(|path| check_writable(path))
+    paths.clone().try_for_each(|path| check_writable(path))?;
+    requested::request(paths);
+    Ok(())
 }
 
 /// Refuses to write to a file that is still to be read.

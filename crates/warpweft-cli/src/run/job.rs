@@ -19,7 +19,7 @@ use super::check::Check;
 use super::check::against::{Ran, block};
 use super::check::numbers::overflow;
 use super::execute::{Host, Watch};
-use super::files::{self, Outputs, Saved};
+use super::files::{self, Outputs, Saved, Saving};
 use super::options::Options;
 use super::outcome::{Answer, NETWORK, Outcome};
 use super::room::need_room;
@@ -66,12 +66,16 @@ pub fn run(job: &dyn Job, options: &Options, steps: u64) -> Result<Option<Outcom
     if !place::speaks() {
         return follow(|steps| prepared.again(steps)).map(|()| None);
     }
+    let (mut saving, mut saved) = (prepared.saving(&volume, &report), Saved::default());
     // Saves the results first: a comparison may take longer than the run.
-    let mut saved = prepared.save(&volume, &report);
+    let begin = Instant::now();
+    saving.save_files(&mut saved);
+    prepared.traced("save", begin);
     let check = prepared.check(&volume, &report, &mut saved)?;
     if let (Some(path), Some(trace)) = (&prepared.outputs.trace, &prepared.trace) {
-        saved.add(path, trace.save(path));
+        saving.add(path, || trace.save(path));
     }
+    let saved = saving.save(saved);
     let answer = prepared.answer(&volume, &report, steps);
     Ok(Some(prepared.outcome(report, steps, answer, check, saved)))
 }
@@ -145,20 +149,20 @@ impl<'a> Prepared<'a> {
         Ok(volume)
     }
 
-    /// Writes the requested files.
-    fn save(&self, volume: &RawVolume, report: &Report) -> Saved {
-        let mut saved = Saved::default();
-        let begin = Instant::now();
+    /// The results and the plot, to be written.
+    fn saving<'s>(&'s self, volume: &'s RawVolume, report: &Report) -> Saving<'s> {
+        let (mut saving, done) = (Saving::default(), report.done);
         for (path, format) in &self.outputs.results {
-            saved.add(path, files::write(path, *format, volume, &|| self.job.picture(volume)));
+            let picture = || self.job.picture(volume);
+            saving.add(path, move || files::write(path, *format, volume, &picture));
         }
         if let Some(path) = &self.outputs.plot {
-            let drawn = self.job.look(volume);
-            let title = |look: &Look| self.plot_title(look, report.done);
-            saved.add(path, drawn.and_then(|look| plot::save(path, &title(&look), volume, look)));
+            saving.add(path, move || {
+                let look = self.job.look(volume)?;
+                plot::save(path, &self.plot_title(&look, done), volume, look)
+            });
         }
-        self.traced("save", begin);
-        saved
+        saving
     }
 
     /// The title of a plot.

@@ -11,6 +11,7 @@ use super::check::Check;
 use super::files::Saved;
 use super::values::{bare, listed};
 use crate::output::{INTERRUPTED, complain, say, scaled, time};
+use crate::requested;
 
 /// Values by name.
 pub type Answer = Vec<(&'static str, Value)>;
@@ -46,8 +47,13 @@ impl Outcome {
         let failures = &self.saved.failures;
         failures.iter().for_each(|failure| complain(&failure.to_string()));
         if let Some(done) = &self.interrupted {
-            let asked = failures.is_empty() && !self.saved.written.is_empty();
-            let kept = if asked { "; the requested files are saved" } else { "" };
+            let kept = match (failures.is_empty(), self.saved.written.is_empty()) {
+                (true, true) => String::new(),
+                (true, false) => "; the requested files are saved".into(),
+                (false, _) => {
+                    requested::state().map(|files| format!("; {files}")).unwrap_or_default()
+                }
+            };
             complain(&format!("interrupted after {done}{kept}"));
         }
         if self.check.passed == Some(false) {

@@ -16,7 +16,7 @@ use crate::device::cut;
 use crate::place;
 use crate::plot;
 use crate::run::check::{Check, no_room, worse};
-use crate::run::files::Saved;
+use crate::run::files::{Saved, Saving};
 use crate::world;
 
 impl Dtw {
@@ -102,16 +102,20 @@ impl Dtw {
         lengths: [usize; 2],
         (distance, pairs): (f64, &[[usize; 2]]),
     ) -> Saved {
-        let mut saved = Saved::default();
+        let mut saving = Saving::default();
         if let Some(path) = self.path.as_ref().filter(|_| place::speaks()) {
-            let table = Volume::try_from_fn([pairs.len(), 2], |[k, side]| pairs[k][side] as i64);
-            saved.add(path, table.and_then(|table| npy::write(path, &table, 0)));
+            saving.add(path, move || {
+                let cell = |[k, side]: [usize; 2]| pairs[k][side] as i64;
+                let table = Volume::try_from_fn([pairs.len(), 2], cell)?;
+                npy::write(path, &table, 0)
+            });
         }
         if let Some(file) = plot.filter(|_| place::speaks()) {
             let second = self.b.as_deref().unwrap_or(&self.a);
             let title = format!("{} / {}: {distance}", self.a.display(), second.display());
-            saved.add(file, plot::path::save(file, &title, (["a", "b"], lengths), pairs));
+            let axes = (["a", "b"], lengths);
+            saving.add(file, move || plot::path::save(file, &title, axes, pairs));
         }
-        saved
+        saving.save(Saved::default())
     }
 }

@@ -1,7 +1,7 @@
 //! `warpweft run paths`: a picture by a path tracer with a channel for each material.
 
 use std::num::NonZero;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::json;
@@ -16,7 +16,7 @@ use crate::arguments::{Size, as_size, threads};
 use crate::interrupt;
 use crate::run::check::choice::Checking;
 use crate::run::check::{Check, scattered};
-use crate::run::files::{self, Format, Saved};
+use crate::run::files::{self, Format, Saved, Saving};
 use crate::run::outcome::{Answer, Outcome};
 
 /// Rays that the plain loop follows for the check: about a second.
@@ -101,13 +101,14 @@ impl Paths {
         };
         let (results, report) = graph.run_with(&Machine::detect()?, &run)?;
         let words = results.buffer(picture);
-        let mut saved = Saved::default();
+        let mut saving = Saving::default();
         if let Some(path) = &plot {
-            saved.add(path, spec.picture(&words).and_then(|picture| png::write(path, &picture)));
+            saving.add(path, || png::write(path, &spec.picture(&words)?));
         }
         if let (Some(path), Some(trace)) = (&self.trace, trace) {
-            saved.add(path, trace.save(Path::new(path)));
+            saving.add(path, move || trace.save(path));
         }
+        let saved = saving.save(Saved::default());
         Ok(Outcome {
             app: "paths",
             title: format!("{} pixels of {} rays", as_size(&extents), self.samples),

@@ -6,5 +6,7 @@ mod interrupt;
 mod memory;
 #[cfg(feature = "mpi")]
 mod nodes;
+#[cfg(feature = "mpi")]
+mod pipes;
 mod ranks;
 mod run;

@@ -13,7 +13,7 @@ const SOON: Duration = Duration::from_secs(10);
 const RUN: Duration = Duration::from_secs(60);
 
 /// A launcher of each kind, or the reason why the test is skipped.
-fn each(test: impl Fn(Launcher)) {
+pub(super) fn each(test: impl Fn(Launcher)) {
     let launchers = launchers();
     if launchers.is_empty() {
         return println!("skipped: no mpirun of Open MPI or MPICH");
@@ -22,7 +22,7 @@ fn each(test: impl Fn(Launcher)) {
 }
 
 /// `mpirun -n ranks warpweft line`, or several such separated by colons.
-fn mpirun(launcher: Launcher, directory: &Path, programs: &[(usize, &str)]) -> Command {
+pub(super) fn mpirun(launcher: Launcher, directory: &Path, programs: &[(usize, &str)]) -> Command {
     let inner = command(directory);
     let mut outer = launcher.command();
     outer.current_dir(directory);
