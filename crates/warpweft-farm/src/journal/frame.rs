@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 pub type Link = [u8; 16];
 
 /// Bytes before the outputs.
-const HEAD: usize = 24;
+pub const HEAD: usize = 24;
 
 /// Outputs of more bytes than this are summed before they get room: few frames are so long, and damaged lengths
 /// may be of any size.
@@ -47,8 +47,16 @@ pub fn end_of(frame: &[u8]) -> Link {
     head_of(frame.get(frame.len().saturating_sub(16)..).unwrap_or(&[0; 16]))
 }
 
-fn chained(before: &Link, frame: &[u8]) -> Link {
+/// The link of a frame that has all but its link, after the one that ends in `before`.
+pub fn chained(before: &Link, frame: &[u8]) -> Link {
     head_of(Sha256::new().chain_update(before).chain_update(frame).finalize().as_slice())
+}
+
+/// What a frame begins with: the bytes of its outputs, its first task, and how many tasks it has.
+pub fn numbers(frame: &[u8]) -> [u64; 3] {
+    [0, 8, 16].map(|at| {
+        frame[at..at + 8].iter().rev().fold(0u64, |number, byte| number << 8 | u64::from(*byte))
+    })
 }
 
 /// The frames of a file, one after another, up to the first that does not chain.
@@ -59,13 +67,12 @@ pub struct Frames<R> {
     /// Bytes of the frames that were read.
     read: u64,
     link: Link,
-    said: u64,
 }
 
 impl<R: Read + Seek> Frames<R> {
     /// Of a file of `bytes` bytes that begins after `link`.
     pub fn new(from: R, bytes: u64, link: Link) -> Self {
-        Self { from, left: bytes, read: 0, link, said: u64::MAX }
+        Self { from, left: bytes, read: 0, link }
     }
 
     /// Bytes of the frames that were read, and the last one's link.
@@ -73,28 +80,18 @@ impl<R: Read + Seek> Frames<R> {
         (self.read, self.link)
     }
 
-    /// Bytes of the frame that was read last or did not chain, as it says itself.
-    pub fn said(&self) -> u64 {
-        self.said
-    }
-
     /// The next frame's tasks and outputs; `None` where no more chain.
     ///
     /// # Errors
     /// The file can't be read; no memory for a frame that chains.
     pub fn next(&mut self) -> io::Result<Option<(Range<u64>, Vec<u8>)>> {
-        self.said = u64::MAX;
         let mut frame = vec![0; HEAD];
         if self.left < (HEAD + 16) as u64 {
             return Ok(None);
         }
         self.from.read_exact(&mut frame)?;
-        let number = |at: usize| {
-            frame[at..at + 8].iter().rev().fold(0u64, |number, byte| number << 8 | u64::from(*byte))
-        };
-        let (bytes, first, count) = (number(0), number(8), number(16));
+        let [bytes, first, count] = numbers(&frame);
         let whole = bytes.saturating_add((HEAD + 16) as u64);
-        self.said = whole;
         let tasks = first.checked_add(count).filter(|_| count > 0).map(|end| first..end);
         let Some(tasks) = tasks.filter(|_| whole <= self.left) else { return Ok(None) };
         if bytes > LONG && !self.chains(&frame, bytes)? {
@@ -214,7 +211,7 @@ mod tests {
         let mut file = Zeros { head: io::Cursor::new(head), most: 0 };
         let mut frames = Frames::new(&mut file, 2 * LONG, link("a"));
         assert_eq!(frames.next().unwrap(), None);
-        assert_eq!((frames.said(), frames.end()), (bytes + 40, (0, link("a"))));
+        assert_eq!(frames.end(), (0, link("a")));
         assert_eq!(file.most, 1 << 20);
     }
 

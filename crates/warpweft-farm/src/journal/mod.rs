@@ -5,9 +5,12 @@
 //! resumed run takes as done it writes anew before it appends (`open`). Of a task's side effects nothing is known
 //! here: they may happen again, never after its output was committed.
 
+mod begin;
 mod frame;
 mod header;
 mod open;
+mod refused;
+mod torn;
 mod write;
 
 use std::path::{Path, PathBuf};

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::frame::{Link, end_of, frame};
+use super::refused::refused;
 use crate::report::Failed;
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::io::{Claim, without_links};
@@ -78,6 +79,10 @@ impl Writer {
         });
         let write = |file: &mut File| writeln!(file, "{line}");
         if self.quarantine.is_none() {
+            if path.symlink_metadata().is_ok_and(|known| !known.is_file()) {
+                let hint = "remove it, then continue with --resume";
+                return Err(Error::file(path, "is not a regular file", hint));
+            }
             let file = without_links(File::options().create(true).append(true)).open(&path);
             self.quarantine = Some(file.map_err(|error| self.failed(&error))?);
         }
@@ -107,7 +112,7 @@ impl Writer {
     }
 
     fn failed(&self, error: &io::Error) -> Error {
-        let what = format!("the journal can't be written: {error}");
-        Error::file(&self.path, what, "free disk space, then continue with --resume")
+        let room = "free disk space, then continue with --resume";
+        refused(&self.path, "the journal can't be written", error, room)
     }
 }

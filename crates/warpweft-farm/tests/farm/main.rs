@@ -5,6 +5,7 @@ mod cuda;
 mod dying;
 mod faults;
 mod feel;
+mod journals;
 mod kernels;
 mod lost_ranks;
 mod ranks;
