@@ -106,10 +106,8 @@ impl Mandelbrot {
                 (check, Some(inside(&spec, &tiles)))
             }
         };
-        let result = plot.as_deref().map(|path| {
-            let write = Box::new(|| png::write(path, &spec.picture(&tiles)?)) as Write<'_>;
-            (path, write)
-        });
+        let write = |path| png::write(path, &spec.picture(&tiles)?);
+        let result = plot.as_deref().map(|path| (path, Box::new(move || write(path)) as Write<'_>));
         let saved = self.options.save(result, farmed.trace.as_deref());
         let answer = vec![("tiles", json!(done)), ("inside_fraction", json!(inside))];
         Ok(Some(self.options.outcome(about, answer, check, saved, farmed.outcome)))

@@ -80,10 +80,8 @@ impl Pricing {
             all.filter_map(|(k, price)| Some((contract(k as u64), (*price)?)))
         };
         let found = compared(priced(), self.paths);
-        let result = self.output.as_deref().map(|path| {
-            let write = Box::new(move || write(path, priced())) as Write<'_>;
-            (path, write)
-        });
+        let write = |path| Box::new(move || write(path, priced())) as Write<'_>;
+        let result = self.output.as_deref().map(|path| (path, write(path)));
         let saved = self.options.save(result, farmed.trace.as_deref());
         let answer = vec![
             ("mean_price", json!(found.mean)),

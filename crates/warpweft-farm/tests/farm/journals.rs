@@ -59,7 +59,7 @@ fn a_frame_that_a_kill_cut_short_is_not_kept() {
 
 /// A damaged header and arguments other than those of the run that was stopped: its results are not lost.
 #[test]
-fn whoever_resumes_with_other_arguments_is_told_that_the_first_ones_help() {
+fn who_resumes_with_other_arguments_is_told_that_the_first_ones_help() {
     let folder = tempfile::tempdir().unwrap();
     rows(folder.path(), "rows", false).unwrap();
     let header = folder.path().join("header");

@@ -37,7 +37,7 @@ pub fn write_whole(
 pub fn write_own(path: &Path, content: &[u8]) -> Result<()> {
     if fs::metadata(path).is_ok_and(|known| !known.is_file()) {
         // Nobody reads such a pipe.
-        return Err(Error::file(path, "is no file", "remove it"));
+        return Err(Error::file(path, "is not a regular file", "remove it"));
     }
     whole(path, TemporaryFile::own_next_to, &mut |to| to.write_all(content))
 }
@@ -156,7 +156,7 @@ mod tests {
             return println!("skipped: no mkfifo");
         }
         let refusal = write_own(&pipe, b"text").unwrap_err().to_string();
-        assert!(refusal.contains("pipe: is no file; help: remove it"), "{refusal}");
+        assert!(refusal.contains("pipe: is not a regular file; help: remove it"), "{refusal}");
     }
 
     #[test]

@@ -125,7 +125,9 @@ pub fn probed(machine: &Machine, folder: Option<&Path>, tell: &dyn Fn(&str)) -> 
         *UNKEPT.lock().unwrap_or_else(PoisonError::into_inner) = unkept;
     }
     if let Some(Err(error)) = saved {
-        notes.push(error.to_string());
+        notes.push(format!(
+            "this machine's limits are measured in each run, because they can't be stored: {error}"
+        ));
     }
     // Once a day is enough to say that.
     let lately = |known: &Probe| known.cpu.disturbed() && now().saturating_sub(known.when) < DAY;
