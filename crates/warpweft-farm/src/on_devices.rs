@@ -7,7 +7,7 @@ use std::cell::OnceCell;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::spec::attempt::caught;
+use crate::spec::caught::caught;
 use crate::spec::lane::GpuLane;
 use crate::spec::task::{ChunkExecutor, ChunkOutputs, Failure, OnGpu, Task};
 use warpweft_core::element::Packed;

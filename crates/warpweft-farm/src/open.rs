@@ -8,6 +8,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::thread::{Builder, JoinHandle};
+use std::time::Instant;
 
 use crate::drive::{Run, Settings};
 use crate::report::Outcome;
@@ -38,6 +39,7 @@ pub struct Handle<O> {
 /// Inputs that are not done, and where their outputs are waited for.
 struct Intake<T: Task> {
     pending: Mutex<Pending<T>>,
+    deadline: Option<Instant>,
 }
 
 struct Pending<T: Task> {
@@ -46,6 +48,41 @@ struct Pending<T: Task> {
     tasks: HashMap<u64, Submitted<T>>,
     /// Why nothing is taken any more.
     over: Option<String>,
+}
+
+impl<T: Task> Intake<T> {
+    fn pending(&self) -> MutexGuard<'_, Pending<T>> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is left is not run.
+    fn refuse(&self, outcome: &Result<Outcome>) {
+        self.refuse_for(match outcome {
+            Ok(_) if self.deadline.is_some_and(|deadline| deadline <= Instant::now()) => {
+                "the deadline has passed".into()
+            }
+            Ok(outcome) if outcome.unreached > 0 => "every worker hangs in a task".into(),
+            Ok(_) => "the farm was closed".into(),
+            Err(error) => error.to_string(),
+        });
+    }
+
+    fn refuse_for(&self, why: String) {
+        let mut pending = self.pending();
+        let left: Vec<_> = pending.tasks.drain().map(|(_, (_, place))| place).collect();
+        pending.over.get_or_insert_with(|| why.clone());
+        drop(pending);
+        left.iter().for_each(|place| place.fulfil(Err(ended(&why))));
+    }
+}
+
+/// Refuses what is left when it goes, so that nobody waits for a farm whose thread panicked.
+struct RefuseAtEnd<'a, T: Task>(&'a Intake<T>);
+
+impl<T: Task> Drop for RefuseAtEnd<'_, T> {
+    fn drop(&mut self) {
+        self.0.refuse_for("its farm panicked".into());
+    }
 }
 
 /// An input, and where its output is waited for.
@@ -67,9 +104,9 @@ where
     T: Task<Input: Clone + Send> + Send + 'static,
     T::Output: Send + 'static,
 {
-    /// Starts workers that run what is [submitted](Open::submit), by the target, threads, policy and limits of time of
-    /// `run`, in this process. A task that fails is an error of its handle alone. Journals, which need to know all tasks,
-    /// are refused, and so are ranks.
+    /// Starts workers that run what is [submitted](Open::submit), by the target, threads, policy, deadline, trace and limits of
+    /// time of `run`, in this process. A task that fails is an error of its handle alone. What such a farm can't keep is
+    /// refused: a journal, which needs to know all tasks; ranks; and what `run` borrows, since the farm outlives it.
     ///
     /// ```
     /// use warpweft::farm::{Run, on_cores};
@@ -88,25 +125,28 @@ where
     /// # Errors
     /// As [`Farm::run_into`], before the first task.
     pub fn open(self, machine: &Machine, run: &Run<'_>) -> Result<Open<T>> {
-        if run.checkpoint.is_some() || run.net.is_some() {
-            let what = "an open farm can't have a journal or several ranks";
+        if let Some(what) = unsuited(run) {
+            let what = format!("an open farm can't have {what}");
             return Err(Error::spec(what, "use `run_into` with all inputs"));
         }
         let pending = Pending { next: 0, tasks: HashMap::new(), over: None };
-        let intake = Arc::new(Intake { pending: Mutex::new(pending) });
+        let intake = Arc::new(Intake { pending: Mutex::new(pending), deadline: run.deadline });
         let (send, opened) = channel();
         let (farm, machine, taken) =
             (self.on_failure(OnFailure::Skip), machine.clone(), intake.clone());
-        let (target, policy, threads, trace) =
-            (run.target, run.policy, run.threads, run.trace.clone());
+        let (target, policy, threads) = (run.target, run.policy, run.threads);
+        let (deadline, trace) = (run.deadline, run.trace.clone());
         let (task_limit, grace) = (run.settings.task_limit, run.settings.grace);
         let (ended, stuck) = channel();
         let work = move || {
             let told = |outcome: &Result<Outcome>| taken.end(outcome, &ended);
             let settings =
                 Settings { task_limit, grace, stuck: Some(&told), ..Settings::default() };
-            let run = Run { target, policy, threads, trace, settings, ..Run::default() };
-            taken.work(&farm, &machine, &run, &send)
+            let run = Run { target, policy, threads, deadline, trace, settings, ..Run::default() };
+            let left = RefuseAtEnd(&taken);
+            let outcome = taken.work(&farm, &machine, &run, &send);
+            left.0.refuse(&outcome);
+            outcome
         };
         let spawned = Builder::new().name("farm".into()).spawn(work);
         let thread = spawned.map_err(|error| no_thread("starting a farm", &error))?;
@@ -125,10 +165,6 @@ where
     T::Input: Clone + Send,
     T::Output: Send,
 {
-    fn pending(&self) -> MutexGuard<'_, Pending<T>> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Runs the farm until it is closed, and fulfils handles.
     fn work(
         &self,
@@ -138,22 +174,20 @@ where
         opened: &Sender<Arc<Master>>,
     ) -> Result<Outcome> {
         // Tasks are those whose inputs are there.
-        let inputs = Inputs::by(u64::MAX, |k| self.pending().tasks[&k].0.clone());
+        let there = |k| self.pending().tasks.get(&k).map(|(input, _)| input.clone());
+        let inputs = Inputs::while_there(u64::MAX, there);
         let mut sink = |range: Range<u64>, settled: Settled<'_>| match settled {
             Settled::Outputs(outputs) => unpacked(range, outputs, &mut |k, output| {
                 self.fulfil(k, Ok(output));
                 Ok(())
             }),
-            Settled::Failed(why) => {
-                let (task, what) = (range.start, why.to_string());
-                self.fulfil(task, Err(Error::Task { task, worker: "a worker".into(), what }));
+            Settled::Failed(failed) => {
+                self.fulfil(failed.task, Err(failed.error()));
                 Ok(())
             }
         };
         let mut open = |master| drop(opened.send(master));
-        let outcome = farm.drive((&inputs, 0), machine, run, &mut sink, Some(&mut open));
-        self.refuse(&outcome);
-        outcome
+        farm.drive((&inputs, 0), machine, run, &mut sink, Some(&mut open))
     }
 
     /// The farm has ended so, but its thread can't.
@@ -165,20 +199,6 @@ where
         };
         // A farm that was dropped has no use for it.
         drop(to.send(copy));
-    }
-
-    /// What is left is not run.
-    fn refuse(&self, outcome: &Result<Outcome>) {
-        let why = match outcome {
-            Ok(outcome) if outcome.unreached > 0 => "every worker hangs in a task".into(),
-            Ok(_) => "the farm was closed".into(),
-            Err(error) => error.to_string(),
-        };
-        let mut pending = self.pending();
-        for (_, (_, place)) in pending.tasks.drain() {
-            place.fulfil(Err(ended(&why)));
-        }
-        pending.over = Some(why);
     }
 
     fn fulfil(&self, k: u64, output: Result<T::Output>) {
@@ -290,6 +310,22 @@ impl<O> Place<O> {
             waker.wake();
         }
     }
+}
+
+/// What `run` asks for that an open farm can't have.
+fn unsuited(run: &Run<'_>) -> Option<&'static str> {
+    let Settings { scheduler, overdue, stuck, by_gpu, orphaned, .. } = &run.settings;
+    let asked = [
+        (run.checkpoint.is_some(), "a journal"),
+        (run.net.is_some() || orphaned.is_some(), "several ranks"),
+        (run.progress.is_some(), "`Run::progress`"),
+        (run.interrupt.is_some(), "`Run::interrupt`"),
+        (scheduler.is_some(), "`Settings::scheduler`"),
+        (overdue.is_some(), "`Settings::overdue`"),
+        (stuck.is_some(), "`Settings::stuck`"),
+        (by_gpu.is_some(), "`Settings::by_gpu`"),
+    ];
+    asked.into_iter().find_map(|(is, what)| is.then_some(what))
 }
 
 fn joined(thread: JoinHandle<Result<Outcome>>) -> Result<Outcome> {

@@ -17,7 +17,7 @@ use crate::ranks::coordinator::Coordinator;
 use crate::report::{Ended, Outcome, shortened};
 use crate::schedule::master::Master;
 use crate::spec::Farm;
-use crate::spec::attempt::caught;
+use crate::spec::caught::caught;
 use crate::spec::chunk::{Settled, Sink, Skip};
 use crate::spec::identity::identity;
 use crate::spec::inputs::Inputs;

@@ -1,9 +1,13 @@
-//! Sources that failed, by the names of their vertices.
+//! Sources that failed, by the names of their vertices, and the exit status of processes without results.
+
+use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use warpweft::Error;
-use warpweft::farm::Failed;
+use warpweft::farm::{Failed, Outcome};
+use warpweft::{Error, Result};
 use warpweft_apps::apsp::Graph;
+
+use crate::output::INTERRUPTED;
 
 /// The graph's name for the source of task `task`.
 fn name(task: u64, graph: &Graph, sources: &[u32]) -> u64 {
@@ -46,4 +50,15 @@ pub fn list(failed: &[Failed], graph: &Graph, sources: &[u32]) -> Vec<Value> {
     let one =
         |failed: &Failed| json!({"source": name(failed.task, graph, sources), "what": failed.what});
     failed.iter().map(one).collect()
+}
+
+/// How the farm ended, on a process that has no results. All processes get the error.
+pub fn elsewhere(farmed: Result<Outcome>) -> Result<ExitCode> {
+    if let Err(Error::Task { .. }) = farmed {
+        return Ok(ExitCode::FAILURE);
+    }
+    Ok(match farmed?.report.interrupted {
+        true => ExitCode::from(INTERRUPTED),
+        false => ExitCode::SUCCESS,
+    })
 }

@@ -43,7 +43,7 @@ pub use self::tune::Tune;
 use crate::arguments::{at_least_one, number, threads, whole};
 use crate::farms::workers::workers;
 use crate::interrupt;
-use crate::output::{INTERRUPTED, complain, fail, note};
+use crate::output::{complain, fail, note};
 use crate::progress::Progress;
 use crate::run::check::Check;
 use crate::run::outcome::Outcome;
@@ -315,7 +315,7 @@ impl Apsp {
         }
         match speaks {
             true => self.concluded((&graph, &sources), &policy, &found, farmed, trace.as_deref()),
-            false => elsewhere(farmed),
+            false => failures::elsewhere(farmed),
         }
     }
 
@@ -329,11 +329,18 @@ impl Apsp {
         trace: Option<&Trace>,
     ) -> Result<ExitCode> {
         match farmed {
+            Ok(farmed) => Ok(self.outcome(graph, sources, policy, found, farmed, trace).report()),
             Err(error @ Error::Task { .. }) => {
                 self.save_rest((graph, sources), found, trace);
                 Ok(fail(&failures::stopped(error, graph, sources)))
             }
-            farmed => Ok(self.outcome(graph, sources, policy, found, farmed?, trace).report()),
+            Err(error) => {
+                // Before the first source is done, files of an earlier run stay.
+                if found.reaches.iter().any(Option::is_some) {
+                    self.save_rest((graph, sources), found, trace);
+                }
+                Err(error)
+            }
         }
     }
 
@@ -348,7 +355,7 @@ impl Apsp {
         })
     }
 
-    /// Saves what was found before a task failed, and says so.
+    /// Saves what was found before the farm failed, and says so.
     fn save_rest(&self, (graph, sources): (&Graph, &[u32]), found: &Found, trace: Option<&Trace>) {
         let saved = self.files.save(graph, sources, found, trace);
         saved.failures.iter().for_each(|failure| complain(&failure.to_string()));
@@ -421,17 +428,6 @@ impl Apsp {
                 .then(|| format!("{done} of {}", counted(sources.len() as u64, "source"))),
         }
     }
-}
-
-/// How the farm ended, on a process that has no results. All processes get the error.
-fn elsewhere(farmed: Result<farm::Outcome>) -> Result<ExitCode> {
-    if let Err(Error::Task { .. }) = farmed {
-        return Ok(ExitCode::FAILURE);
-    }
-    Ok(match farmed?.report.interrupted {
-        true => ExitCode::from(INTERRUPTED),
-        false => ExitCode::SUCCESS,
-    })
 }
 
 /// The search in words: equal texts mean the same graph and sources.

@@ -56,8 +56,9 @@ impl Apsp {
             let from = row.as_chunks().0.iter().map(|bytes| u32::from_le_bytes(*bytes));
             to.iter_mut().zip(from).for_each(|(to, from)| *to = from);
             if let Some(statistics) = statistics.as_mut() {
+                // Tasks of this run have none that is too far; rows of a journal may.
                 let counts = spread(reach, to)
-                    .map_err(|what| Error::spec(what.to_string(), "scale the weights down"))?;
+                    .map_err(|what| Error::spec(what.to_string(), "request no statistics"))?;
                 statistics.add(k, reach, &counts);
             }
             Ok(())
@@ -65,7 +66,11 @@ impl Apsp {
         let mut sink = |tasks: Range<u64>, mut bytes: &[u8]| {
             tasks.into_iter().try_for_each(|k| take(k as usize, &mut bytes))
         };
-        let paths = ShortestPaths::distances(graph).by(at.form);
+        let paths = match self.files.wants_statistics() {
+            true => ShortestPaths::counted(graph),
+            false => ShortestPaths::distances(graph),
+        };
+        let paths = paths.by(at.form);
         Farm::of(paths).on_failure(on_failure).run_packed(sources, machine, run, &mut sink)
     }
 }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::kernels::{Arithmetic, BlockSearch, Characterisation, Level, Memory};
-use crate::spec::attempt::caught;
+use crate::spec::caught::caught;
 use crate::spec::lane::GpuLane;
 use crate::spec::task::ChunkOutputs;
 use crate::spec::task::{ChunkExecutor, Task};

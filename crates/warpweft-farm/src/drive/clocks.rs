@@ -51,8 +51,8 @@ struct Own {
     told: Cell<bool>,
 }
 
-/// Whether nobody waits for the task that calls this, on a core's thread of a farm: the farm was interrupted, a backup
-/// copy was sooner, or the task took longer than [`Settings::task_limit`](crate::Settings::task_limit). A long task
+/// Whether nobody waits for the task that calls this, on a core's thread of a farm: the farm was interrupted or has all other
+/// results (a backup copy of this task was sooner), or the task took longer than [`Settings::task_limit`](crate::Settings::task_limit). A long task
 /// that asks now and then, and returns anything if so, lets the farm return. What it returns is dropped: the task counts as
 /// not run, or as failed if it took too long. A [`ChunkExecutor`](crate::ChunkExecutor) that asks loses what it has not handed over.
 ///

@@ -221,10 +221,10 @@ impl Committer<'_> {
 
     /// `task` has failed for good on `worker`.
     fn fail(&mut self, worker: usize, task: u64, what: &str) -> Result<()> {
-        (self.sink)(task..task + 1, Settled::Failed(what))?;
         let attempts = self.attempts.remove(&task).unwrap_or(0) + 1;
         let (worker, what) = (self.shares[worker].worker, shortened(what));
         let failed = Failed { task, worker, what, input: (self.describe)(task), attempts };
+        (self.sink)(task..task + 1, Settled::Failed(&failed))?;
         if let Some(journal) = &mut self.journal {
             journal.quarantine(&failed)?;
         }
@@ -249,6 +249,11 @@ impl Committer<'_> {
                 outputs = &outputs[..(self.skip)(outputs, count, tasks.end)?];
             }
             if let Some(journal) = &mut self.journal {
+                // A journal holds nothing that a later run can't read.
+                let count = tasks.end - tasks.start;
+                if (self.skip)(outputs, count, tasks.end)? < outputs.len() {
+                    return Err(unread(tasks.end - 1));
+                }
                 journal.append(&tasks, outputs)?;
             }
             (self.sink)(tasks, Settled::Outputs(outputs))?;
@@ -272,6 +277,14 @@ impl Committer<'_> {
         self.master.cut();
         Ok(())
     }
+}
+
+/// A type that does not read all that it wrote for `task`.
+pub fn unread(task: u64) -> Error {
+    Error::spec(
+        format!("the output of task {task} has bytes that it is not read back from"),
+        "make `Packed::unpack` take exactly the bytes that `pack` appends",
+    )
 }
 
 #[cfg(all(test, not(loom)))]

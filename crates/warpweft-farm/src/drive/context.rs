@@ -258,6 +258,7 @@ impl Parts<'_, '_> {
     }
 }
 
+/// Runs the first tasks of `range` together: those before one whose input can't be made. If that is the first, it has failed.
 fn together<T: Task>(
     parts: &mut Parts<'_, '_>,
     executor: &mut (dyn ChunkExecutor<T> + '_),
@@ -266,12 +267,23 @@ fn together<T: Task>(
     results: &mut Results,
 ) -> Result<Collected> {
     let worker = parts.context.worker;
+    let mut made = Vec::with_capacity((range.end - range.start) as usize);
+    for k in range.clone() {
+        match inputs.made(k) {
+            Ok(input) => made.push(input),
+            Err(why) if made.is_empty() => {
+                results.fail(0, &why);
+                return results.take(1);
+            }
+            // The next part begins with it.
+            Err(_) => break,
+        }
+    }
     let run = || {
-        let inputs: Vec<_> = range.clone().map(|k| inputs.at(k)).collect();
         let mut send = |collected| parts.send(collected);
         let mut outputs = ChunkOutputs::new(results, &mut send);
-        executor.run(&inputs, &mut outputs)?;
-        outputs.rest(inputs.len())
+        executor.run(&made, &mut outputs)?;
+        outputs.rest(made.len())
     };
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
         let stage = format!("running tasks {}..{}", range.start, range.end);

@@ -108,7 +108,7 @@ impl Up {
                     |range: &Range<usize>, of: usize| range.start <= range.end && range.end <= of;
                 let fits =
                     |piece: &Piece| whole(&piece.tasks, count) && whole(&piece.bytes, bytes.len());
-                (pieces.iter().all(fits) && failed.iter().all(|(k, _)| *k < count)).then_some(())?;
+                (pieces.iter().all(fits) && each_once(&pieces, &failed, count)).then_some(())?;
                 let failed = failed.into_iter().map(|(k, why)| (k, why.into())).collect();
                 let collected = Collected { tasks, bytes, pieces, failed };
                 Self::Done { worker, range: start..end, collected, seconds, late }
@@ -173,6 +173,24 @@ impl Down {
             _ => return None,
         })
     }
+}
+
+/// Whether each of `tasks` tasks has outputs in one piece, or has failed: both lists are in order.
+fn each_once(pieces: &[Piece], failed: &[(usize, String)], tasks: usize) -> bool {
+    let (mut next, mut failed) = (0, failed.iter().map(|(k, _)| *k).peekable());
+    for piece in pieces {
+        while failed.next_if_eq(&next).is_some() {
+            next += 1;
+        }
+        if piece.tasks.start != next || piece.tasks.is_empty() {
+            return false;
+        }
+        next = piece.tasks.end;
+    }
+    while failed.next_if_eq(&next).is_some() {
+        next += 1;
+    }
+    next == tasks && failed.next().is_none()
 }
 
 /// Bytes that can't be read as what they should be.
@@ -284,5 +302,23 @@ mod tests {
             assert_eq!(Down::unpack(&message().pack()).unwrap(), message());
         }
         assert!(Up::unpack(1, &[9]).is_err() && Down::unpack(&[9]).is_err());
+    }
+
+    /// A task of which nothing is said, or twice something, or in another order.
+    #[test]
+    fn outputs_of_a_chunk_name_each_task_once() {
+        let piece = |k: usize| Piece { tasks: k..k + 1, bytes: k..k + 1 };
+        let is_read = |pieces: Vec<Piece>, failed: &[usize]| {
+            let failed = failed.iter().map(|k| (*k, "no luck".into())).collect();
+            let collected = Collected { tasks: 3, bytes: vec![7, 9].into(), pieces, failed };
+            let (seconds, late) = (0.25, false);
+            let done = Up::Done { worker: 2, range: 40..43, collected, seconds, late };
+            Up::unpack(1, &done.pack()).is_ok()
+        };
+        assert!(is_read(vec![piece(0)], &[1, 2]) && is_read(vec![], &[0, 1, 2]));
+        for failed in [&[][..], &[1], &[2], &[0, 1], &[2, 1], &[1, 1, 2]] {
+            assert!(!is_read(vec![piece(0)], failed), "{failed:?}");
+        }
+        assert!(!is_read(vec![piece(1), piece(0)], &[2]));
     }
 }

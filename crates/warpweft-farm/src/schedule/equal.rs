@@ -43,12 +43,15 @@ fn part(tasks: u64, parts: u64, k: u64) -> u64 {
 }
 
 /// Shares by a rule, handed out in chunks. What has no owner is shared among the workers there are, by the same
-/// rule: everything at first, later what lost workers leave.
+/// rule: everything at first, later what lost workers leave. Fewer tasks than workers, such as one that failed and is run
+/// again, go one by one to those that are through with their shares.
 #[derive(Debug)]
 pub struct Equal {
     rule: Rule,
     chunk: ChunkSize,
     seconds: f64,
+    /// Whether the shares were handed out once.
+    shared: bool,
     /// What each worker has still to get.
     shares: Vec<Ranges>,
 }
@@ -56,16 +59,17 @@ pub struct Equal {
 impl Equal {
     /// Shares by `rule`.
     pub fn new(rule: Rule, chunk: ChunkSize, seconds: f64) -> Self {
-        Self { rule, chunk, seconds, shares: Vec::new() }
+        Self { rule, chunk, seconds, shared: false, shares: Vec::new() }
     }
 
     fn share(&mut self, request: &Request<'_>) {
-        let mut unowned = request.free.clone();
-        for range in self.shares.iter().flat_map(Ranges::iter) {
-            unowned.remove(range);
-        }
+        let mut unowned = self.unowned(request);
         let there: Vec<_> =
             (0..request.workers.len()).filter(|&worker| !request.workers[worker].lost).collect();
+        if self.shared && unowned.count() < there.len() as u64 {
+            return;
+        }
+        self.shared = true;
         let nodes: Vec<_> =
             there.iter().map(|&worker| request.workers[worker].worker.node).collect();
         for (worker, mut tasks) in there.into_iter().zip((self.rule)(unowned.count(), &nodes)) {
@@ -76,6 +80,15 @@ impl Equal {
                 self.shares[worker].insert(piece);
             }
         }
+    }
+
+    /// The free tasks that are in nobody's share.
+    fn unowned(&self, request: &Request<'_>) -> Ranges {
+        let mut unowned = request.free.clone();
+        for range in self.shares.iter().flat_map(Ranges::iter) {
+            unowned.remove(range);
+        }
+        unowned
     }
 }
 
@@ -90,7 +103,10 @@ impl Scheduler for Equal {
         if self.shares.iter().map(Ranges::count).sum::<u64>() < request.free.count() {
             self.share(request);
         }
-        let first = self.shares[request.worker].first()?;
+        let Some(first) = self.shares[request.worker].first() else {
+            let task = self.unowned(request).first()?.start;
+            return Some(task..task + 1);
+        };
         let tasks = chunk_size(request, self.chunk, self.seconds, f64::INFINITY)
             .min(first.end - first.start);
         let chunk = first.start..first.start + tasks;
@@ -98,7 +114,7 @@ impl Scheduler for Equal {
         Some(chunk)
     }
 
-    /// Shares grow by losses alone.
+    /// What a worker may get grows by losses and failures alone, after which all ask again.
     fn patience(&self, _: &Request<'_>) -> Option<f64> {
         Some(f64::INFINITY)
     }
@@ -109,6 +125,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::schedule::dispatcher::{Dispatcher, Reply};
+    use crate::schedule::ledger::Again;
+    use crate::spec::worker::{Grain, Worker};
 
     proptest! {
         #[test]
@@ -144,6 +163,30 @@ mod tests {
             assert_eq!(pegaso(eq1), tasks / nodes as u64);
             assert_eq!(pegaso(eq2), 8 * tasks / workers as u64);
         }
+    }
+
+    /// It would wait for the one with a share, which may hang.
+    #[test]
+    fn a_task_that_failed_goes_to_the_worker_that_asks() {
+        let chunk = ChunkSize::Tasks(2);
+        let workers: Vec<_> = Worker::cores(0, 2).collect();
+        let scheduler = Box::new(Equal::new(eq2, chunk, 1.0));
+        let mut dispatcher = Dispatcher::new(8, &workers, scheduler);
+        let mut request = |worker: usize, ran: Option<Range<u64>>| {
+            if let Some(range) = ran {
+                let again = range.contains(&4).then_some((4, Again::Yes));
+                dispatcher.settle(worker, range, again.into_iter()).unwrap();
+            }
+            match dispatcher.request(worker, Grain::ANY, None, 0.0) {
+                Reply::Chunk(range) => Some(range),
+                _ => None,
+            }
+        };
+        assert_eq!(request(0, None), Some(0..2));
+        assert_eq!(request(1, None), Some(4..6));
+        assert_eq!(request(1, Some(4..6)), Some(6..8), "its own share first");
+        assert_eq!(request(1, Some(6..8)), Some(4..5));
+        assert_eq!(request(1, Some(4..5)), Some(4..5));
     }
 
     #[test]

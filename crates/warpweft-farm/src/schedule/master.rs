@@ -129,7 +129,12 @@ impl Master {
 
     /// No more tasks are added.
     pub fn close(&self) {
-        self.changing(|dispatcher| dispatcher.open(false));
+        self.changing(|dispatcher| {
+            dispatcher.open(false);
+            if dispatcher.is_settled() {
+                self.over.store(true, Ordering::Relaxed);
+            }
+        });
     }
 
     /// Adds so many tasks, in an open farm.

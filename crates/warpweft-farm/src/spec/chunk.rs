@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::bytes::Bytes;
+use crate::report::Failed;
 use warpweft_core::error::{Error, Result};
 
 /// Takes what these tasks came to, once for each.
@@ -14,8 +15,8 @@ pub type Sink<'a> = dyn FnMut(Range<u64>, Settled<'_>) -> Result<()> + 'a;
 pub enum Settled<'a> {
     /// Their outputs, packed, one after another.
     Outputs(&'a [u8]),
-    /// One task failed, for this reason.
-    Failed(&'a str),
+    /// One task failed for good.
+    Failed(&'a Failed),
 }
 
 /// The bytes that so many outputs have, of the first ones; the last of them is that of the task before the one that is
@@ -224,6 +225,7 @@ mod tests {
                 chunk.done(1, &11);
             }
             assert!(chunk.hand_over(2..4, [12u8, 13])?);
+            assert!(chunk.hand_over(4..4, [])?, "nothing is handed over");
             assert!(chunk.hand_over(4..5, vec![14u8])?);
             assert!(!chunk.hand_over(5..6, vec![15u8])?, "the farm is over");
             chunk.done(6, &16);

@@ -4,6 +4,7 @@ use std::any::Any;
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::caught::caught;
 use super::known::append_known;
 
 /// The inputs of a farm's tasks.
@@ -11,7 +12,8 @@ use super::known::append_known;
 /// A range, a slice, a `Vec`, or a function of the number, [`Inputs::by`].
 pub struct Inputs<'a, I> {
     count: u64,
-    by: Box<dyn Fn(u64) -> I + Sync + 'a>,
+    /// `None` for one that is no longer there.
+    by: Box<dyn Fn(u64) -> Option<I> + Sync + 'a>,
     /// Whether they are there before a task runs.
     at_hand: bool,
     /// Appends the bytes of one, where they are known; whether they are.
@@ -24,6 +26,12 @@ impl<'a, I> Inputs<'a, I> {
     /// `count` inputs; input `k` is `by(k)`. `by` is called on the worker that runs the task, and again if the task runs
     /// again, so it must always return the same value for the same `k`.
     pub fn by(count: u64, by: impl Fn(u64) -> I + Sync + 'a) -> Self {
+        Self::while_there(count, move |k| Some(by(k)))
+    }
+
+    /// The same of inputs that go once their tasks are done, which is when `by` returns `None`. A backup copy may begin a task
+    /// just as the first one ends; its result does not count.
+    pub(crate) fn while_there(count: u64, by: impl Fn(u64) -> Option<I> + Sync + 'a) -> Self {
         Self { count, by: Box::new(by), at_hand: false, tell: None }
     }
 
@@ -54,7 +62,27 @@ impl<'a, I> Inputs<'a, I> {
     /// Number `k`, which is below [`Inputs::count`].
     #[inline]
     pub fn at(&self, k: u64) -> I {
-        (self.by)(k)
+        match (self.by)(k) {
+            Some(input) => input,
+            None => unreachable!("inputs that go are not public"),
+        }
+    }
+
+    /// Number `k`, which a task runs with.
+    ///
+    /// # Errors
+    /// It is no longer there.
+    #[inline]
+    pub(crate) fn there(&self, k: u64) -> Result<I, String> {
+        (self.by)(k).ok_or_else(|| "its input is no longer there: the task is done".into())
+    }
+
+    /// The same for tasks that run together.
+    ///
+    /// # Errors
+    /// It is no longer there, or making it panicked.
+    pub(crate) fn made(&self, k: u64) -> Result<I, String> {
+        caught(|| self.there(k))
     }
 }
 

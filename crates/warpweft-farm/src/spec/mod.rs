@@ -2,6 +2,7 @@
 
 pub(crate) mod attempt;
 pub(crate) mod bytes;
+pub(crate) mod caught;
 pub(crate) mod chunk;
 pub(crate) mod identity;
 pub(crate) mod inputs;

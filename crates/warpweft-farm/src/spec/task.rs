@@ -4,6 +4,7 @@ use std::error;
 use std::marker::PhantomData;
 use std::ops::Range;
 
+use crate::spec::caught::caught;
 use crate::spec::chunk::{Collected, Results};
 use crate::spec::lane::GpuLane;
 use crate::spec::worker::Grain;
@@ -128,18 +129,26 @@ impl<'a, T: Task + ?Sized> ChunkOutputs<'a, T> {
         outcome
     }
 
-    /// Task `k`, by its place in the chunk, has this output.
+    /// Task `k`, by its place in the chunk, has this output. If a check of it or [`Packed::pack`] panics, the task has failed.
     #[inline]
     pub fn done(&mut self, k: usize, output: &T::Output) {
-        match self.accept.map_or(Ok(()), |accept| accept(output)) {
-            Ok(()) => self.results.done(self.place(k), |bytes| output.pack(bytes)),
-            Err(why) => self.failed(k, &why),
+        let (place, before) = (self.place(k), self.results.mark());
+        let taken = caught(|| {
+            let accepted = self.accept.map_or(Ok(()), |accept| accept(output));
+            accepted.map_err(|why| why.to_string())?;
+            self.results.done(place, |bytes| output.pack(bytes));
+            Ok(())
+        });
+        if let Err(why) = taken {
+            self.results.cut(before);
+            self.results.fail(place, &why);
         }
     }
 
     /// Task `k`, by its place in the chunk, has none, for this reason.
     pub fn failed(&mut self, k: usize, why: &Failure) {
-        self.results.fail(self.place(k), &why.to_string());
+        let words = caught(|| Ok(why.to_string())).unwrap_or_else(|panic| panic);
+        self.results.fail(self.place(k), &words);
     }
 
     /// Hands over the outputs of `tasks`, by their places in the chunk, before the chunk ends: `bytes` holds them packed,
@@ -157,6 +166,9 @@ impl<'a, T: Task + ?Sized> ChunkOutputs<'a, T> {
         let before = self.results.take(tasks.start.wrapping_sub(self.sent))?;
         let goes_on = before.tasks == 0 || (self.send)(before);
         self.sent = tasks.end;
+        if tasks.is_empty() {
+            return Ok(goes_on);
+        }
         Ok(goes_on && (self.send)(Collected::lent(tasks.len(), bytes)))
     }
 

@@ -1,8 +1,12 @@
-//! Closures as tasks, outputs in order, folds, and tasks that are submitted one by one.
+//! Closures as tasks, outputs in order, folds, tasks that are submitted one by one, and what a run may be told.
 
-use std::time::Duration;
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
-use warpweft::farm::{Inputs, OnFailure, Policy, Run, Target, on_cores};
+use warpweft::farm::{
+    ChunkSize, Inputs, OnFailure, Packed, Policy, Run, Settings, Target, is_cancelled, on_cores,
+};
 use warpweft::prelude::*;
 
 fn machine() -> Machine {
@@ -86,7 +90,10 @@ fn tasks_are_submitted_while_the_farm_runs() {
     let (first, second, third) = (farm.submit(-1), farm.submit(-2), farm.submit(5));
     assert_eq!(third.wait().unwrap(), 25);
     let refusal = first.wait().unwrap_err().to_string();
-    assert!(refusal.contains("task 600") && refusal.contains("below zero"), "{refusal}");
+    assert!(
+        refusal.contains("task 600 failed on core ") && refusal.contains("below zero"),
+        "{refusal}"
+    );
     assert!(second.wait().unwrap_err().to_string().contains("far below zero"));
     let last: Vec<_> = (0..50).map(|k| farm.submit(k)).collect();
     let outcome = farm.close().unwrap();
@@ -130,4 +137,129 @@ fn handles_are_futures() {
         }
     };
     assert_eq!(output.unwrap(), 42);
+}
+
+/// What the farm can't keep is named; a deadline it keeps.
+#[test]
+fn an_open_farm_says_which_settings_it_has() {
+    let open = |run: &Run<'_>| Farm::of(on_cores(|k: u64| Ok(k))).open(&machine(), run);
+    let progress = |_: u64, _: u64| ();
+    let refused = open(&Run { progress: Some(&progress), ..Run::default() }).err().unwrap();
+    assert!(refused.to_string().contains("can't have `Run::progress`"), "{refused}");
+    let overdue = |_: &str| ();
+    let settings = Settings { overdue: Some(&overdue), ..Settings::default() };
+    let refused = open(&Run { settings, ..Run::default() }).err().unwrap();
+    assert!(refused.to_string().contains("can't have `Settings::overdue`"), "{refused}");
+
+    let deadline = Some(Instant::now() + Duration::from_millis(100));
+    let run = Run { deadline, threads: Some(1), ..Run::default() };
+    let endless = Farm::of(on_cores(|k: u64| {
+        while !is_cancelled() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Ok(k)
+    }));
+    let farm = endless.open(&machine(), &run).unwrap();
+    let (runs, waits) = (farm.submit(1), farm.submit(2));
+    for handle in [runs, waits] {
+        let why = handle.wait().unwrap_err().to_string();
+        assert!(why.contains("the deadline has passed"), "{why}");
+    }
+    assert!(farm.submit(3).wait().is_err());
+    let outcome = farm.close().unwrap();
+    assert!(outcome.report.interrupted && outcome.report.done == 0);
+}
+
+/// The task that was late is told once the farm is closed: a copy of it was sooner.
+#[test]
+fn a_closed_farm_does_not_wait_for_a_task_whose_copy_was_sooner() {
+    static FIRST: AtomicBool = AtomicBool::new(true);
+    let task = on_cores(|k: u64| {
+        if k == 20 && FIRST.swap(false, Ordering::Relaxed) {
+            while !is_cancelled() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+        std::thread::sleep(Duration::from_millis(1));
+        Ok(k)
+    });
+    let run = Run { threads: Some(2), ..Run::default() };
+    let farm = Farm::of(task).open(&machine(), &run).unwrap();
+    let handles: Vec<_> = (0..=20).map(|k| farm.submit(k)).collect();
+    assert!(handles.into_iter().map(|handle| handle.wait().unwrap()).eq(0..=20));
+    let outcome = farm.close().unwrap();
+    assert_eq!((outcome.report.done, outcome.failures), (21, 0));
+}
+
+/// Its bytes can't be read back.
+struct Unread;
+impl Packed for Unread {
+    fn pack(&self, to: &mut Vec<u8>) {
+        to.push(1);
+    }
+    fn unpack(_: &mut &[u8]) -> Option<Self> {
+        panic!("never read")
+    }
+    fn form() -> String {
+        "nothing".into()
+    }
+}
+
+#[test]
+fn nobody_waits_for_a_farm_whose_thread_panicked() {
+    let farm = Farm::of(on_cores(|_: u64| Ok(Unread)));
+    let farm = farm.open(&machine(), &Run::default()).unwrap();
+    let first = farm.submit(0);
+    let why = first.wait().err().unwrap().to_string();
+    assert!(why.contains("its farm panicked"), "{why}");
+    assert!(farm.submit(1).wait().is_err() && farm.close().is_err());
+}
+
+#[test]
+fn outputs_belong_to_their_inputs_and_progress_comes_to_the_total() {
+    let farm = Farm::of(on_cores(|k: u64| match k {
+        3 => Err("three".into()),
+        k => Ok(k * k),
+    }));
+    let told = RefCell::new(Vec::new());
+    let progress = |done: u64, total: u64| told.borrow_mut().push((done, total));
+    let run =
+        Run { target: Target::Cpu, threads: Some(2), progress: Some(&progress), ..Run::default() };
+    let farm = farm.on_failure(OnFailure::Skip);
+    let (found, outcome) = farm.run_with(0..100u64, &machine(), &run).unwrap();
+    let expect: Vec<_> = (0..100u64).map(|k| (k != 3).then_some(k * k)).collect();
+    assert_eq!((found, outcome.failed.len()), (expect, 1));
+    assert_eq!(told.borrow().last(), Some(&(100, 100)));
+    assert!(told.borrow().is_sorted());
+}
+
+#[test]
+fn a_run_ends_at_its_deadline_with_what_is_done() {
+    let farm = Farm::of(on_cores(|k: u64| {
+        std::thread::sleep(Duration::from_millis(1));
+        Ok(k)
+    }));
+    let policy = Policy { chunk: ChunkSize::Tasks(20), ..Policy::default() };
+    let begin = Instant::now();
+    let run = Run {
+        target: Target::Cpu,
+        policy: Some(policy),
+        deadline: Some(begin + Duration::from_millis(300)),
+        ..Run::default()
+    };
+    let (found, outcome) = farm.run_with(0..1_000_000u64, &machine(), &run).unwrap();
+    let took = begin.elapsed();
+    assert!(took >= Duration::from_millis(300) && took < Duration::from_millis(1500), "{took:?}");
+    assert!(outcome.report.interrupted);
+    let done = found.iter().flatten().count() as u64;
+    assert!(done > 0 && done == outcome.report.done);
+    assert!((0..).zip(&found).all(|(k, found)| found.is_none_or(|found| found == k)));
+}
+
+#[test]
+fn no_threads_are_refused_with_what_to_do() {
+    let farm = Farm::of(on_cores(|k: u64| Ok(k)));
+    let run = Run { threads: Some(0), ..Run::default() };
+    let refused = farm.run_with(0..9u64, &machine(), &run).unwrap_err().to_string();
+    assert!(refused.contains("0 threads") && refused.contains("at least 1"), "{refused}");
 }

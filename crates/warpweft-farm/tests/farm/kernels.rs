@@ -157,3 +157,36 @@ fn buffers_that_do_not_fit_cost_the_lane_which_names_both_sizes() {
         |why: &&String| why.contains("35184372088832 bytes needed") && why.contains("available");
     assert!(lost.iter().all(named), "{lost:?}");
 }
+
+/// Threads beyond the words are through before the others meet.
+#[kernel(memory = coalesced)]
+fn sum_of_few(at: &Thread, from: &Shared<u32>, sum: &Shared<u32>, of_block: &BlockArray<u32, 1>) {
+    if at.index() >= from.len() {
+        return;
+    }
+    of_block.add(0, from.load(at.index()));
+    at.barrier();
+    if at.in_block() == 0 {
+        sum.add(0, of_block.load(0));
+    }
+}
+
+/// As on a GPU, where threads that have returned are no longer waited for.
+#[test]
+fn a_barrier_on_the_host_does_not_wait_for_threads_that_have_returned() {
+    let mut memory = HostMemory::new();
+    let (from, sum) = (memory.words(1..=100u32), memory.words([0u32]));
+    memory.run(sum_of_few(from, sum), 128, 64).unwrap();
+    assert_eq!(memory.read(sum).unwrap(), [5050]);
+}
+
+#[test]
+fn blocks_that_no_gpu_has_are_refused_on_the_host_too() {
+    let mut memory = HostMemory::new();
+    let (from, sum) = (memory.words([1u32]), memory.words([0u32]));
+    for size in [0, 1025] {
+        let refused = memory.run(sum_of_few(from, sum), 1, size).unwrap_err().to_string();
+        let said = format!("kernel sum_of_few in blocks of {size} threads");
+        assert!(refused.contains(&said) && refused.contains("1 to 1024"), "{refused}");
+    }
+}

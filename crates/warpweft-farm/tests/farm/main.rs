@@ -9,6 +9,6 @@ mod journals;
 mod kernels;
 mod lost_ranks;
 mod ranks;
-mod run_with;
 mod slices;
 mod tasks;
+mod user_code;

@@ -8,7 +8,7 @@ use warpweft::prelude::*;
 
 use super::graph::Graph;
 use super::search::Search;
-use super::spread::spread;
+use super::spread::{SPREAD_MOST, spread, too_far};
 use super::tentative::Reach;
 
 /// How sources are searched from. Changes time, never outputs.
@@ -134,6 +134,11 @@ impl<'a> ShortestPaths<'a, (Reach, Vec<u32>)> {
         Self::both(graph, Wants::Distances)
     }
 
+    /// As [`ShortestPaths::distances`], for statistics of the rows: a source with a distance of [`SPREAD_MOST`] or more fails.
+    pub fn counted(graph: &'a Graph) -> Self {
+        Self { most: SPREAD_MOST - 1, ..Self::distances(graph) }
+    }
+
     /// How far each source reaches, and how many vertices are at each distance from it, from 0 to the farthest.
     pub fn spread(graph: &'a Graph) -> Self {
         Self::both(graph, Wants::Spread)
@@ -202,6 +207,7 @@ impl<O: Packed> ShortestPaths<'_, O> {
     pub(super) fn made(&self, reach: Reach, list: Vec<u32>) -> Result<O, Failure> {
         match reach.farthest <= self.most {
             true => Ok((self.make)(reach, list)),
+            false if self.bytes == 4 => Err(too_far(reach.farthest).into()),
             false => Err(format!(
                 "a distance is {}, but 16 bits hold at most {}; use 32-bit distances",
                 reach.farthest, self.most

@@ -23,7 +23,8 @@ pub fn spread(reach: Reach, distances: &[u32]) -> Result<Vec<u32>, Failure> {
     Ok(counts)
 }
 
-fn too_far(farthest: u32) -> String {
+/// Why a source has no statistics.
+pub(super) fn too_far(farthest: u32) -> String {
     let most = SPREAD_MOST - 1;
     format!(
         "a distance is {farthest}, but the statistics count distances up to {most} only; scale the weights down, or request no statistics"

@@ -443,8 +443,12 @@ fn a_run_whose_disk_was_full_goes_on_when_there_is_room() {
         Ran::of(cached(Command::new("sh"), folder.path()).args(["-c", &line]))
     };
     let full = "results: the journal can't be written: File too large";
-    within(1_000_000, &format!("{line} found.npy --journal kept"))
+    within(1_000_000, &format!("{line} found.npy --journal kept --output a.csv"))
         .fails(1, &[full, "free disk space, then continue with --resume"]);
+    // What was found by then is saved, but for a file that has no room either.
+    assert!(!folder.path().join("found.npy").exists());
+    let csv = std::fs::read_to_string(folder.path().join("a.csv")).unwrap();
+    assert!((10..60).contains(&csv.lines().count()), "{csv}");
     let results = folder.path().join("kept/results");
     let torn = std::fs::metadata(&results).unwrap().len();
     assert!(torn > 900_000, "{torn}");

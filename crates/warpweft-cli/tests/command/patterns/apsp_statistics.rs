@@ -33,3 +33,18 @@ fn statistics_and_histogram_are_those_of_the_roads() {
     let pairs = "distance,pairs\n0,4\n1,1\n2,0\n3,0\n4,1\n5,1\n6,1\n7,0\n8,0\n9,1\n10,1\n";
     assert_eq!(all, pairs);
 }
+
+/// Rows of distances can be saved, but not their statistics: the other sources are.
+#[test]
+fn a_source_without_statistics_is_skipped_and_takes_no_other_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let far = "p sp 3 2\na 1 2 1\na 2 3 1048576\n";
+    std::fs::write(folder.path().join("far.gr"), far).unwrap();
+    let line = "apsp far.gr --threads 1 --chunk 1 --distances d.npy --statistics s.csv";
+    let said = ["searching from source 1", "a distance is 1048577", "2 sources were skipped"];
+    warpweft_in(folder.path(), &format!("{line} --on-failure skip")).fails(1, &said);
+    let csv = std::fs::read_to_string(folder.path().join("s.csv")).unwrap();
+    assert_eq!(csv, "source,eccentricity,mean,closeness,harmonic\n3,0,,0,0\n");
+    let without = "apsp far.gr --distances d.npy";
+    warpweft_in(folder.path(), without).fine();
+}

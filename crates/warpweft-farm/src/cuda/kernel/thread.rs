@@ -74,16 +74,20 @@ impl<T: Word, const N: usize> Deref for BlockArray<T, N> {
     }
 }
 
+/// Threads that a block of a GPU has at most.
+const MOST_THREADS: usize = 1024;
+
 /// A barrier that breaks where a thread panics.
 #[derive(Debug)]
 struct Barrier {
-    threads: usize,
     state: Mutex<Waiting>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct Waiting {
+    /// Threads that have not returned.
+    threads: usize,
     count: usize,
     generation: u64,
     broken: bool,
@@ -91,23 +95,35 @@ struct Waiting {
 
 impl Barrier {
     fn new(threads: usize) -> Self {
-        Self { threads, state: Mutex::default(), changed: Condvar::new() }
+        let state = Waiting { threads, ..Waiting::default() };
+        Self { state: Mutex::new(state), changed: Condvar::new() }
     }
 
     fn wait(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let own = state.generation;
         state.count += 1;
-        if state.count == self.threads {
-            (state.count, state.generation) = (0, own + 1);
-            self.changed.notify_all();
-        }
+        self.open_if_all_wait(&mut state);
         while state.generation == own && !state.broken {
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         let broken = state.broken && state.generation == own;
         drop(state);
         assert!(!broken, "another thread of the block panicked");
+    }
+
+    /// A thread has returned: the others no longer wait for it, as on a GPU.
+    fn leave(&self) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.threads -= 1;
+        self.open_if_all_wait(&mut state);
+    }
+
+    fn open_if_all_wait(&self, state: &mut Waiting) {
+        if state.count > 0 && state.count == state.threads {
+            (state.count, state.generation) = (0, state.generation + 1);
+            self.changed.notify_all();
+        }
     }
 
     fn break_up(&self) {
@@ -181,10 +197,15 @@ impl HostMemory {
     /// Runs `kernel` by at least so many threads, in blocks of `size` of them.
     ///
     /// # Errors
-    /// A buffer of other memory; a panic of a thread, such as by an index outside of a buffer.
+    /// Blocks of no thread, or of more than 1024; a buffer of other memory; a panic of a thread, such as by an index outside
+    /// of a buffer.
     pub fn run<K: KernelFunction>(&self, kernel: K, threads: usize, size: usize) -> Result<()> {
+        if !(1..=MOST_THREADS).contains(&size) {
+            let what = format!("kernel {} in blocks of {size} threads", K::NAME);
+            return Err(Error::spec(what, "give 1 to 1024 threads, as a GPU has"));
+        }
         let buffers = kernel.bind(self)?;
-        let blocks = threads.div_ceil(size.max(1));
+        let blocks = threads.div_ceil(size);
         let each: Vec<_> = (0..blocks).map(|_| (K::arrays(), Barrier::new(size))).collect();
         let work = |number: usize| {
             for (block, (arrays, barrier)) in each.iter().enumerate() {
@@ -194,6 +215,7 @@ impl HostMemory {
                     each.iter().for_each(|(_, barrier)| barrier.break_up());
                     resume_unwind(panic);
                 }
+                barrier.leave();
             }
         };
         let panicked = scope(|scope| {
