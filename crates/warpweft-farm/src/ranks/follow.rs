@@ -34,32 +34,52 @@ pub fn follow(
 ) -> Result<Outcome> {
     let workers = local.table.workers.len();
     let endpoint = RemoteEndpoint::new(net, workers, AHEAD * workers);
-    let silence = run.settings.silence;
     let begun = OnceLock::new();
     scope(|scope| {
-        // However this ends, also by an error of another rank, the workers end too.
         let over = Over(&endpoint, &local.clocks);
         let each = || Box::new(&endpoint) as Box<_>;
-        let mut threads = Some(local.spawn(scope, &each, run.trace.as_ref(), &begun, work)?);
+        let spawned = local.spawn(scope, &each, run.trace.as_ref(), &begun, work);
+        let (mut threads, spawned) = match spawned {
+            Ok(threads) => (Some(threads), Ok(())),
+            Err(error) => (None, Err(error)),
+        };
+        let follower = Follower { net, run, endpoint: &endpoint, clocks: &local.clocks };
+        let how = spawned.and_then(|()| follower.listen(&mut threads));
+        // However this ends, also by an error of another rank, the workers end too, and tasks that hang are not waited for.
+        drop(over);
+        let stuck = local.clocks.wait(|| threads.as_ref().is_none_or(Threads::are_through));
+        finish(how.and_then(|how| closed(net.rank(), &how)), stuck)
+    })
+}
+
+/// The thread of a rank that listens to rank 0.
+struct Follower<'a, 'n, 'r> {
+    net: &'n dyn Transport,
+    run: &'a Run<'r>,
+    endpoint: &'a RemoteEndpoint<'n>,
+    clocks: &'a Clocks,
+}
+
+impl Follower<'_, '_, '_> {
+    /// Does what rank 0 says until it reports how the farm ended, and takes `threads` that are through.
+    fn listen(&self, threads: &mut Option<Threads<'_>>) -> Result<Vec<u8>> {
+        let Self { net, run, endpoint, clocks } = *self;
+        let silence = run.settings.silence;
         let (mut at_work, mut interrupted, mut asked) = (true, false, None);
         let (mut pause, mut beat, mut heard) = (Pause::new(), Heartbeat::new(), Instant::now());
         loop {
             if let Some(bytes) = net.poll(0, DOWN)? {
                 pause.renew();
                 (heard, asked) = (Instant::now(), None);
-                let ended = heed(Down::unpack(&bytes)?, net, &endpoint, &local.clocks, silence)?;
-                if let Some(how) = ended {
-                    drop(over);
-                    let stuck =
-                        local.clocks.wait(|| threads.as_ref().is_none_or(Threads::are_through));
-                    return finish(closed(net.rank(), &how), stuck);
+                if let Some(how) = self.heed(Down::unpack(&bytes)?)? {
+                    return Ok(how);
                 }
                 continue;
             }
             if let Some(ended) = threads.take_if(|threads| threads.are_through()) {
                 ended.join()?;
             }
-            if at_work && (threads.is_none() || local.clocks.all_gone()) {
+            if at_work && (threads.is_none() || clocks.all_gone()) {
                 at_work = false;
                 net.send(0, OUTPUTS, Up::Bye.pack())?;
                 net.send(0, UP, Up::Bye.pack())?;
@@ -71,8 +91,8 @@ pub fn follow(
             if at_work && beat.is_due() {
                 net.send(0, UP, Up::Alive.pack())?;
             }
-            for message in local.clocks.look() {
-                (&endpoint).send(message);
+            for message in clocks.look() {
+                endpoint.send(message);
             }
             // After `Bye` rank 0 no longer listens to this rank.
             if !interrupted && at_work && run.stopped() {
@@ -84,36 +104,31 @@ pub fn follow(
             late.and(run.settings.orphaned).iter().for_each(|orphaned| orphaned());
             endpoint.rest(pause.next(), FIRST);
         }
-    })
-}
-
-/// Does what rank 0 says; how the farm ended, once it has.
-fn heed(
-    message: Down,
-    net: &dyn Transport,
-    endpoint: &RemoteEndpoint<'_>,
-    clocks: &Clocks,
-    silence: Duration,
-) -> Result<Option<Vec<u8>>> {
-    match message {
-        Down::Chunk { worker, range } => endpoint.reply(worker, range),
-        Down::Taken => endpoint.taken(),
-        Down::Over => {
-            endpoint.over();
-            clocks.over();
-        }
-        Down::Cut => {
-            endpoint.cut();
-            clocks.over();
-        }
-        Down::Alive => {}
-        Down::GivenUp => {
-            net.give_up(net.rank());
-            return Err(silent(net.rank(), silence));
-        }
-        Down::Closed(how) => return Ok(Some(how)),
     }
-    Ok(None)
+
+    /// Does what rank 0 says; how the farm ended, once it has.
+    fn heed(&self, message: Down) -> Result<Option<Vec<u8>>> {
+        let Self { net, run, endpoint, clocks } = *self;
+        match message {
+            Down::Chunk { worker, range } => endpoint.reply(worker, range),
+            Down::Taken => endpoint.taken(),
+            Down::Over => {
+                endpoint.over();
+                clocks.over();
+            }
+            Down::Cut => {
+                endpoint.cut();
+                clocks.over();
+            }
+            Down::Alive => {}
+            Down::GivenUp => {
+                net.give_up(net.rank());
+                return Err(silent(net.rank(), run.settings.silence));
+            }
+            Down::Closed(how) => return Ok(Some(how)),
+        }
+        Ok(None)
+    }
 }
 
 /// Ends the wait of all workers when it goes.

@@ -1,11 +1,11 @@
 //! Ranks whose processes end in the middle of a farm: the others do their tasks, every task once.
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use warpweft::cluster::{Tag, Transport, in_process_all};
-use warpweft::farm::{ChunkSize, Flush, Journal, Policy, Run, Settings, on_cores};
+use warpweft::farm::{ChunkSize, Flush, Journal, Outcome, Policy, Run, Settings, on_cores};
 use warpweft::prelude::*;
 
 /// A rank of which nothing is left after so many messages: what it does then neither succeeds nor reaches others.
@@ -114,6 +114,45 @@ fn farmed_without_rank_2(messages: u64, hangs: bool) -> Duration {
     let kept = Journal { resume: true, ..journal }.done::<u64>(2000).unwrap();
     assert_eq!(kept.count(), 2000);
     begin.elapsed()
+}
+
+/// A rank that ends by an error waits for tasks that hang no longer than one that ends well.
+#[test]
+fn a_rank_that_is_cut_off_is_told_of_tasks_that_hang() {
+    let (begin, released, told) = (Instant::now(), AtomicBool::new(false), AtomicU64::new(0));
+    let all = in_process_all(2, Duration::from_secs(60), |net| {
+        let mortal = Mortal { net, left: AtomicU64::new(u64::MAX), hangs: false };
+        let farm = Farm::of(on_cores(|k: u64| {
+            if net.rank() == 1 {
+                mortal.left.store(0, Ordering::Relaxed);
+            }
+            while net.rank() == 1 && !released.load(Ordering::Relaxed) {
+                assert!(begin.elapsed() < Duration::from_secs(20), "it is waited for");
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            std::thread::sleep(Duration::from_millis(5));
+            Ok(k)
+        }));
+        let stuck = |outcome: &Result<Outcome>| {
+            assert!(outcome.is_err());
+            told.fetch_add(1, Ordering::Relaxed);
+            released.store(true, Ordering::Relaxed);
+        };
+        let settings = Settings {
+            silence: Duration::from_secs(3),
+            task_limit: Some(Duration::from_millis(500)),
+            grace: Duration::from_millis(60),
+            stuck: Some(&stuck),
+            ..Settings::default()
+        };
+        let run = Run { threads: Some(1), net: Some(&mortal), settings, ..Run::default() };
+        let farmed = farm.run_into(0..50u64, &Machine::detect()?, &run, &mut |_, _| Ok(()));
+        assert_eq!(farmed.is_err(), net.rank() == 1, "{farmed:?}");
+        Ok(farmed.ok())
+    });
+    let outcomes: Vec<_> = all.into_iter().filter_map(Result::unwrap).collect();
+    assert_eq!((outcomes.len(), outcomes[0].report.done), (1, 50));
+    assert_eq!(told.into_inner(), 1);
 }
 
 #[test]
