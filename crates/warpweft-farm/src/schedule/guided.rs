@@ -30,6 +30,8 @@ pub struct Guided {
     speeds: Speeds,
     /// Found at the first request.
     next_to_lanes: Option<NextToLanes>,
+    /// By worker that waits for quicker ones: since when, and how many tasks have been free all that time.
+    waits: BTreeMap<usize, (f64, u64)>,
 }
 
 /// The cores of nodes that have lanes too.
@@ -59,9 +61,12 @@ impl NextToLanes {
 impl Scheduler for Guided {
     fn next(&mut self, request: &Request<'_>) -> Option<Range<u64>> {
         self.next_to_lanes.get_or_insert_with(|| NextToLanes::of(request.workers));
-        if self.better_waits(request).is_some() {
+        if let Some(seconds) = self.better_waits(request)
+            && !self.has_waited_enough(request, seconds)
+        {
             return None;
         }
+        self.waits.remove(&request.worker);
         let part = match request.state().speed {
             Some(speed) => request.free.count() as f64 * speed / (2.0 * self.speeds.of_all()),
             None => f64::INFINITY,
@@ -89,7 +94,14 @@ impl Scheduler for Guided {
 impl Guided {
     /// Chunks of such a size, of so many seconds at most.
     pub fn new(chunk: ChunkSize, seconds: f64, backups: bool) -> Self {
-        Self { chunk, seconds, backups, speeds: Speeds::default(), next_to_lanes: None }
+        Self {
+            chunk,
+            seconds,
+            backups,
+            speeds: Speeds::default(),
+            next_to_lanes: None,
+            waits: BTreeMap::new(),
+        }
     }
 
     /// Tasks of a worker's least chunk.
@@ -126,6 +138,25 @@ impl Guided {
         Some(free / quicker.speed + quicker.last).filter(|seconds| *seconds < own)
     }
 
+    /// Whether the worker has waited much longer than the `seconds` in which quicker ones should be through, and none of them
+    /// has taken a task: they may hang.
+    fn has_waited_enough(&mut self, request: &Request<'_>, seconds: f64) -> bool {
+        let (now, free) = (request.now, request.free.count());
+        let since = match self.waits.get(&request.worker) {
+            Some(&(since, then)) if then == free => since,
+            _ => {
+                self.waits.insert(request.worker, (now, free));
+                now
+            }
+        };
+        let state = request.state();
+        let own = state.speed.map_or(0.0, |speed| self.least(state) as f64 / speed);
+        let waited_for =
+            [self.speeds.quicker(own, true), self.speeds.quicker(f64::INFINITY, false)];
+        let chunk = waited_for.into_iter().flatten().map(|some| some.last).fold(0.0, f64::max);
+        now - since > 2.0 * (seconds + chunk) + TRUST
+    }
+
     /// Whether a core requests that is not the first of a node with lanes.
     fn is_further(&self, request: &Request<'_>) -> bool {
         let Worker { node, .. } = request.state().worker;
@@ -137,6 +168,9 @@ impl Guided {
 /// Seconds from the beginning of a farm in which only one core of a node works next to its lanes, until both have shown their speed.
 /// Thirty cores that try one task each slow the lanes' threads down.
 const TRIAL: f64 = 0.1;
+
+/// Seconds for which quicker workers may take no task beyond what they should need, since hosts are busy at times.
+const TRUST: f64 = 1.0;
 
 /// A worker that waits for quicker ones does so for this long at least.
 const LEAST_PATIENCE: f64 = 1e-3;

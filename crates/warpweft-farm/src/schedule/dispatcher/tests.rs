@@ -135,6 +135,33 @@ fn a_farm_whose_tasks_are_no_multiple_of_the_grain_ends() {
     }
 }
 
+/// The last tasks are left to quicker workers, but not for ever.
+#[test]
+fn a_slow_worker_does_the_tasks_of_a_quick_one_that_hangs() {
+    let workers: Vec<_> = Worker::cores(0, 2).collect();
+    let policy = Policy { backups: false, ..Policy::default() };
+    let mut dispatcher = Dispatcher::new(20, &workers, schedule::of(&policy));
+    for worker in 0..2 {
+        let chunk = dispatcher.request(worker, Grain::ANY, None, 0.0);
+        let Reply::Chunk(range) = chunk else { panic!("{chunk:?}") };
+        dispatcher.settle(worker, range, std::iter::empty()).unwrap();
+    }
+    let quick = dispatcher.request(0, Grain::ANY, Some((1, 1e-3)), 10.0);
+    assert!(matches!(quick, Reply::Chunk(_)), "{quick:?}");
+    let (mut now, mut took, mut waits) = (10.0, Some((1, 10.0)), 0);
+    let chunk = loop {
+        match dispatcher.request(1, Grain::ANY, took.take(), now) {
+            Reply::Wait(until) => {
+                assert!(until > now && now < 20.0, "it waits at {now} until {until}");
+                (now, waits) = (until, waits + 1);
+            }
+            reply => break reply,
+        }
+    };
+    assert!(matches!(chunk, Reply::Chunk(_)), "{chunk:?}");
+    assert!(waits > 0 && now > 10.5, "it waited until {now}");
+}
+
 struct Bad(Option<Range<u64>>);
 impl Scheduler for Bad {
     fn next(&mut self, _: &Request<'_>) -> Option<Range<u64>> {
