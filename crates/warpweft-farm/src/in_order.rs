@@ -15,7 +15,8 @@ use warpweft_core::machine::Machine;
 
 impl<T: Task> Farm<T> {
     /// As [`Farm::run_into`], with the outputs in the order of their inputs. Outputs that arrive before those of earlier inputs
-    /// wait in memory; a failed task does not hold up the outputs after it.
+    /// wait in memory; a failed task does not hold up the outputs after it. What lies behind tasks that are not reached comes when the
+    /// farm ends, before [`Settings::stuck`](crate::Settings::stuck) is called.
     ///
     /// ```
     /// use warpweft::farm::{Run, on_cores};
@@ -47,17 +48,12 @@ impl<T: Task> Farm<T> {
         let mut order = InOrder { next: 0, early: BTreeMap::new() };
         let mut taken = |range: Range<u64>, settled: Settled<'_>| match settled {
             Settled::Failed(_) => order.add(range.start, None, sink),
+            Settled::End => order.rest(sink),
             Settled::Outputs(outputs) => {
                 unpacked(range, outputs, &mut |k, output| order.add(k, Some(output), sink))
             }
         };
-        let outcome = self.drive((&inputs, inputs.count()), machine, run, &mut taken, None)?;
-        // Of an interrupted run, behind what is missing.
-        order
-            .early
-            .into_iter()
-            .try_for_each(|(k, output)| output.map_or(Ok(()), |o| sink(k, o)))?;
-        Ok(outcome)
+        self.drive((&inputs, inputs.count()), machine, run, &mut taken, None)
     }
 
     /// Folds all outputs into one value, starting from `first`, in the order of their inputs. So floating-point sums are the same
@@ -116,5 +112,13 @@ impl<O> InOrder<O> {
             now = self.early.remove(&self.next);
         }
         Ok(())
+    }
+
+    /// Nothing more comes: `sink` takes what lies behind tasks that are missing.
+    fn rest(&mut self, sink: &mut dyn FnMut(u64, O) -> Result<()>) -> Result<()> {
+        let early = std::mem::take(&mut self.early);
+        early
+            .into_iter()
+            .try_for_each(|(k, output)| output.map_or(Ok(()), |output| sink(k, output)))
     }
 }

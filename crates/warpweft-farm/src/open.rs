@@ -185,6 +185,7 @@ where
                 self.fulfil(failed.task, Err(failed.error()));
                 Ok(())
             }
+            Settled::End => Ok(()),
         };
         let mut open = |master| drop(opened.send(master));
         farm.drive((&inputs, 0), machine, run, &mut sink, Some(&mut open))

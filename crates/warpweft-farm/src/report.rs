@@ -59,7 +59,8 @@ pub struct Failed {
     pub worker: Worker,
     /// Why, in at most [`WORDS`] bytes.
     pub what: String,
-    /// Its input, as [`Task::describe`](crate::Task::describe) has it.
+    /// Its input, as [`Task::describe`](crate::Task::describe) has it. `None`, too, if the task took too long and a function
+    /// makes its input ([`Inputs::by`](crate::Inputs::by)), which may be what took so long.
     #[serde(default)]
     pub input: Option<String>,
     /// How often it ran.

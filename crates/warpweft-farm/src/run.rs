@@ -14,10 +14,10 @@ use crate::journal::{Opened, Work, open};
 use crate::policy::Policy;
 use crate::ranks;
 use crate::ranks::coordinator::Coordinator;
-use crate::report::{Ended, Outcome, shortened};
+use crate::report::{Ended, Outcome};
 use crate::schedule::master::Master;
 use crate::spec::Farm;
-use crate::spec::caught::caught;
+use crate::spec::attempt;
 use crate::spec::chunk::{Settled, Sink, Skip};
 use crate::spec::identity::identity;
 use crate::spec::inputs::Inputs;
@@ -123,7 +123,7 @@ impl<T: Task> Farm<T> {
     ) -> Result<Outcome> {
         let mut taken = |range: Range<u64>, settled: Settled<'_>| match settled {
             Settled::Outputs(outputs) => unpacked::<T::Output>(range, outputs, sink),
-            Settled::Failed(_) => Ok(()),
+            Settled::Failed(_) | Settled::End => Ok(()),
         };
         let inputs = inputs.into();
         self.drive((&inputs, inputs.count()), machine, run, &mut taken, None)
@@ -162,7 +162,7 @@ impl<T: Task> Farm<T> {
     ) -> Result<Outcome> {
         let mut taken = |range: Range<u64>, settled: Settled<'_>| match settled {
             Settled::Outputs(outputs) => sink(range, outputs),
-            Settled::Failed(_) => Ok(()),
+            Settled::Failed(_) | Settled::End => Ok(()),
         };
         let inputs = inputs.into();
         self.drive((&inputs, inputs.count()), machine, run, &mut taken, None)
@@ -186,7 +186,10 @@ impl<T: Task> Farm<T> {
         let on_failure = (self.on_failure, self.retries);
         // An open farm gets its tasks later, and their inputs are gone once they have run.
         let (described, most) = open.as_ref().map_or((true, tasks), |_| (false, u64::MAX));
-        let describe = |k: u64| described.then(|| self.described(inputs, k)).flatten();
+        // What takes long to make may be what hangs.
+        let described = described && inputs.are_known();
+        let words = |k: u64| attempt::described(|| self.task.describe(&inputs.at(k)));
+        let describe = |k: u64| described.then(|| words(k)).flatten();
         let finish = &mut |ended, stuck| finished(run, &policy, ended, stuck);
         match run.others() {
             None => {
@@ -242,14 +245,6 @@ fn finished(run: &Run<'_>, policy: &Policy, ended: Result<Ended>, stuck: bool) -
         notify(&outcome);
     }
     outcome
-}
-
-impl<T: Task> Farm<T> {
-    /// The input of a task in words.
-    fn described(&self, inputs: &Inputs<'_, T::Input>, task: u64) -> Option<String> {
-        let words = || Ok(self.task.describe(&inputs.at(task)).map(|input| shortened(&input)));
-        caught(words).ok().flatten()
-    }
 }
 
 /// What an earlier run left in the journal, if there is to be one.

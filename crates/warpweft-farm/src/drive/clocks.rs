@@ -190,7 +190,7 @@ const PAUSE: Duration = Duration::from_millis(2);
 fn news(worker: usize, found: Found<Results>, limit: Limit, now: Duration) -> Message {
     match found {
         Found::Late(Running { first, from, task, mut results, .. }) => {
-            results.fail((task - first) as usize, &too_long(limit.task));
+            results.fail((task - first) as usize, &too_long(limit.task), None);
             let range = first..task + 1;
             // Of each task before it there is a result.
             let collected = results.take((range.end - first) as usize).unwrap_or_default();

@@ -56,10 +56,12 @@ pub struct Committer<'a> {
     pub attempts: HashMap<u64, u32>,
     /// When workers were started.
     pub begun: Instant,
-    /// A task's input in words.
+    /// The input in words of a task that takes too long.
     pub describe: &'a dyn Fn(u64) -> Option<String>,
     /// The tasks that failed for good.
     pub failures: Failures,
+    /// The farm ends with an error that is not of its journal or sink: both still have all that came.
+    pub gone: bool,
 }
 
 /// How it ended.
@@ -80,6 +82,12 @@ impl Committer<'_> {
     /// The sink's, the journal's; the last worker's, when all were lost and none of them hangs.
     pub fn serve(&mut self, messages: Receiver<Message>) -> Result<Served> {
         let served = self.serve_all(messages);
+        // A sink or a journal that failed gets nothing more.
+        let told = match served.is_ok() || self.gone {
+            true => (self.sink)(0..0, Settled::End),
+            false => Ok(()),
+        };
+        let served = served.and_then(|served| told.map(|()| served));
         // An error that ended the farm says more than one about the disk.
         let synced = self.journal.as_mut().map_or(Ok(()), |journal| journal.sync());
         served.and_then(|served| synced.map(|()| served))
@@ -90,7 +98,6 @@ impl Committer<'_> {
         let mut shown = Instant::now();
         while !self.roll.is_empty() {
             match messages.recv_timeout(LOOK) {
-                Ok(Message::Broken(why)) => return Err(why),
                 Ok(message) => self.take(message, &mut served)?,
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
@@ -141,7 +148,7 @@ impl Committer<'_> {
             }
             Message::Left { worker } => self.roll.leaves(worker),
             Message::Interrupted => self.interrupted(served),
-            Message::Broken(why) => return Err(why),
+            Message::Broken(why) => return self.ends(why),
         }
         Ok(())
     }
@@ -182,7 +189,7 @@ impl Committer<'_> {
             self.commit(part, range.start, collected)?;
         }
         let counts = |task: &u64| wanted.iter().any(|part| part.contains(task));
-        let all = collected.failed.iter().map(|(k, what)| (range.start + *k as u64, what));
+        let all = collected.failed.iter().map(|(k, fault)| (range.start + *k as u64, fault));
         let failed: Vec<_> = all.filter(|(task, _)| counts(task)).collect();
         if self.shares[worker].lost.is_some() {
             return Ok(());
@@ -197,10 +204,15 @@ impl Committer<'_> {
         (share.ended, share.last_tasks) =
             (self.begun.elapsed().as_secs_f64(), [range.start, range.end]);
         served.committed += settled;
-        for ((task, again), (_, what)) in again.into_iter().zip(failed) {
+        for ((task, again), (_, fault)) in again.into_iter().zip(failed) {
             if again == Again::No {
                 served.committed -= 1;
-                self.fail(worker, task, what)?;
+                // The worker still runs a late task.
+                let input = match late == Some(task) {
+                    true => (self.describe)(task),
+                    false => fault.input.clone(),
+                };
+                self.fail(worker, task, &fault.why, input)?;
             }
         }
         if self.failures.count > 0 && self.on_failure == OnFailure::Stop {
@@ -220,10 +232,10 @@ impl Committer<'_> {
     }
 
     /// `task` has failed for good on `worker`.
-    fn fail(&mut self, worker: usize, task: u64, what: &str) -> Result<()> {
+    fn fail(&mut self, worker: usize, task: u64, what: &str, input: Option<String>) -> Result<()> {
         let attempts = self.attempts.remove(&task).unwrap_or(0) + 1;
         let (worker, what) = (self.shares[worker].worker, shortened(what));
-        let failed = Failed { task, worker, what, input: (self.describe)(task), attempts };
+        let failed = Failed { task, worker, what, input, attempts };
         (self.sink)(task..task + 1, Settled::Failed(&failed))?;
         if let Some(journal) = &mut self.journal {
             journal.quarantine(&failed)?;
@@ -261,6 +273,12 @@ impl Committer<'_> {
         Ok(())
     }
 
+    /// The farm ends, since its workers are gone.
+    fn ends(&mut self, why: Error) -> Result<()> {
+        self.gone = true;
+        Err(why)
+    }
+
     /// `worker` is gone, and may be `stuck` in a task. What it has is free for others.
     fn lose(&mut self, worker: usize, why: Error, stuck: bool, served: &mut Served) -> Result<()> {
         self.shares[worker].lost = Some(why.to_string());
@@ -270,7 +288,7 @@ impl Committer<'_> {
             return Ok(());
         }
         if !self.roll.any_stuck() {
-            return Err(why);
+            return self.ends(why);
         }
         // What is done is kept.
         served.stuck = true;
@@ -288,163 +306,4 @@ pub fn unread(task: u64) -> Error {
 }
 
 #[cfg(all(test, not(loom)))]
-mod tests {
-    use std::io::{self, Write};
-    use std::sync::mpsc::sync_channel;
-    use std::sync::{Arc, Mutex};
-    use std::thread::{scope, sleep};
-
-    use super::*;
-    use crate::journal::Disk;
-    use crate::policy::Policy;
-    use crate::schedule;
-    use crate::schedule::dispatcher::Dispatcher;
-    use crate::spec::chunk::Piece;
-    use crate::spec::worker::{Grain, Worker};
-    use warpweft_core::grid::io::Claim;
-
-    /// Records the calls that it gets, and fails at one of them.
-    #[derive(Clone)]
-    struct Noted {
-        steps: Arc<Mutex<Vec<&'static str>>>,
-        fails: Option<usize>,
-    }
-    impl Noted {
-        fn step(&self, what: &'static str) -> io::Result<()> {
-            let mut steps = self.steps.lock().unwrap();
-            steps.push(what);
-            match self.fails == Some(steps.len()) {
-                true => Err(io::ErrorKind::StorageFull.into()),
-                false => Ok(()),
-            }
-        }
-    }
-    impl Write for Noted {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.step("write").map(|()| bytes.len())
-        }
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-    impl Disk for Noted {
-        fn sync(&mut self) -> io::Result<()> {
-            self.step("sync")
-        }
-    }
-
-    /// A committer of one worker.
-    fn committer<'a>(
-        master: &'a Master,
-        journal: &'a mut Writer,
-        sink: &'a mut Sink<'a>,
-        clocks: &'a Clocks,
-        worker: Worker,
-    ) -> Committer<'a> {
-        Committer {
-            master,
-            journal: Some(journal),
-            sink,
-            skip: |_, count, _| Ok(count as usize),
-            on_failure: OnFailure::Stop,
-            reporter: Reporter::default(),
-            first: 0,
-            clocks,
-            overdue: None,
-            roll: Roll::of(1),
-            stop: Stop::default(),
-            shares: vec![Share::new(worker)],
-            begun: Instant::now(),
-            retries: 0,
-            attempts: HashMap::new(),
-            describe: &|_| None,
-            failures: Failures::default(),
-        }
-    }
-
-    /// Serves one worker that hands over two tasks with `pause` between, of a journal flushed `every` so often, whose
-    /// disk fails at a step; the disk's steps, the outputs that the sink had, and how it ended.
-    fn served(
-        every: Duration,
-        pause: Duration,
-        fails: Option<usize>,
-    ) -> (Vec<&'static str>, Vec<u8>, Result<Served>) {
-        let folder = tempfile::tempdir().unwrap();
-        let disk = Noted { steps: Arc::default(), fails };
-        let claim = Claim::of(folder.path()).unwrap();
-        let mut journal =
-            Writer::new(Box::new(disk.clone()), "results".into(), [0; 16], every, claim);
-        let workers: Vec<_> = Worker::cores(0, 1).collect();
-        let master = Master::new(Dispatcher::new(2, &workers, schedule::of(&Policy::default())));
-        let (send, messages) = sync_channel(1);
-        let mut had = Vec::new();
-        let mut sink = |_, settled: Settled<'_>| {
-            if let Settled::Outputs(outputs) = settled {
-                had.extend_from_slice(outputs);
-            }
-            Ok(())
-        };
-        let clocks = Clocks::new(1, None);
-        let mut committer = committer(&master, &mut journal, &mut sink, &clocks, workers[0]);
-        let outcome = scope(|scope| {
-            scope.spawn(|| {
-                let send = send;
-                for pauses in [false, true] {
-                    let Some(range) = master.request(0, Grain { of: 1, most: 1 }, None) else {
-                        return;
-                    };
-                    if pauses {
-                        sleep(pause);
-                    }
-                    let bytes = vec![7 + range.start as u8];
-                    let pieces = vec![Piece { tasks: 0..1, bytes: 0..1 }];
-                    let bytes = bytes.into();
-                    let collected = Collected { tasks: 1, bytes, pieces, failed: Vec::new() };
-                    if send
-                        .send(Message::Done {
-                            worker: 0,
-                            range,
-                            collected,
-                            seconds: 0.0,
-                            late: false,
-                        })
-                        .is_err()
-                    {
-                        return;
-                    }
-                }
-            });
-            let outcome = committer.serve(messages);
-            master.stop();
-            outcome
-        });
-        let steps = disk.steps.lock().unwrap().clone();
-        (steps, had, outcome)
-    }
-
-    #[test]
-    fn what_was_written_is_brought_to_the_disk_in_time_though_nothing_more_comes() {
-        let [none, some, hour] = [0, 50, 3_600_000].map(Duration::from_millis);
-        let (steps, _, outcome) = served(some, 10 * some, None);
-        assert_eq!(
-            (steps, outcome.unwrap().committed),
-            (vec!["write", "sync", "write", "sync"], 2)
-        );
-        assert_eq!(served(none, none, None).0, ["write", "sync", "write", "sync"]);
-        assert_eq!(served(hour, some, None).0, ["write", "write", "sync"]);
-    }
-
-    #[test]
-    fn a_write_or_a_sync_that_fails_ends_the_farm_and_is_not_tried_again() {
-        let none = Duration::ZERO;
-        for (fails, had) in [(1, vec![]), (2, vec![]), (3, vec![7]), (4, vec![7])] {
-            let (steps, sunk, outcome) = served(none, none, Some(fails));
-            let refusal = outcome.unwrap_err().to_string();
-            assert!(refusal.starts_with("results: the journal can't be written: "), "{refusal}");
-            assert!(refusal.contains("continue with --resume"), "{refusal}");
-            assert_eq!(sunk, had, "step {fails}");
-            // A write that failed after others is followed by no sync but for what those left.
-            assert_eq!(steps.len(), fails, "{steps:?}");
-        }
-    }
-}
+mod tests;

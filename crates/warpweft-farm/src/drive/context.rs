@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::drive::clocks::{Clocks, was_told};
 use crate::drive::endpoint::{Endpoint, Message};
 use crate::drive::standing::Returned;
-use crate::spec::attempt::attempt;
+use crate::spec::attempt::{attempt, described};
 use crate::spec::chunk::{Collected, PIECE, Results};
 use crate::spec::inputs::Inputs;
 use crate::spec::lane::Site;
@@ -95,7 +95,8 @@ impl WorkerContext<'_> {
                     },
                     Some(executor) => {
                         left.end = chunk.end.min(left.start.saturating_add(part(grain, output)));
-                        together(&mut parts, &mut **executor, inputs, &left, &mut results)
+                        let executor = (task, &mut **executor);
+                        together(&mut parts, executor, inputs, &left, &mut results)
                     }
                 };
                 let seconds = parts.from.elapsed().as_secs_f64();
@@ -191,6 +192,11 @@ impl WorkerContext<'_> {
                     results.done(k, |bytes| Packed::pack(&output, bytes));
                 }
             });
+            // Within the limit, since the input is made again.
+            let input = match outcome.is_err() {
+                true => described(|| task.describe(&inputs.there(number).ok()?)),
+                false => None,
+            };
             match returned.unwrap_or_else(|| self.clocks.ends(self.number, results)) {
                 Returned::InTime(()) => {}
                 Returned::Late => return Ran::Late(number + 1),
@@ -202,7 +208,7 @@ impl WorkerContext<'_> {
             }
             if let Err(why) = outcome {
                 results.cut(before);
-                results.fail(k, &why);
+                results.fail(k, &why, input);
             }
             through = k + 1;
             if results.mark().0 >= PIECE || self.endpoint.is_over() {
@@ -261,7 +267,7 @@ impl Parts<'_, '_> {
 /// Runs the first tasks of `range` together: those before one whose input can't be made. If that is the first, it has failed.
 fn together<T: Task>(
     parts: &mut Parts<'_, '_>,
-    executor: &mut (dyn ChunkExecutor<T> + '_),
+    (task, executor): (&T, &mut (dyn ChunkExecutor<T> + '_)),
     inputs: &Inputs<'_, T::Input>,
     range: &Range<u64>,
     results: &mut Results,
@@ -272,7 +278,7 @@ fn together<T: Task>(
         match inputs.made(k) {
             Ok(input) => made.push(input),
             Err(why) if made.is_empty() => {
-                results.fail(0, &why);
+                results.fail(0, &why, None);
                 return results.take(1);
             }
             // The next part begins with it.
@@ -281,7 +287,8 @@ fn together<T: Task>(
     }
     let run = || {
         let mut send = |collected| parts.send(collected);
-        let mut outputs = ChunkOutputs::new(results, &mut send);
+        let describe = |k: usize| described(|| task.describe(made.get(k)?));
+        let mut outputs = ChunkOutputs::new(results, &mut send, &describe);
         executor.run(&made, &mut outputs)?;
         outputs.rest(made.len())
     };

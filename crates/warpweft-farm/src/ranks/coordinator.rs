@@ -112,6 +112,7 @@ impl<'a> Coordinator<'a> {
             begun: Instant::now(),
             describe,
             failures: Failures::default(),
+            gone: false,
         };
         let (called, begun) = (Instant::now(), OnceLock::new());
         let (send, messages) = sync_channel(AHEAD * self.table.workers.len());

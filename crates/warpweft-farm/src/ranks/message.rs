@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::DOWN;
 use crate::report::Ended;
 use crate::spec::bytes::Bytes;
-use crate::spec::chunk::{Collected, Piece};
+use crate::spec::chunk::{Collected, Fault, Piece};
 use crate::spec::worker::Grain;
 use warpweft_core::cluster::Transport;
 use warpweft_core::element::Packed;
@@ -50,7 +50,7 @@ pub enum Down {
 }
 
 /// What is known of a chunk's outputs besides their bytes: ranges of tasks and of bytes, and the failures.
-type Ranges = (Vec<(usize, usize, usize, usize)>, Vec<(usize, String)>);
+type Ranges = (Vec<(usize, usize, usize, usize)>, Vec<(usize, String, Option<String>)>);
 
 impl Up {
     /// As bytes.
@@ -67,7 +67,8 @@ impl Up {
                 let ranges = |Piece { tasks, bytes }: Piece| {
                     (tasks.start, tasks.end, bytes.start, bytes.end)
                 };
-                let failed: Vec<_> = failed.iter().map(|(k, why)| (*k, why.to_string())).collect();
+                let words = |(k, Fault { why, input })| (k, String::from(&*why), input);
+                let failed: Vec<_> = failed.into_iter().map(words).collect();
                 (pieces.into_iter().map(ranges).collect::<Vec<_>>(), failed).pack(&mut to);
                 to.extend_from_slice(&bytes);
             }
@@ -109,7 +110,8 @@ impl Up {
                 let fits =
                     |piece: &Piece| whole(&piece.tasks, count) && whole(&piece.bytes, bytes.len());
                 (pieces.iter().all(fits) && each_once(&pieces, &failed, count)).then_some(())?;
-                let failed = failed.into_iter().map(|(k, why)| (k, why.into())).collect();
+                let fault = |(k, why, input): (_, String, _)| (k, Fault { why: why.into(), input });
+                let failed = failed.into_iter().map(fault).collect();
                 let collected = Collected { tasks, bytes, pieces, failed };
                 Self::Done { worker, range: start..end, collected, seconds, late }
             }
@@ -176,8 +178,8 @@ impl Down {
 }
 
 /// Whether each of `tasks` tasks has outputs in one piece, or has failed: both lists are in order.
-fn each_once(pieces: &[Piece], failed: &[(usize, String)], tasks: usize) -> bool {
-    let (mut next, mut failed) = (0, failed.iter().map(|(k, _)| *k).peekable());
+fn each_once(pieces: &[Piece], failed: &[(usize, String, Option<String>)], tasks: usize) -> bool {
+    let (mut next, mut failed) = (0, failed.iter().map(|(k, ..)| *k).peekable());
     for piece in pieces {
         while failed.next_if_eq(&next).is_some() {
             next += 1;
@@ -259,7 +261,7 @@ mod tests {
             tasks: 3,
             bytes: vec![7, 9].into(),
             pieces: vec![piece(0), Piece { tasks: 2..3, bytes: 1..2 }],
-            failed: vec![(1, "no luck".into())],
+            failed: vec![(1, Fault { why: "no luck".into(), input: Some("seven".into()) })],
         };
         let up = [
             || Up::Request { worker: 3, grain: Grain { of: 32, most: 96 }, took: Some((64, 0.5)) },
@@ -309,7 +311,8 @@ mod tests {
     fn outputs_of_a_chunk_name_each_task_once() {
         let piece = |k: usize| Piece { tasks: k..k + 1, bytes: k..k + 1 };
         let is_read = |pieces: Vec<Piece>, failed: &[usize]| {
-            let failed = failed.iter().map(|k| (*k, "no luck".into())).collect();
+            let fault = Fault { why: "no luck".into(), input: None };
+            let failed = failed.iter().map(|k| (*k, fault.clone())).collect();
             let collected = Collected { tasks: 3, bytes: vec![7, 9].into(), pieces, failed };
             let (seconds, late) = (0.25, false);
             let done = Up::Done { worker: 2, range: 40..43, collected, seconds, late };

@@ -3,6 +3,7 @@
 use super::caught::caught;
 use super::inputs::Inputs;
 use super::task::Task;
+use crate::report::shortened;
 
 /// What `take` makes of a task's output. Whatever of the user's code panics is a failure with the panic's text: the
 /// task, its output's bytes, its error's words.
@@ -13,4 +14,9 @@ pub fn attempt<T: Task, R>(
     take: impl FnOnce(T::Output) -> R,
 ) -> Result<R, String> {
     caught(|| task.on_core(inputs.there(k)?).map(take).map_err(|why| why.to_string()))
+}
+
+/// What the user's code says of an input in `words`; nothing if it panics.
+pub fn described(words: impl FnOnce() -> Option<String>) -> Option<String> {
+    caught(|| Ok(words().map(|input| shortened(&input)))).ok().flatten()
 }

@@ -7,7 +7,7 @@ use super::bytes::Bytes;
 use crate::report::Failed;
 use warpweft_core::error::{Error, Result};
 
-/// Takes what these tasks came to, once for each.
+/// Takes what these tasks came to, once for each, and in the end that nothing more comes.
 pub type Sink<'a> = dyn FnMut(Range<u64>, Settled<'_>) -> Result<()> + 'a;
 
 /// What tasks next to one another came to.
@@ -17,6 +17,8 @@ pub enum Settled<'a> {
     Outputs(&'a [u8]),
     /// One task failed for good.
     Failed(&'a Failed),
+    /// Nothing more comes, of no task.
+    End,
 }
 
 /// The bytes that so many outputs have, of the first ones; the last of them is that of the task before the one that is
@@ -29,11 +31,17 @@ pub struct Results {
     bytes: Vec<u8>,
     /// Where each output begins, by task: as they come, which is in order unless the executor has another.
     begins: Vec<(usize, usize)>,
-    failed: Vec<(usize, Reason)>,
+    failed: Vec<(usize, Fault)>,
 }
 
-/// Why a task failed: tasks one after another that fail alike share the text, so that millions of them cost little.
-pub type Reason = Arc<str>;
+/// How a task failed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fault {
+    /// Why: tasks one after another that fail alike share the text, so that millions of them cost little.
+    pub why: Arc<str>,
+    /// Its input in words, as the worker that ran it has them.
+    pub input: Option<String>,
+}
 
 /// The results of all tasks of a chunk, or of the first ones.
 #[derive(Debug, Default, PartialEq)]
@@ -46,7 +54,7 @@ pub struct Collected {
     /// failed or a piece grew beyond [`PIECE`]. What an executor lends is one piece.
     pub pieces: Vec<Piece>,
     /// Those that failed, by their place in the chunk, in order.
-    pub failed: Vec<(usize, Reason)>,
+    pub failed: Vec<(usize, Fault)>,
 }
 
 /// Outputs of tasks next to one another.
@@ -82,11 +90,11 @@ impl Results {
         self.begins.push((k, from));
     }
 
-    /// Task `k` has no output.
-    pub fn fail(&mut self, k: usize, why: &str) {
-        let alike = self.failed.last().filter(|(_, last)| **last == *why);
-        let why = alike.map_or_else(|| why.into(), |(_, last)| last.clone());
-        self.failed.push((k, why));
+    /// Task `k`, of this `input` in words, has no output.
+    pub fn fail(&mut self, k: usize, why: &str, input: Option<String>) {
+        let alike = self.failed.last().filter(|(_, last)| *last.why == *why);
+        let why = alike.map_or_else(|| why.into(), |(_, last)| last.why.clone());
+        self.failed.push((k, Fault { why, input }));
     }
 
     /// All of `tasks` tasks; ready for the next chunk.
@@ -130,7 +138,8 @@ impl Results {
 impl Collected {
     /// Bytes that it takes, about.
     pub fn size(&self) -> usize {
-        self.bytes.len() + self.failed.iter().map(|(_, why)| 56 + why.len()).sum::<usize>()
+        let words = |fault: &Fault| fault.why.len() + fault.input.as_ref().map_or(0, String::len);
+        self.bytes.len() + self.failed.iter().map(|(_, fault)| 80 + words(fault)).sum::<usize>()
     }
 
     /// The outputs of so many tasks in memory of an executor.
@@ -187,7 +196,8 @@ mod tests {
             failed: &[usize],
         ) {
             let mut send = |_| true;
-            let mut chunk = ChunkOutputs::<T>::new(results, &mut send);
+            let describe = |k: usize| (k > 1).then(|| format!("input {k}"));
+            let mut chunk = ChunkOutputs::<T>::new(results, &mut send, &describe);
             order.iter().for_each(|&k| chunk.done(k, &(10 + k as u8)));
             failed.iter().for_each(|&k| chunk.failed(k, &format!("no {k}").into()));
         }
@@ -207,7 +217,11 @@ mod tests {
         assert_eq!(some.bytes[..], [10, 12, 14]);
         let piece = |k: usize, at: usize| Piece { tasks: k..k + 1, bytes: at..at + 1 };
         assert_eq!(some.pieces, [piece(0, 0), piece(2, 1), piece(4, 2)]);
-        assert_eq!(some.failed, [(1, "no 1".into()), (3, "no 3".into())]);
+        let fault = |why: &str, input: Option<&str>| Fault {
+            why: why.into(),
+            input: input.map(String::from),
+        };
+        assert_eq!(some.failed, [(1, fault("no 1", None)), (3, fault("no 3", Some("input 3")))]);
     }
 
     /// A chunk whose middle is lent: what comes before is handed over first, and places count on.
@@ -219,7 +233,7 @@ mod tests {
                 sent.push(collected);
                 sent.len() < 4
             };
-            let mut chunk = ChunkOutputs::<T>::new(&mut results, &mut send);
+            let mut chunk = ChunkOutputs::<T>::new(&mut results, &mut send, &|_| None);
             chunk.failed(0, &"no 0".into());
             if !wrong {
                 chunk.done(1, &11);
@@ -236,7 +250,7 @@ mod tests {
         let (sent, rest) = of(&task, false).unwrap();
         let all: Vec<_> = sent.iter().map(|part| (part.tasks, part.bytes.to_vec())).collect();
         assert_eq!(all, [(2, vec![11]), (2, vec![12, 13]), (1, vec![14]), (1, vec![15])]);
-        assert_eq!(sent[0].failed, [(0, "no 0".into())]);
+        assert_eq!(sent[0].failed, [(0, Fault { why: "no 0".into(), input: None })]);
         assert_eq!(sent[1].pieces, [Piece { tasks: 0..2, bytes: 0..2 }]);
         assert_eq!((rest.tasks, &rest.bytes[..]), (1, &[16][..]));
         let refusal = of(&task, true).unwrap_err().to_string();

@@ -54,6 +54,11 @@ impl<'a, I> Inputs<'a, I> {
         self.at_hand
     }
 
+    /// Whether making one can't take long: a number, or a copy of what is at hand.
+    pub(crate) fn are_known(&self) -> bool {
+        self.at_hand || self.tell.is_some()
+    }
+
     /// How many there are.
     pub fn count(&self) -> u64 {
         self.count

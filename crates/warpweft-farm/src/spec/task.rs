@@ -94,6 +94,8 @@ pub struct ChunkOutputs<'a, T: Task + ?Sized> {
     send: &'a mut dyn FnMut(Collected) -> bool,
     /// Whether an output counts.
     accept: Option<Accept<'a, T::Output>>,
+    /// The input of a task in words.
+    describe: &'a dyn Fn(usize) -> Option<String>,
     task: PhantomData<fn(&T)>,
 }
 
@@ -101,12 +103,13 @@ pub struct ChunkOutputs<'a, T: Task + ?Sized> {
 type Accept<'a, O> = &'a dyn Fn(&O) -> Result<(), Failure>;
 
 impl<'a, T: Task + ?Sized> ChunkOutputs<'a, T> {
-    /// For the tasks of `results`.
+    /// For the tasks of `results`, whose inputs `describe` has in words by their places in the chunk.
     pub(crate) fn new(
         results: &'a mut Results,
         send: &'a mut dyn FnMut(Collected) -> bool,
+        describe: &'a dyn Fn(usize) -> Option<String>,
     ) -> Self {
-        Self { results, sent: 0, send, accept: None, task: PhantomData }
+        Self { results, sent: 0, send, accept: None, describe, task: PhantomData }
     }
 
     /// Has `run` fill in outputs of a task with the same outputs, of which those count that `accept` accepts.
@@ -120,10 +123,14 @@ impl<'a, T: Task + ?Sized> ChunkOutputs<'a, T> {
             accept(output)?;
             outer.map_or(Ok(()), |outer| outer(output))
         };
-        let (sent, send) = (self.sent, &mut *self.send);
-        let accept = Some(&both as Accept<'_, T::Output>);
-        let mut outputs =
-            ChunkOutputs { results: self.results, sent, send, accept, task: PhantomData };
+        let mut outputs = ChunkOutputs {
+            results: self.results,
+            sent: self.sent,
+            send: &mut *self.send,
+            accept: Some(&both as Accept<'_, T::Output>),
+            describe: self.describe,
+            task: PhantomData,
+        };
         let outcome = run(&mut outputs);
         self.sent = outputs.sent;
         outcome
@@ -141,14 +148,14 @@ impl<'a, T: Task + ?Sized> ChunkOutputs<'a, T> {
         });
         if let Err(why) = taken {
             self.results.cut(before);
-            self.results.fail(place, &why);
+            self.results.fail(place, &why, (self.describe)(k));
         }
     }
 
     /// Task `k`, by its place in the chunk, has none, for this reason.
     pub fn failed(&mut self, k: usize, why: &Failure) {
         let words = caught(|| Ok(why.to_string())).unwrap_or_else(|panic| panic);
-        self.results.fail(self.place(k), &words);
+        self.results.fail(self.place(k), &words, (self.describe)(k));
     }
 
     /// Hands over the outputs of `tasks`, by their places in the chunk, before the chunk ends: `bytes` holds them packed,

@@ -1,14 +1,14 @@
 //! Tasks that fail for a while, for good, by the hundred thousand, or never end.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use warpweft::cluster::in_process_all;
 use warpweft::farm::{
-    ChunkExecutor, ChunkOutputs, Flush, Inputs, Journal, LISTED, OnFailure, Outcome, Policy, Run,
-    Settings, is_cancelled, on_cores,
+    ChunkExecutor, ChunkOutputs, ChunkSize, Flush, Inputs, Journal, LISTED, OnFailure, Outcome,
+    Policy, Run, Settings, is_cancelled, on_cores,
 };
 use warpweft::prelude::*;
 
@@ -37,42 +37,6 @@ fn tasks_are_run_again_as_often_as_they_may_and_no_oftener() {
     assert_eq!((outcome.failures, outcome.report.done), (50, 150));
     let third = &outcome.failed[2];
     assert_eq!((third.task, third.attempts, third.what.as_str()), (11, 3, "not yet, 11"));
-}
-
-/// Tells its inputs.
-struct Parse;
-impl Task for Parse {
-    type Input = &'static str;
-    type Output = f64;
-    fn on_core(&self, text: &'static str) -> Result<f64, Failure> {
-        Ok(text.parse()?)
-    }
-    fn describe(&self, text: &&'static str) -> Option<String> {
-        Some(format!("the text {text:?}"))
-    }
-}
-
-#[test]
-fn a_poison_input_is_in_the_journals_quarantine_and_the_rest_is_done() {
-    let folder = tempfile::tempdir().unwrap();
-    let directory = folder.path().join("kept");
-    let journal = Journal { directory, of: "texts".into(), resume: false, flush: Flush::default() };
-    let run = Run { checkpoint: Some(&journal), threads: Some(2), ..Run::default() };
-    let texts = ["1", "two", "3", "4"].as_slice();
-    let farm = Farm::of(Parse).on_failure(OnFailure::Skip).retries(1);
-    let (found, outcome) = farm.run_with(texts, &machine(), &run).unwrap();
-    assert_eq!(found, [Some(1.0), None, Some(3.0), Some(4.0)]);
-    assert_eq!(outcome.failed[0].input.as_deref(), Some("the text \"two\""));
-    let text = std::fs::read_to_string(journal.directory.join("quarantine")).unwrap();
-    let line: serde_json::Value = serde_json::from_str(text.trim()).unwrap();
-    assert_eq!((&line["task"], &line["attempts"]), (&1.into(), &2.into()));
-    assert_eq!(line["input"], "the text \"two\"");
-    assert_eq!(line["error"], "invalid float literal");
-    // It is tried again by a run that goes on, and by that alone.
-    let journal = Journal { resume: true, ..journal.clone() };
-    let run = Run { checkpoint: Some(&journal), ..run };
-    let outcome = farm.run_with(texts, &machine(), &run).unwrap().1;
-    assert_eq!((outcome.report.first, outcome.failures), (3, 1));
 }
 
 /// An executor of chunks that returns NaN for one input and hands over the others, one by one or packed.
@@ -284,7 +248,7 @@ fn a_farm_whose_workers_all_hang_ends_with_what_is_done() {
         };
         let settings = Settings { stuck: Some(&stuck), ..limited(60, 60) };
         let policy = Policy {
-            chunk: warpweft::farm::ChunkSize::Tasks(10),
+            chunk: ChunkSize::Tasks(10),
             schedule: warpweft::farm::Schedule::MasterWorker,
             ..Policy::default()
         };
@@ -314,6 +278,56 @@ fn a_farm_whose_workers_all_hang_ends_with_what_is_done() {
             assert!(notes.contains("not reached: every worker was lost"), "{notes}");
         }
     }
+}
+
+/// What lies behind tasks that are not reached is handed over before a program is told that it may end.
+#[test]
+fn outputs_in_order_are_all_there_when_tasks_hang() {
+    let released = AtomicBool::new(false);
+    let farm = Farm::of(on_cores(|k: u64| {
+        // The second's third of ten, and the third's last but one.
+        if k == 12 || k == 28 {
+            deaf(&released);
+        }
+        Ok(k)
+    }));
+    let farm = farm.on_failure(OnFailure::Skip);
+    let (had, told) = (RefCell::new(Vec::new()), Cell::new((0, 0)));
+    let stuck = |outcome: &warpweft::Result<Outcome>| {
+        released.store(true, Ordering::Relaxed);
+        told.set((had.borrow().len() as u64, outcome.as_ref().map_or(0, |o| o.report.done)));
+    };
+    let settings = Settings { stuck: Some(&stuck), ..limited(60, 60) };
+    let chunk = ChunkSize::Tasks(10);
+    let policy = Some(Policy { chunk, ..Policy::default() });
+    let run = Run { threads: Some(2), settings, policy, ..Run::default() };
+    let mut sink = |k: u64, _| {
+        had.borrow_mut().push(k);
+        Ok(())
+    };
+    let outcome = farm.run_in_order(0..40u64, &machine(), &run, &mut sink).unwrap();
+    let done = outcome.report.done;
+    assert_eq!((told.get(), outcome.failures), ((done, done), 2));
+    let had = had.into_inner();
+    assert!(had.is_sorted() && had.ends_with(&(20..28).collect::<Vec<_>>()), "{had:?}");
+}
+
+/// Nobody makes an input again that has taken too long.
+#[test]
+fn an_input_that_hangs_costs_its_task_alone() {
+    let begin = Instant::now();
+    let inputs = Inputs::by(40, |k: u64| {
+        while k == 7 && !is_cancelled() && begin.elapsed() < Duration::from_secs(20) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        k
+    });
+    let farm = Farm::of(on_cores(|k: u64| Ok(k))).on_failure(OnFailure::Skip);
+    let run = Run { threads: Some(2), settings: limited(60, 20_000), ..Run::default() };
+    let (_, outcome) = farm.run_with(inputs, &machine(), &run).unwrap();
+    assert!(begin.elapsed() < Duration::from_secs(15), "{:?}", begin.elapsed());
+    assert_eq!((outcome.report.done, outcome.failures), (39, 1));
+    assert_eq!((outcome.failed[0].task, &outcome.failed[0].input), (7, &None));
 }
 
 /// The same over ranks, and in an open farm, whose end waits for no such task.
@@ -373,7 +387,7 @@ fn an_interrupt_ends_chunks_after_the_task_that_runs() {
         std::thread::sleep(Duration::from_millis(20));
         Ok(k)
     }));
-    let policy = Policy { chunk: warpweft::farm::ChunkSize::Tasks(500), ..Policy::default() };
+    let policy = Policy { chunk: ChunkSize::Tasks(500), ..Policy::default() };
     let begin = Instant::now();
     let deadline = Some(begin + Duration::from_millis(200));
     let run = Run { policy: Some(policy), threads: Some(2), deadline, ..Run::default() };

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use warpweft::farm::{Flush, Journal, Policy, Run, Schedule, on_cores};
+use warpweft::farm::{Flush, Journal, OnFailure, Policy, Run, Schedule, on_cores};
 use warpweft::prelude::*;
 
 /// Six rows in a journal of `of` in `folder`; how many an earlier run did, and what was noted.
@@ -111,4 +111,40 @@ fn what_is_no_file_is_not_called_a_full_disk() {
         assert!(refusal.contains("is not a regular file"), "{refusal}");
         assert!(!refusal.contains("space"), "{refusal}");
     }
+}
+
+/// Tells its inputs.
+struct Parse;
+impl Task for Parse {
+    type Input = &'static str;
+    type Output = f64;
+    fn on_core(&self, text: &'static str) -> Result<f64, Failure> {
+        Ok(text.parse()?)
+    }
+    fn describe(&self, text: &&'static str) -> Option<String> {
+        Some(format!("the text {text:?}"))
+    }
+}
+
+#[test]
+fn a_poison_input_is_in_the_journals_quarantine_and_the_rest_is_done() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = folder.path().join("kept");
+    let journal = Journal { directory, of: "texts".into(), resume: false, flush: Flush::default() };
+    let run = Run { checkpoint: Some(&journal), threads: Some(2), ..Run::default() };
+    let texts = ["1", "two", "3", "4"].as_slice();
+    let farm = Farm::of(Parse).on_failure(OnFailure::Skip).retries(1);
+    let (found, outcome) = farm.run_with(texts, &Machine::detect().unwrap(), &run).unwrap();
+    assert_eq!(found, [Some(1.0), None, Some(3.0), Some(4.0)]);
+    assert_eq!(outcome.failed[0].input.as_deref(), Some("the text \"two\""));
+    let text = std::fs::read_to_string(journal.directory.join("quarantine")).unwrap();
+    let line: serde_json::Value = serde_json::from_str(text.trim()).unwrap();
+    assert_eq!((&line["task"], &line["attempts"]), (&1.into(), &2.into()));
+    assert_eq!(line["input"], "the text \"two\"");
+    assert_eq!(line["error"], "invalid float literal");
+    // It is tried again by a run that goes on, and by that alone.
+    let journal = Journal { resume: true, ..journal.clone() };
+    let run = Run { checkpoint: Some(&journal), ..run };
+    let outcome = farm.run_with(texts, &Machine::detect().unwrap(), &run).unwrap().1;
+    assert_eq!((outcome.report.first, outcome.failures), (3, 1));
 }
