@@ -14,6 +14,7 @@ use crate::{output, place, requested};
 
 static STOP: AtomicBool = AtomicBool::new(false);
 static LISTENS: AtomicBool = AtomicBool::new(false);
+static OVER: AtomicBool = AtomicBool::new(false);
 /// When the first signal came.
 static ASKED: Mutex<Option<Instant>> = Mutex::new(None);
 
@@ -38,15 +39,25 @@ pub fn handle() {
             }
             end();
         }
-        if !STOP.swap(true, Ordering::Relaxed) {
-            thread::spawn(end_if_stalled);
-        }
+        ask();
     });
     outlive_ranks();
     if hang_up_ignored {
         // SAFETY: sets a constant disposition for a signal whose handler this program has just set.
         unsafe { libc::signal(libc::SIGHUP, libc::SIG_IGN) };
     }
+}
+
+/// Asks the program to stop, as the first signal does.
+pub fn ask() {
+    if !STOP.swap(true, Ordering::Relaxed) {
+        thread::spawn(end_if_stalled);
+    }
+}
+
+/// The work is done and this process is about to leave the others: launchers then end processes that are still there.
+pub fn over() {
+    OVER.store(true, Ordering::Relaxed);
 }
 
 /// MPICH's launcher tells the ranks by SIGUSR1 that one of them has ended, if they are to go on (`-disable-auto-cleanup`).
@@ -90,7 +101,7 @@ fn end_if_stalled() {
         }
         if works && asked.elapsed() > SOON {
             works = false;
-            if requested::state().is_some() {
+            if requested::state().is_some() && !OVER.load(Ordering::Relaxed) {
                 let what = with_requested("interrupted: ", "finishes what it has begun".into());
                 say(output::note_here, what);
             }

@@ -5,6 +5,8 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 #[cfg(feature = "mpi")]
 use std::sync::{Mutex, OnceLock, PoisonError};
+#[cfg(feature = "mpi")]
+use std::time::Duration;
 
 use warpweft::cluster::Transport;
 #[cfg(feature = "mpi")]
@@ -115,7 +117,8 @@ pub fn leave_or(status: ExitCode, failed: &dyn Fn()) -> ExitCode {
     if let Some(mpi) = JOINED.get() {
         static LEFT: OnceLock<ExitCode> = OnceLock::new();
         return *LEFT.get_or_init(|| {
-            let all = crate::ending::shared(mpi, ended(status));
+            let all = crate::ending::shared(mpi, ended(status), &interrupt::stopped);
+            interrupt::over();
             all.and_then(|all| mpi.leave().map(|()| all)).unwrap_or_else(|error| {
                 failed();
                 fail(&error)
@@ -123,6 +126,42 @@ pub fn leave_or(status: ExitCode, failed: &dyn Fn()) -> ExitCode {
         });
     }
     ended(status)
+}
+
+/// Does `work`, in which the first process may wait for a file for ever. If another one is asked to end meanwhile, so is this.
+pub fn while_writing<R>(work: impl FnOnce() -> R) -> R {
+    #[cfg(feature = "mpi")]
+    if let Some(mpi) = JOINED.get().filter(|_| place::speaks()) {
+        let done = AtomicBool::new(false);
+        return std::thread::scope(|scope| {
+            let listen = || {
+                while !done.load(Ordering::Relaxed) {
+                    match crate::ending::others_asked(mpi) {
+                        Ok(false) => std::thread::sleep(Duration::from_millis(10)),
+                        Ok(true) => return interrupt::ask(),
+                        // The end says it.
+                        Err(_) => return,
+                    }
+                }
+            };
+            // Without a thread only signals to this process end it.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, listen);
+            let _end = Done(&done);
+            work()
+        });
+    }
+    work()
+}
+
+/// Ends the thread that listens, however the work ends.
+#[cfg(feature = "mpi")]
+struct Done<'a>(&'a AtomicBool);
+
+#[cfg(feature = "mpi")]
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// `status`, unless all went well and the process was asked to end meanwhile.

@@ -21,6 +21,9 @@ pub enum GraphChoice {
 impl FromStr for GraphChoice {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
+        if text.is_empty() {
+            return Err("it is empty; name a file, - or random:VERTICES".into());
+        }
         let Some(numbers) = text.strip_prefix("random:") else {
             return Ok(Self::File(text.into()));
         };

@@ -16,7 +16,7 @@ use super::options::Options;
 use crate::arguments::Precision;
 use crate::output::note;
 use crate::plot::Look;
-use crate::{place, requested};
+use crate::{place, requested, world};
 
 /// A format by its ending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -171,7 +171,9 @@ impl<'a> Saving<'a> {
     /// Writes all files; those that were written before are in `saved`.
     pub fn save(mut self, mut saved: Saved) -> Saved {
         self.save_files(&mut saved);
-        self.pipes.into_iter().for_each(|(path, write)| saved.add(path, write()));
+        let pipes = self.pipes;
+        let write = || pipes.into_iter().for_each(|(path, write)| saved.add(path, write()));
+        world::while_writing(write);
         saved
     }
 }
@@ -247,7 +249,7 @@ fn each_once<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Result<()> {
         if !seen.insert(place(path)) {
             return Err(Error::spec(
                 format!("{} is to be written twice", path.display()),
-                "give each --output, --plot and --trace a file of its own",
+                "give each output a file of its own",
             ));
         }
     }

@@ -472,7 +472,7 @@ fn whichever_rank_is_killed_whenever_what_goes_on_has_the_same_bits() {
 }
 
 /// The process of a rank that runs in `directory`.
-fn rank_process(directory: &Path, rank: usize) -> Option<String> {
+pub(super) fn rank_process(directory: &Path, rank: usize) -> Option<String> {
     let variables = [format!("OMPI_COMM_WORLD_RANK={rank}"), format!("PMI_RANK={rank}")];
     let is_rank = |process: &Path| {
         let environment = std::fs::read(process.join("environ")).unwrap_or_default();

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::nodes::{each, mpirun};
+use super::nodes::{each, mpirun, rank_process};
 use crate::command;
 use crate::launchers::ends_within;
 
@@ -89,6 +89,29 @@ fn so_it_is_under_a_launcher_which_gives_them_a_second() {
         let told = "waits for pipe.npy; written: b.npy, t.json; not written: pipe.npy";
         assert!(err.contains(told), "{err}");
         assert_saved(folder.path());
+    });
+}
+
+/// The rank that writes the files waits for a pipe, and the signal goes to another one.
+#[test]
+fn a_signal_to_a_rank_that_waits_for_the_end_ends_all() {
+    each(|launcher| {
+        let Some(folder) = with_pipe() else { return };
+        let line = "run heat --device cpu --size 20 --steps 3 --output pipe.npy --output b.npy";
+        let mut command = mpirun(launcher, folder.path(), &[(2, line)]);
+        let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+        let child = child.expect("it starts");
+        let begin = Instant::now();
+        while !folder.path().join("b.npy").exists() {
+            assert!(begin.elapsed() < Duration::from_secs(60), "b.npy is not written");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        std::thread::sleep(Duration::from_millis(500));
+        let rank = rank_process(folder.path(), 1).expect("it runs");
+        assert!(Command::new("kill").args(["-TERM", &rank]).status().expect("kill").success());
+        let (status, err) = ended(child);
+        assert_ne!(status, Some(0), "{err}");
+        assert!(err.contains("written: b.npy; not written: pipe.npy"), "{err}");
     });
 }
 
