@@ -175,6 +175,7 @@ fn check_run(what: &str, ran: &Ran) -> Result<(), String> {
     let bug = ran.err.contains("bug in warpweft") || ran.err.contains("panicked");
     match matches!(ran.status, Some(0 | 77)) && !bug {
         true => Ok(()),
+        false if ran.status.is_none() => Err(format!("it did not end in time: {ran:?}")),
         false => Err(format!("{what}: {ran:?}")),
     }
 }

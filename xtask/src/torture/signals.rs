@@ -44,13 +44,24 @@ fn alone(campaign: &mut Campaign<'_>) -> Result<String, String> {
     let mut running = Program::of(campaign.command, campaign.folder, LINE).start()?;
     begun(campaign, || running.runs())?;
     std::thread::sleep(pause(campaign));
-    let signal = *campaign.random.of(&["-INT", "-TERM", "-HUP"]);
+    // Under nohup, programs ignore SIGHUP.
+    let signals = ["-INT", "-TERM", "-HUP"];
+    let signals = if ignores_hang_up() { &signals[..2] } else { &signals[..] };
+    let signal = *campaign.random.of(signals);
     send(signal, running.id());
     let ran = running.wait(20);
     match ran.status == Some(130) && saved(campaign) {
         true => Ok("one process".into()),
         false => Err(format!("{signal} to one process: {ran:?}")),
     }
+}
+
+/// Whether this process has SIGHUP, signal 1, ignored: its children inherit that.
+fn ignores_hang_up() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let bits = line.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok());
+    bits.is_some_and(|bits| bits & 1 == 1)
 }
 
 fn spread(campaign: &mut Campaign<'_>, launcher: &Launcher) -> Result<String, String> {
