@@ -50,8 +50,8 @@ fn fused(cells: [u32; 3], warps: u32, temporal_depth: u32, prefetch: u32) -> Cud
 #[test]
 fn fused_steps_of_boxes() {
     let volumes = [[23, 50, 233], [7, 40, 70], [16, 56, 112]];
-    let pairs = [fused([2, 3, 1], 12, 2, 2), fused([2, 2, 1], 5, 1, 1)];
+    let pairs = [fused([2, 3, 1], 8, 2, 2), fused([2, 2, 1], 5, 1, 1)];
     check_fused(ordered(0.5), &pairs, &volumes);
-    check_fused(by_distance(0.5, 0.25), &[fused([4, 3, 1], 8, 3, 2)], &volumes);
+    check_fused(by_distance(0.5, 0.25), &[fused([4, 3, 1], 6, 3, 2)], &volumes);
     check_fused(skew(3), &[fused([4, 3, 1], 6, 2, 1)], &volumes);
 }
