@@ -55,3 +55,9 @@ fn fused_steps_of_boxes() {
     check_fused(by_distance(0.5, 0.25), &[fused([4, 3, 1], 6, 3, 2)], &volumes);
     check_fused(skew(3), &[fused([4, 3, 1], 6, 2, 1)], &volumes);
 }
+
+/// Few kernels and few cells, so that compute-sanitizer's racecheck and initcheck end in seconds.
+#[test]
+fn fused_steps_of_a_small_box() {
+    check_fused(ordered(0.5), &[fused([2, 2, 1], 5, 2, 1)], &[[7, 40, 70]]);
+}

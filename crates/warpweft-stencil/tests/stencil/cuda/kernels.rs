@@ -130,39 +130,52 @@ pub(super) fn check_fused<T: Scalar, const D: usize>(
     if compiler().is_err() {
         return println!("skipped: no NVRTC");
     }
-    let device = Device::open(0);
-    for (n, policy) in policies.iter().enumerate() {
-        for boundary in
-            [Boundary::Dirichlet(2.0), Boundary::Periodic, Boundary::Neumann, Boundary::Mirror]
-        {
-            let all = Stencil::of(element.clone()).boundary(boundary);
-            let mixed = match boundary {
-                Boundary::Periodic => {
-                    let low = all.clone().face(0, Face::Low, Boundary::Dirichlet(-1.0));
-                    low.face(0, Face::High, Boundary::Neumann)
-                }
-                _ => all.clone().face(D - 1, Face::High, Boundary::Dirichlet(5.0)),
-            };
-            let Ok(device) = &device else {
-                // Each for one of the two architectures that it is made for.
-                if boundary == Boundary::Mirror {
-                    let arch = if n % 2 == 0 { "sm_90" } else { "sm_80" };
-                    compile_check(&mixed, extents[0].into(), policy, arch).unwrap();
-                }
-                continue;
-            };
-            for &extents in extents {
-                for stencil in [&all, &mixed] {
-                    // Volumes of few periodic cells, and footprints as wide as the volume.
-                    if stencil.check(extents).is_err()
-                        || compile_check(stencil, extents.into(), policy, "sm_90").is_err()
-                    {
-                        continue;
-                    }
-                    let steps = 2 * u64::from(policy.temporal_depth) + 3;
-                    compare(stencil, extents, policy, device, steps);
-                }
+    let kinds = [Boundary::Dirichlet(2.0), Boundary::Periodic, Boundary::Neumann, Boundary::Mirror];
+    let element = &element;
+    // Kernels of many steps take seconds to compile.
+    std::thread::scope(|scope| {
+        for (n, policy) in policies.iter().enumerate() {
+            // Each is compiled for one of the two architectures that it is made for.
+            let arch = if n % 2 == 0 { "sm_90" } else { "sm_80" };
+            for boundary in kinds {
+                scope
+                    .spawn(move || check_fused_between(boundary, element, (policy, arch), extents));
             }
+        }
+    });
+}
+
+/// The same between faces of one kind, and between these and a few of another.
+fn check_fused_between<T: Scalar, const D: usize>(
+    boundary: Boundary,
+    element: &impl StencilElement<D, State = T>,
+    (policy, arch): (&CudaPolicy, &str),
+    extents: &[[usize; D]],
+) {
+    let all = Stencil::of(element.clone()).boundary(boundary);
+    let mixed = match boundary {
+        Boundary::Periodic => {
+            let low = all.clone().face(0, Face::Low, Boundary::Dirichlet(-1.0));
+            low.face(0, Face::High, Boundary::Neumann)
+        }
+        _ => all.clone().face(D - 1, Face::High, Boundary::Dirichlet(5.0)),
+    };
+    let Ok(device) = Device::open(0) else {
+        if boundary == Boundary::Mirror {
+            compile_check(&mixed, extents[0].into(), policy, arch).unwrap();
+        }
+        return;
+    };
+    for &extents in extents {
+        for stencil in [&all, &mixed] {
+            // Volumes of few periodic cells, and footprints as wide as the volume.
+            if stencil.check(extents).is_err()
+                || compile_check(stencil, extents.into(), policy, "sm_90").is_err()
+            {
+                continue;
+            }
+            let steps = 2 * u64::from(policy.temporal_depth) + 3;
+            compare(stencil, extents, policy, &device, steps);
         }
     }
 }
