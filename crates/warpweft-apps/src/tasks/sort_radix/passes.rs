@@ -212,7 +212,26 @@ macro_rules! passes {
                 }
             }
 
-            /// Copies the keys of as many rows as lanes to memory, four at once on their way.
+            /// A lane's next four keys of as many rows as lanes, so that they are at once on their way; for places from the end
+            /// on, the last key.
+            #[device]
+            fn four_keys(
+                from: &[$T],
+                rows: &[u32; 768],
+                chunk: usize,
+                places: [u32; 2],
+                lanes: u32,
+            ) -> [$T; 4] {
+                let mut some = [0 as $T; 4];
+                for k in 0..4u32 {
+                    let at = (places[0] + k * lanes).min(places[1] - 1);
+                    let key = key_at(rows, at, lanes);
+                    some[k as usize] = from[(chunk + key[0] as usize) * 4096 + key[1] as usize];
+                }
+                some
+            }
+
+            /// Copies the keys of as many rows as lanes to memory.
             #[device]
             pub fn copy_rows(
                 from: &[$T],
@@ -224,12 +243,7 @@ macro_rules! passes {
             ) {
                 let mut next = places[0] + here[0];
                 while next < places[1] {
-                    let mut some = [0 as $T; 4];
-                    for k in 0..4u32 {
-                        let at = (next + k * here[1]).min(places[1] - 1);
-                        let key = key_at(rows, at, here[1]);
-                        some[k as usize] = from[(chunk + key[0] as usize) * 4096 + key[1] as usize];
-                    }
+                    let some = four_keys(from, rows, chunk, [next, places[1]], here[1]);
                     for k in 0..4u32 {
                         let at = next + k * here[1];
                         if at < places[1] {
@@ -240,7 +254,7 @@ macro_rules! passes {
                 }
             }
 
-            /// Copies the keys of as many rows as lanes into shared memory, four at once on their way.
+            /// Copies the keys of as many rows as lanes into shared memory.
             #[device]
             pub fn gather_rows(
                 from: &[$T],
@@ -252,12 +266,7 @@ macro_rules! passes {
             ) {
                 let mut next = places[0] + here[0];
                 while next < places[1] {
-                    let mut some = [0 as $T; 4];
-                    for k in 0..4u32 {
-                        let at = (next + k * here[1]).min(places[1] - 1);
-                        let key = key_at(rows, at, here[1]);
-                        some[k as usize] = from[(chunk + key[0] as usize) * 4096 + key[1] as usize];
-                    }
+                    let some = four_keys(from, rows, chunk, [next, places[1]], here[1]);
                     for k in 0..4u32 {
                         let at = next + k * here[1];
                         if at < places[1] {
