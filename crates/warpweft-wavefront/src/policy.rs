@@ -176,10 +176,13 @@ pub struct TilePolicy {
 
 impl TilePolicy {
     /// Flexible hyper-tiles for a domain of `rows` rows on a device of `sms` SMs: as many tile-rows
-    /// as keep all SMs busy, and short waits.
+    /// as keep all SMs busy, and short waits. An SM has 512 rows at work at most: a front of more takes longer in
+    /// proportion, and saves nothing. On an H200 a seam through 100,000 squared ran at 385 Gcells/s in two blocks an SM of
+    /// 256 rows, 336 in three, 341 in two of 384 rows, 252 in two of 512.
     pub fn for_domain(rows: usize, sms: u32) -> Self {
-        let height = (rows / (2 * sms.max(1) as usize)).clamp(64, 512).next_multiple_of(32) as u32;
-        Self { method: Method::FlagsFlexible, height, width: 32, blocks: 4 }
+        let height = (rows / (2 * sms.max(1) as usize)).clamp(64, 256).next_multiple_of(32) as u32;
+        let blocks = (512 / height).clamp(2, 4);
+        Self { method: Method::FlagsFlexible, height, width: 32, blocks }
     }
 
     /// Threads of a block: with flags, two warps serve them.
