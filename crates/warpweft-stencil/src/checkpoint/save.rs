@@ -274,12 +274,46 @@ impl Saver {
 /// Gives a folder its name. One that has it already, a damaged one or that of a state which a session has changed since, is
 /// removed: where the file system can exchange names, only when the new one has its name.
 fn rename_over(partial: &Path, target: &Path) -> io::Result<()> {
-    if !target.exists() {
+    if target.symlink_metadata().is_err() {
         return fs::rename(partial, target);
     }
     if renameat_with(CWD, partial, CWD, target, RenameFlags::EXCHANGE).is_ok() {
-        return fs::remove_dir_all(partial);
+        return remove_any(partial);
     }
-    fs::remove_dir_all(target)?;
+    remove_any(target)?;
     fs::rename(partial, target)
+}
+
+/// Removes a folder, or what else is in its place.
+fn remove_any(path: &Path) -> io::Result<()> {
+    match path.symlink_metadata()?.is_dir() {
+        true => fs::remove_dir_all(path),
+        false => fs::remove_file(path),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_checkpoint_takes_the_place_of_whatever_has_its_name() {
+        let directory = tempfile::tempdir().unwrap();
+        let [partial, target] = ["partial", "step-3"].map(|name| directory.path().join(name));
+        let places: [fn(&Path); 4] = [
+            |_| {},
+            |path| fs::create_dir(path).unwrap(),
+            |path| fs::write(path, "").unwrap(),
+            |path| std::os::unix::fs::symlink("nowhere", path).unwrap(),
+        ];
+        for (k, place) in places.into_iter().enumerate() {
+            place(&target);
+            fs::create_dir(&partial).unwrap();
+            fs::write(partial.join("manifest"), k.to_string()).unwrap();
+            rename_over(&partial, &target).unwrap();
+            assert_eq!(fs::read_to_string(target.join("manifest")).unwrap(), k.to_string());
+            assert!(partial.symlink_metadata().is_err());
+            fs::remove_dir_all(&target).unwrap();
+        }
+    }
 }
