@@ -59,8 +59,8 @@ pub struct Failed {
     pub worker: Worker,
     /// Why, in at most [`WORDS`] bytes.
     pub what: String,
-    /// Its input, as [`Task::describe`](crate::Task::describe) has it. `None`, too, if the task took too long and a function
-    /// makes its input ([`Inputs::by`](crate::Inputs::by)), which may be what took so long.
+    /// Its input, as [`Task::describe`](crate::Task::describe) has it. `None`, too, if a function makes its input
+    /// ([`Inputs::by`](crate::Inputs::by)) and tasks are run one by one: it is not made again.
     #[serde(default)]
     pub input: Option<String>,
     /// How often it ran.

@@ -192,11 +192,6 @@ impl WorkerContext<'_> {
                     results.done(k, |bytes| Packed::pack(&output, bytes));
                 }
             });
-            // Within the limit, since the input is made again.
-            let input = match outcome.is_err() {
-                true => described(|| task.describe(&inputs.there(number).ok()?)),
-                false => None,
-            };
             match returned.unwrap_or_else(|| self.clocks.ends(self.number, results)) {
                 Returned::InTime(()) => {}
                 Returned::Late => return Ran::Late(number + 1),
@@ -208,6 +203,9 @@ impl WorkerContext<'_> {
             }
             if let Err(why) = outcome {
                 results.cut(before);
+                // What takes long to make is not made again.
+                let words = || task.describe(&inputs.there(number).ok()?);
+                let input = inputs.are_known().then(|| described(words)).flatten();
                 results.fail(k, &why, input);
             }
             through = k + 1;

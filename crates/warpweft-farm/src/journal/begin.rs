@@ -1,4 +1,4 @@
-//! What a folder has for a run that is to keep a journal there, and how the run begins with it. Nothing is changed.
+//! Inspects the folder of a journal: whether there is one, and whether a run may resume it. Reads only.
 
 use std::fs::File;
 use std::io::{self, BufReader};
@@ -96,12 +96,26 @@ fn not_of_this_run(folder: &Path, error: Error) -> Error {
             let what = format!(
                 "{what}, and the file `results` is not of a run with these arguments, or is damaged too"
             );
-            let hint = "repeat the command of the run that was stopped, with exactly its arguments and --resume: if its \
-                        results are intact, it goes on from them; or begin anew in an empty folder";
+            let hint = "name the folder of the run that was stopped, and repeat its command with exactly its arguments and \
+                        --resume: if its results are intact, it goes on from them; or begin anew in an empty folder";
             Error::file(path, what, hint)
         }
         error => error,
     }
+}
+
+/// The error for a question about a journal whose header can't be read, for the reason that `error` tells.
+pub fn unknown(folder: &Path, error: Error) -> Error {
+    let what = match error {
+        Error::File { what, .. } => what,
+        other => other.to_string(),
+    };
+    let what = format!("what its journal has is known only once it is resumed: {what}");
+    Error::file(
+        folder,
+        what,
+        "resume the run, which writes the header again if the results are its own",
+    )
 }
 
 /// What is in `folder`, if it may be there.

@@ -5,7 +5,7 @@ use std::io::{self, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use super::Journal;
-use super::begin::{Begin, Found, RESULTS, begin, existing, there, unreadable};
+use super::begin::{Begin, Found, RESULTS, begin, existing, there, unknown, unreadable};
 use super::frame::{Frames, Link, link};
 use super::header::{self, Header, Work};
 use super::refused;
@@ -14,7 +14,7 @@ use super::write::Writer;
 use crate::schedule::ranges::Ranges;
 use crate::spec::chunk::{Settled, Sink};
 use warpweft_core::error::{Error, Result};
-use warpweft_core::grid::io::{Claim, without_links, write_synced};
+use warpweft_core::grid::io::{Claim, new_file, without_links, write_synced};
 
 /// A journal that can be appended to.
 pub struct Opened {
@@ -45,7 +45,9 @@ pub fn done(journal: &Journal, tasks: u64, form: String) -> Result<Ranges> {
     check(directory, *resume)?;
     let inputs = match there(directory, *resume)? {
         Found::Header(header) => header.inputs,
-        _ => String::new(),
+        Found::Nothing => String::new(),
+        // The inputs would tell.
+        Found::Damaged(error) => return Err(unknown(directory, error)),
     };
     let own = Header::new(of, Work { tasks, inputs, form });
     let mut done = Ranges::default();
@@ -87,7 +89,7 @@ pub fn open(journal: &Journal, work: Work, sink: &mut Sink<'_>) -> Result<Opened
     if begin == Begin::Rebuilt {
         let header = directory.join(header::NAME);
         notes.push(format!(
-            "{} was damaged; it is written again, because the recorded results belong to this run",
+            "{} was damaged or missing; it is written again, because the recorded results belong to this run",
             header.display()
         ));
     }
@@ -170,7 +172,7 @@ fn accept(
     Ok(frames.end())
 }
 
-/// Gives a damaged file a second name, since a new file is about to take its own. Copies nothing.
+/// Gives a damaged file a second name, since a new file is about to take its own. Where there are no hard links it is copied.
 fn set_aside(path: &Path) -> Result<PathBuf> {
     let mut names = (1..).map(|k| {
         path.with_extension(match k {
@@ -182,13 +184,24 @@ fn set_aside(path: &Path) -> Result<PathBuf> {
         let aside = names.next().unwrap_or_default();
         match fs::hard_link(path, &aside) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => {
-                let what =
-                    format!("it is damaged, and no hard link can be made to keep it: {error}");
-                let hint = "copy its folder to a file system with hard links, and resume there";
-                return Err(Error::file(path, what, hint));
-            }
             Ok(()) => return Ok(aside),
+            Err(_) => match copied(path, &aside) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => {
+                    let what = format!("it is damaged, and can't be copied to be kept: {error}");
+                    return Err(Error::file(
+                        path,
+                        what,
+                        "free disk space, then use --resume again",
+                    ));
+                }
+                Ok(()) => return Ok(aside),
+            },
         }
     }
+}
+
+/// Copies a file to a new one.
+fn copied(from: &Path, to: &Path) -> io::Result<()> {
+    io::copy(&mut File::open(from)?, &mut new_file().open(to)?).map(drop)
 }

@@ -14,7 +14,10 @@ pub fn refused(path: &Path, failed: &str, error: &IoError, room: &str) -> Error 
         return Error::file(path, "is not a regular file, so it is no part of a journal", hint);
     }
     let hint = match error.kind() {
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => room,
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => room,
+        ErrorKind::FileTooLarge => {
+            "raise the limit on the length of files (`ulimit -f`) or use another file system, then use --resume again"
+        }
         ErrorKind::OutOfMemory => "free memory, then use --resume again",
         ErrorKind::PermissionDenied => {
             "give this user the right to read and write it, then use --resume again"

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -59,7 +59,7 @@ impl Writer {
     /// They can't be written, or be brought to the disk where that is due.
     pub fn append(&mut self, tasks: &Range<u64>, outputs: &[u8]) -> Result<()> {
         let frame = frame(tasks, outputs, &self.link);
-        self.file.write_all(&frame).map_err(|error| self.failed(&error))?;
+        self.file.write_all(&frame).map_err(|error| self.failed(&self.path, &error))?;
         self.link = end_of(&frame);
         self.waiting.get_or_insert_with(Instant::now);
         self.sync_if_due()
@@ -84,9 +84,9 @@ impl Writer {
                 return Err(Error::file(path, "is not a regular file", hint));
             }
             let file = without_links(File::options().create(true).append(true)).open(&path);
-            self.quarantine = Some(file.map_err(|error| self.failed(&error))?);
+            self.quarantine = Some(file.map_err(|error| self.failed(&path, &error))?);
         }
-        self.quarantine.as_mut().map_or(Ok(()), write).map_err(|error| self.failed(&error))
+        self.quarantine.as_mut().map_or(Ok(()), write).map_err(|error| self.failed(&path, &error))
     }
 
     /// Brings what was appended to the disk, if something waits for long enough.
@@ -106,13 +106,13 @@ impl Writer {
     /// It can't be.
     pub fn sync(&mut self) -> Result<()> {
         match self.waiting.take() {
-            Some(_) => self.file.sync().map_err(|error| self.failed(&error)),
+            Some(_) => self.file.sync().map_err(|error| self.failed(&self.path, &error)),
             None => Ok(()),
         }
     }
 
-    fn failed(&self, error: &io::Error) -> Error {
+    fn failed(&self, path: &Path, error: &io::Error) -> Error {
         let room = "free disk space, then continue with --resume";
-        refused(&self.path, "the journal can't be written", error, room)
+        refused(path, "the journal can't be written", error, room)
     }
 }

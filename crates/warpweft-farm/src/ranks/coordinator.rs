@@ -130,11 +130,11 @@ impl<'a> Coordinator<'a> {
             stop.cut();
             let through = || threads.as_ref().map_or(true, Threads::are_through);
             let stuck = this.local.clocks.wait(through);
+            // Until these have ended, other ranks hear that this one is there. Who does not return is waited for behind this.
+            let joined = threads.and_then(|threads| if stuck { Ok(()) } else { threads.join() });
             drop(stop);
             let server = server.map_or(Ok(()), ScopedJoinHandle::join);
             let server = server.map_err(|panic| bug(panic_text(panic.as_ref())));
-            // Who does not return is waited for behind this.
-            let joined = threads.and_then(|threads| if stuck { Ok(()) } else { threads.join() });
             let start = begun.get().copied().unwrap_or(called);
             let ended = joined.and(server).and(served);
             let ended =

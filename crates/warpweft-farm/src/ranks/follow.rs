@@ -45,7 +45,8 @@ pub fn follow(
         };
         let follower = Follower { net, run, endpoint: &endpoint, clocks: &local.clocks };
         let how = spawned.and_then(|()| follower.listen(&mut threads));
-        // However this ends, also by an error of another rank, the workers end too, and tasks that hang are not waited for.
+        // However this ends, also by an error of another rank, the workers end too, and `stuck` is called before tasks that were
+        // given up are waited for.
         drop(over);
         let stuck = local.clocks.wait(|| threads.as_ref().is_none_or(Threads::are_through));
         finish(how.and_then(|how| closed(net.rank(), &how)), stuck)

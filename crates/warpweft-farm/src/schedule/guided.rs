@@ -154,7 +154,7 @@ impl Guided {
         let waited_for =
             [self.speeds.quicker(own, true), self.speeds.quicker(f64::INFINITY, false)];
         let chunk = waited_for.into_iter().flatten().map(|some| some.last).fold(0.0, f64::max);
-        now - since > 2.0 * (seconds + chunk) + TRUST
+        now - since > 2.0 * (seconds + chunk) + self.seconds + TRUST
     }
 
     /// Whether a core requests that is not the first of a node with lanes.

@@ -116,6 +116,25 @@ fn farmed_without_rank_2(messages: u64, hangs: bool) -> Duration {
     begin.elapsed()
 }
 
+/// Rank 0 has an error and waits for a task of its own: until it can say so, the others hear that it is there.
+#[test]
+fn the_error_of_a_rank_with_a_long_task_is_heard() {
+    let all = in_process_all(2, Duration::from_secs(60), |net| {
+        let farm = Farm::of(on_cores(|k: u64| {
+            std::thread::sleep(Duration::from_millis(if net.rank() == 0 { 6000 } else { 1 }));
+            Ok(k)
+        }));
+        let settings = Settings { silence: Duration::from_secs(3), ..Settings::default() };
+        let run = Run { threads: Some(1), net: Some(net), settings, ..Run::default() };
+        let mut full = |_, _| Err(Error::spec("the disk is full", "make room"));
+        farm.run_into(0..50u64, &Machine::detect()?, &run, &mut full)
+    });
+    for outcome in all {
+        let refusal = outcome.unwrap_err().to_string();
+        assert!(refusal.contains("the disk is full"), "{refusal}");
+    }
+}
+
 /// A rank that ends by an error waits for tasks that hang no longer than one that ends well.
 #[test]
 fn a_rank_that_is_cut_off_is_told_of_tasks_that_hang() {

@@ -444,7 +444,7 @@ fn a_run_whose_disk_was_full_goes_on_when_there_is_room() {
     };
     let full = "results: the journal can't be written: File too large";
     within(1_000_000, &format!("{line} found.npy --journal kept --output a.csv"))
-        .fails(1, &[full, "free disk space, then continue with --resume"]);
+        .fails(1, &[full, "raise the limit on the length of files", "then use --resume again"]);
     // What was found by then is saved, but for a file that has no room either.
     assert!(!folder.path().join("found.npy").exists());
     let csv = std::fs::read_to_string(folder.path().join("a.csv")).unwrap();
@@ -454,7 +454,7 @@ fn a_run_whose_disk_was_full_goes_on_when_there_is_room() {
     assert!(torn > 900_000, "{torn}");
     // Less room than the copy needs: what there is stays, and nothing else.
     let ran = within(500_000, &format!("{line} found.npy --journal kept --resume"));
-    ran.fails(1, &["results: the journal can't be resumed: File too large", "free disk space"]);
+    ran.fails(1, &["results: the journal can't be resumed: File too large", "ulimit -f"]);
     assert_eq!(std::fs::metadata(&results).unwrap().len(), torn);
     let names = std::fs::read_dir(folder.path().join("kept")).unwrap();
     assert_eq!(names.count(), 3, "the lock, the header and the results");
