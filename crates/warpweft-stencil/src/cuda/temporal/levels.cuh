@@ -42,6 +42,16 @@ struct HeldValues {
   u64 bits[3][2][32];
 };
 
+// The number of a warp in its block, in a form that shows the compiler that all lanes agree: branches on it then need no point
+// where lanes meet again, and registers are saved. 5 points at 16384^2 in f32, 24 steps: 3,570 Gcells/s, else 3,270.
+WW_FN int warp_of_block(int warp) {
+#if WW_DEVICE
+  return __shfl_sync(~0u, warp, 0);
+#else
+  return warp;
+#endif
+}
+
 // The first plane that a chunk from plane `first` on reads: what its steps reach, and what the high face copies.
 template <class S>
 WW_FN int first_read(const TimeBlock& block, int first) {

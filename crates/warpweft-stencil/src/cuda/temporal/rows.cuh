@@ -57,9 +57,9 @@ struct Strip {
       }
     });
     close_copies();
-    // Rows beyond the room of an array are the last within it.
-    at_in += next_row >= block.room_low[0] && next_row < block.room_high[0] - 1 ? block.z : 0;
+    // Rows beyond the room of an array are the last within it. A row has fewer than 2^31 elements.
     next_row++;
+    at_in += next_row > block.room_low[0] && next_row < block.room_high[0] ? unsigned(block.z) : 0u;
   }
 
   // A row out of shared memory and into it.
@@ -222,7 +222,7 @@ WW_FN void time_block(const Pointers<S>& fields, const TimeBlock& block, const H
   const int lane = threadIdx.x, tile = blockIdx.x, tiles = gridDim.x;
   Strip<S> strip{fields, block, held};
   strip.shared = shared_memory + lane * 16;
-  strip.warp = threadIdx.y;
+  strip.warp = warp_of_block(threadIdx.y);
   strip.lane = lane;
   strip.first = block.low[0] + int(blockIdx.z) * block.chunk;
   strip.end = lower(strip.first + block.chunk, block.high[0]);

@@ -28,10 +28,10 @@ struct Tile {
   unsigned rows;           // a bit for each row that is stored
   int cells;               // the lane's cells before the volume's end
 
-  // The tile of block (x, y) over chunk z.
-  WW_FN void place_tile() {
+  // The tile of block (x, y) over chunk z, of which the warp has the rows of its number.
+  WW_FN void place_tile(int number) {
     lane = threadIdx.x;
-    warp = threadIdx.y;
+    warp = number;
     first = block.low[0] + int(blockIdx.z) * block.chunk;
     end = lower(first + block.chunk, block.high[0]);
     const int tile_x = block.origin[1] + int(blockIdx.x) * inner, x = tile_x + lane * S::vx;

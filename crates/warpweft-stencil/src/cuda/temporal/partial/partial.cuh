@@ -296,7 +296,7 @@ WW_FN void time_block(const Pointers<S>& fields, const TimeBlock& block, const H
                 "host and kernel disagree on shared memory");
   extern __shared__ __align__(128) char shared_memory[];
   Streamed<S> streamed{{fields, block, held}};
-  streamed.place_tile();
+  streamed.place_tile(threadIdx.y);
   streamed.shared = shared_memory + streamed.lane * 16;
   streamed.run(elements);
 }
