@@ -78,7 +78,7 @@ enum Pattern {
   warpweft bench channels --figure 17       what aggregation saves")]
     Channels(channels::Trees),
     /// Sessions on two cores and on the first GPU: calls of one step, conjugate gradients, V-cycles, lattice Boltzmann (D3Q19),
-    /// elastic waves with slices and checkpoints, and the README's first program next to a plain loop.
+    /// elastic waves with slices and checkpoints, the README's first program next to a plain loop, and the wall time of commands.
     #[command(after_help = "Examples:
   warpweft bench sessions --save
   warpweft bench sessions --only gradients,lattice --repeats 3")]

@@ -2,6 +2,7 @@
 //! and saved while they run.
 
 mod calls;
+mod commands;
 mod cycle;
 mod gradients;
 mod lattice;
@@ -54,6 +55,8 @@ enum Part {
     Lattice,
     /// Elastic waves with slices and checkpoints.
     Shot,
+    /// Whole commands, from start to end.
+    Commands,
 }
 
 /// What was measured, and what it is compared with.
@@ -204,6 +207,7 @@ impl Sessions {
                 Part::Cycle => cycle::measured(&place)?,
                 Part::Lattice => lattice::measured(&place)?,
                 Part::Shot => shot::measured(&place)?,
+                Part::Commands => commands::measured(&place)?,
             });
         }
         let text: String = figures.iter().map(Figure::text).collect();
