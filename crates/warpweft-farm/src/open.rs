@@ -61,7 +61,9 @@ impl<T: Task> Intake<T> {
             Ok(_) if self.deadline.is_some_and(|deadline| deadline <= Instant::now()) => {
                 "the deadline has passed".into()
             }
-            Ok(outcome) if outcome.unreached > 0 => "every worker hangs in a task".into(),
+            Ok(outcome) if outcome.shares.iter().all(|share| share.lost.is_some()) => {
+                "every worker hangs in a task".into()
+            }
             Ok(_) => "the farm was closed".into(),
             Err(error) => error.to_string(),
         });
@@ -69,10 +71,10 @@ impl<T: Task> Intake<T> {
 
     fn refuse_for(&self, why: String) {
         let mut pending = self.pending();
-        let left: Vec<_> = pending.tasks.drain().map(|(_, (_, place))| place).collect();
+        let left = std::mem::take(&mut pending.tasks);
         pending.over.get_or_insert_with(|| why.clone());
         drop(pending);
-        left.iter().for_each(|place| place.fulfil(Err(ended(&why))));
+        left.into_values().for_each(|(_, place)| place.fulfil(Err(ended(&why))));
     }
 }
 
@@ -96,6 +98,8 @@ struct Place<O> {
 
 struct Waiting<O> {
     output: Option<Result<O>>,
+    /// It was given to the one that waited.
+    taken: bool,
     waker: Option<Waker>,
 }
 
@@ -105,8 +109,9 @@ where
     T::Output: Send + 'static,
 {
     /// Starts workers that run what is [submitted](Open::submit), by the target, threads, policy, deadline, trace and limits of
-    /// time of `run`, in this process. A task that fails is an error of its handle alone. What such a farm can't keep is
-    /// refused: a journal, which needs to know all tasks; ranks; and what `run` borrows, since the farm outlives it.
+    /// time of `run`, in this process. A task that fails is an error of its handle alone. Refused
+    /// are journals, since not all tasks are known; ranks; and whatever `run` only borrows (progress, an interrupt, functions in
+    /// its settings), since the farm may outlive it.
     ///
     /// ```
     /// use warpweft::farm::{Run, on_cores};
@@ -217,7 +222,7 @@ where
 {
     /// Adds a task. In errors and timelines, its number is the number of tasks that were submitted before it.
     pub fn submit(&self, input: T::Input) -> Handle<T::Output> {
-        let waiting = Mutex::new(Waiting { output: None, waker: None });
+        let waiting = Mutex::new(Waiting { output: None, taken: false, waker: None });
         let place = Arc::new(Place { state: waiting, came: Condvar::new() });
         let handle = Handle { place: place.clone() };
         let mut pending = self.intake.pending();
@@ -275,7 +280,7 @@ impl<O> Handle<O> {
     pub fn wait(self) -> Result<O> {
         let mut state = self.place.state();
         loop {
-            if let Some(output) = state.output.take() {
+            if let Some(output) = state.take() {
                 return output;
             }
             state = self.place.came.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -288,11 +293,24 @@ impl<O> Future for Handle<O> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<O>> {
         let mut state = self.place.state();
-        if let Some(output) = state.output.take() {
+        if let Some(output) = state.take() {
             return Poll::Ready(output);
         }
         state.waker = Some(context.waker().clone());
         Poll::Pending
+    }
+}
+
+impl<O> Waiting<O> {
+    /// The output, if it is there: once.
+    fn take(&mut self) -> Option<Result<O>> {
+        if self.taken {
+            let what = "the output of a task was taken before";
+            return Some(Err(Error::spec(what, "wait for a handle once")));
+        }
+        let output = self.output.take();
+        self.taken = output.is_some();
+        output
     }
 }
 

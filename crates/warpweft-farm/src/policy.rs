@@ -80,8 +80,8 @@ impl Policy {
             return Err(Error::spec("chunks of 0 tasks", "give at least 1 task a chunk"));
         }
         if self.schedule == Schedule::Single && self.chunk != ChunkSize::Auto {
-            let hint = "leave the chunk size out, or use the schedule `MasterWorker`";
-            return Err(Error::spec("the schedule `Single` has no chunk size", hint));
+            let hint = "leave the chunk size out, or choose another schedule";
+            return Err(Error::spec("the schedule `single` has no chunk size", hint));
         }
         if !(self.seconds > 0.0 && self.seconds.is_finite()) {
             let what = format!("chunks of {} seconds", self.seconds);

@@ -8,6 +8,7 @@ use std::time::Instant;
 #[cfg(doc)]
 use crate::drive::AHEAD;
 use crate::drive::Run;
+use crate::drive::committer::unread;
 use crate::drive::context::WorkerContext;
 use crate::drive::local_workers::LocalWorkers;
 use crate::journal::{Opened, Work, open};
@@ -18,6 +19,7 @@ use crate::report::{Ended, Outcome};
 use crate::schedule::master::Master;
 use crate::spec::Farm;
 use crate::spec::attempt;
+use crate::spec::caught::caught;
 use crate::spec::chunk::{Settled, Sink, Skip};
 use crate::spec::identity::identity;
 use crate::spec::inputs::Inputs;
@@ -47,11 +49,7 @@ impl<T: Task> Farm<T> {
         match outcome.failed.first() {
             // All outputs are there.
             None => Ok((outputs.into_iter().flatten().collect(), outcome.report)),
-            Some(failed) => Err(Error::Task {
-                task: failed.task,
-                worker: failed.worker.to_string(),
-                what: failed.what.clone(),
-            }),
+            Some(failed) => Err(failed.error()),
         }
     }
 
@@ -178,28 +176,25 @@ impl<T: Task> Farm<T> {
         sink: &mut Sink<'_>,
         open: Option<&mut dyn FnMut(Arc<Master>)>,
     ) -> Result<Outcome> {
-        let begin = Instant::now();
-        let policy = run.policy.unwrap_or_default();
+        let (begin, policy) = (Instant::now(), run.policy.unwrap_or_default());
         policy.check()?;
         let on_gpu = self.task.on_gpu().is_some();
         let work = |context: &WorkerContext<'_>| context.work(&self.task, inputs);
         let on_failure = (self.on_failure, self.retries);
         // An open farm gets its tasks later, and their inputs are gone once they have run.
-        let (described, most) = open.as_ref().map_or((true, tasks), |_| (false, u64::MAX));
         // What takes long to make may be what hangs.
-        let described = described && inputs.are_known();
+        let (described, most) =
+            open.as_ref().map_or((inputs.are_known(), tasks), |_| (false, u64::MAX));
         let words = |k: u64| attempt::described(|| self.task.describe(&inputs.at(k)));
-        let describe = |k: u64| described.then(|| words(k)).flatten();
+        let describe = |k: u64| if described { words(k) } else { None };
         let finish = &mut |ended, stuck| finished(run, &policy, ended, stuck);
         match run.others() {
             None => {
                 let kept = kept(&self.task, (inputs, tasks), run, sink)?;
                 let local = LocalWorkers::new(on_gpu, most, machine, run)?;
-                let coordinator =
-                    Coordinator::new(tasks, kept, &local, &local.table, on_failure, run);
-                if let Some(open) = open {
-                    coordinator.open(open);
-                }
+                let table = &local.table;
+                let coordinator = Coordinator::new(tasks, kept, &local, table, on_failure, run);
+                open.into_iter().for_each(|open| coordinator.open(open));
                 let taken = (sink, skipped::<T::Output> as Skip, &describe as &_);
                 coordinator.run(begin, run, taken, &work, finish)
             }
@@ -266,12 +261,12 @@ pub fn unpacked<O: Packed>(
     sink: &mut dyn FnMut(u64, O) -> Result<()>,
 ) -> Result<()> {
     for task in range.clone() {
-        let output = O::unpack(&mut outputs).ok_or_else(|| unlike::<O>(task))?;
+        let output = read::<O>(&mut outputs).ok_or_else(|| unlike::<O>(task))?;
         sink(task, output)?;
     }
     match outputs.is_empty() {
         true => Ok(()),
-        false => Err(unlike::<O>(range.end - 1)),
+        false => Err(unread(&range)),
     }
 }
 
@@ -279,9 +274,14 @@ pub fn unpacked<O: Packed>(
 fn skipped<O: Packed>(outputs: &[u8], count: u64, end: u64) -> Result<usize> {
     let mut left = outputs;
     for k in 0..count {
-        O::unpack(&mut left).ok_or_else(|| unlike::<O>(end - count + k))?;
+        read::<O>(&mut left).ok_or_else(|| unlike::<O>(end - count + k))?;
     }
     Ok(outputs.len() - left.len())
+}
+
+/// The next output, if the user's code reads one and does not panic.
+fn read<O: Packed>(from: &mut &[u8]) -> Option<O> {
+    caught(|| Ok(O::unpack(from))).ok().flatten()
 }
 
 /// A type that does not read what it wrote.

@@ -311,7 +311,10 @@ impl Apsp {
         let farmed = self.search((&graph, &sources), &at, &run, &mut found);
         progress.clear();
         if speaks && resume::goes_on(&farmed, begun.get(), self.resume) {
-            resume::note_how(self.journal.is_some());
+            match &farmed {
+                Err(Error::Task { .. }) => resume::note_without_failures(self.journal.is_some()),
+                _ => resume::note_how(self.journal.is_some()),
+            }
         }
         match speaks {
             true => self.concluded((&graph, &sources), &policy, &found, farmed, trace.as_deref()),

@@ -17,6 +17,31 @@ pub fn note_how(journal: bool) {
     }
 }
 
+/// The same after a source failed, which would fail again: the others are done.
+pub fn note_without_failures(journal: bool) {
+    if journal {
+        let ranks = place::place().map(|place| place.ranks);
+        let how = command(skipping(std::env::args_os()).into_iter(), ranks);
+        note(&format!("continue without the sources that fail: {how}"));
+    }
+}
+
+/// The arguments with `--on-failure skip`, whatever they had.
+fn skipping(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut words = Vec::new();
+    let mut arguments = arguments.peekable();
+    while let Some(word) = arguments.next() {
+        let text = word.to_string_lossy();
+        if text == "--on-failure" {
+            arguments.next();
+        } else if !text.starts_with("--on-failure=") {
+            words.push(word);
+        }
+    }
+    words.extend(["--on-failure", "skip"].map(OsString::from));
+    words
+}
+
 /// Whether the same command with `--resume` goes on from what a run came to that had or had not `begun` its tasks, and was or
 /// was not `resumed` itself.
 pub fn goes_on(ended: &Result<Outcome>, begun: bool, resumed: bool) -> bool {
@@ -106,6 +131,13 @@ mod tests {
         let first = ["warpweft", "apsp", "my graph.mtx", "--journal", "it's"];
         let again = r"warpweft apsp 'my graph.mtx' --journal 'it'\''s' --resume";
         assert_eq!(of(&first, None), again);
+        let stops =
+            ["warpweft", "apsp", "g", "--on-failure", "stop", "--on-failure=stop", "--json"];
+        let words = skipping(stops.iter().map(Into::into));
+        assert_eq!(
+            command(words.into_iter(), None),
+            "warpweft apsp g --json --on-failure skip --resume"
+        );
         assert_eq!(
             of(&[&first[..], &["--resume"]].concat(), Some(3)),
             format!("mpirun -n 3 {again}")

@@ -57,8 +57,10 @@ impl Apsp {
             to.iter_mut().zip(from).for_each(|(to, from)| *to = from);
             if let Some(statistics) = statistics.as_mut() {
                 // Tasks of this run have none that is too far; rows of a journal may.
-                let counts = spread(reach, to)
-                    .map_err(|what| Error::spec(what.to_string(), "request no statistics"))?;
+                let counts = spread(reach, to).map_err(|what| {
+                    let from = graph.names().start + u64::from(sources[k]);
+                    Error::spec(format!("source {from} of the journal: {what}"), NO_STATISTICS)
+                })?;
                 statistics.add(k, reach, &counts);
             }
             Ok(())
@@ -74,6 +76,9 @@ impl Apsp {
         Farm::of(paths).on_failure(on_failure).run_packed(sources, machine, run, &mut sink)
     }
 }
+
+/// How a journal is resumed that has rows with distances too large for statistics.
+const NO_STATISTICS: &str = "continue without --statistics and --histogram";
 
 /// The next of `bytes`: what source number `k` reaches, and its `width` distances.
 ///

@@ -17,6 +17,7 @@ use crate::report::{Failed, Failures, Share, shortened};
 use crate::schedule::ledger::Again;
 use crate::schedule::master::Master;
 use crate::spec::OnFailure;
+use crate::spec::bytes::Bytes;
 use crate::spec::chunk::{Collected, Settled, Sink, Skip};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::run::{Reporter, Stop};
@@ -261,10 +262,11 @@ impl Committer<'_> {
                 outputs = &outputs[..(self.skip)(outputs, count, tasks.end)?];
             }
             if let Some(journal) = &mut self.journal {
-                // A journal holds nothing that a later run can't read.
+                // A journal holds nothing that a later run can't read. Other outputs were read back by their workers.
+                let lent = matches!(collected.bytes, Bytes::Lent(_));
                 let count = tasks.end - tasks.start;
-                if (self.skip)(outputs, count, tasks.end)? < outputs.len() {
-                    return Err(unread(tasks.end - 1));
+                if lent && (self.skip)(outputs, count, tasks.end)? < outputs.len() {
+                    return Err(unread(&tasks));
                 }
                 journal.append(&tasks, outputs)?;
             }
@@ -281,7 +283,12 @@ impl Committer<'_> {
 
     /// `worker` is gone, and may be `stuck` in a task. What it has is free for others.
     fn lose(&mut self, worker: usize, why: Error, stuck: bool, served: &mut Served) -> Result<()> {
-        self.shares[worker].lost = Some(why.to_string());
+        let lost = &mut self.shares[worker].lost;
+        if lost.is_some() {
+            // The first reason stays.
+            return Ok(());
+        }
+        *lost = Some(why.to_string());
         self.master.lose(worker);
         self.roll.loses(worker, stuck);
         if !self.roll.all_lost() || self.master.is_over() {
@@ -297,10 +304,13 @@ impl Committer<'_> {
     }
 }
 
-/// A type that does not read all that it wrote for `task`.
-pub fn unread(task: u64) -> Error {
+/// A type that does not read all that it wrote for `tasks`.
+pub fn unread(tasks: &Range<u64>) -> Error {
     Error::spec(
-        format!("the output of task {task} has bytes that it is not read back from"),
+        format!(
+            "the outputs of tasks {}..{} have bytes that are not read back",
+            tasks.start, tasks.end
+        ),
         "make `Packed::unpack` take exactly the bytes that `pack` appends",
     )
 }

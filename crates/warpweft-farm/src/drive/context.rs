@@ -15,7 +15,6 @@ use crate::spec::lane::Site;
 use crate::spec::task::{ChunkExecutor, ChunkOutputs, Task};
 use crate::spec::worker::{Grain, Worker};
 use warpweft_core::cpu::panic_text;
-use warpweft_core::element::Packed;
 use warpweft_core::error::{Error, Result};
 use warpweft_core::trace::Trace;
 
@@ -188,8 +187,9 @@ impl WorkerContext<'_> {
             let outcome = attempt(task, inputs, number, |output| {
                 let in_time = self.clocks.ends(self.number, results);
                 returned = Some(in_time);
-                if matches!(in_time, Returned::InTime(())) {
-                    results.done(k, |bytes| Packed::pack(&output, bytes));
+                match in_time {
+                    Returned::InTime(()) => results.done(k, &output),
+                    Returned::Late | Returned::GivenUp => Ok(()),
                 }
             });
             match returned.unwrap_or_else(|| self.clocks.ends(self.number, results)) {
@@ -209,7 +209,7 @@ impl WorkerContext<'_> {
                 results.fail(k, &why, input);
             }
             through = k + 1;
-            if results.mark().0 >= PIECE || self.endpoint.is_over() {
+            if results.fill_a_piece() || self.endpoint.is_over() {
                 break;
             }
         }
@@ -262,7 +262,8 @@ impl Parts<'_, '_> {
     }
 }
 
-/// Runs the first tasks of `range` together: those before one whose input can't be made. If that is the first, it has failed.
+/// Makes the inputs of `range` and runs these tasks together. An input that can't be made ends the part before it; if it is the
+/// first, the part is this one task, which has failed.
 fn together<T: Task>(
     parts: &mut Parts<'_, '_>,
     (task, executor): (&T, &mut (dyn ChunkExecutor<T> + '_)),

@@ -114,7 +114,7 @@ impl Scheduler for Equal {
         Some(chunk)
     }
 
-    /// What a worker may get grows by losses and failures alone, after which all ask again.
+    /// What a worker may get grows only when another is lost or a task is to be run again, after which all ask again.
     fn patience(&self, _: &Request<'_>) -> Option<f64> {
         Some(f64::INFINITY)
     }

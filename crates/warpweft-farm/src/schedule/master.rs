@@ -12,6 +12,9 @@ use crate::spec::worker::Grain;
 use warpweft_core::cpu::sync::{AtomicBool, AtomicUsize, Condvar, Mutex, Ordering, PoisonError};
 use warpweft_core::error::{Error, Result};
 
+/// Seconds that a worker waits at least before it repeats a request, whatever a schedule says.
+const LEAST_PAUSE: f64 = 1e-4;
+
 /// A dispatcher that many threads share.
 pub struct Master {
     dispatcher: Mutex<Dispatcher>,
@@ -53,7 +56,8 @@ impl Master {
                 Reply::Chunk(range) => return Some(range),
                 Reply::End => return None,
                 Reply::Wait(until) if dispatcher.generation() == seen => {
-                    dispatcher = match Duration::try_from_secs_f64(until - now) {
+                    let pause = (until - now).max(LEAST_PAUSE);
+                    dispatcher = match Duration::try_from_secs_f64(pause) {
                         Err(_) => self.changed.wait(dispatcher),
                         Ok(pause) => match self.changed.wait_timeout(dispatcher, pause) {
                             Ok((dispatcher, _)) => Ok(dispatcher),

@@ -5,15 +5,15 @@ use super::inputs::Inputs;
 use super::task::Task;
 use crate::report::shortened;
 
-/// What `take` makes of a task's output. Whatever of the user's code panics is a failure with the panic's text: the
-/// task, its output's bytes, its error's words.
+/// What `take` makes of a task's output, if it does not refuse it. Whatever of the user's code panics is a failure with the
+/// panic's text: the task, its output's bytes, its error's words.
 pub fn attempt<T: Task, R>(
     task: &T,
     inputs: &Inputs<'_, T::Input>,
     k: u64,
-    take: impl FnOnce(T::Output) -> R,
+    take: impl FnOnce(T::Output) -> Result<R, String>,
 ) -> Result<R, String> {
-    caught(|| task.on_core(inputs.there(k)?).map(take).map_err(|why| why.to_string()))
+    caught(|| take(task.on_core(inputs.there(k)?).map_err(|why| why.to_string())?))
 }
 
 /// What the user's code says of an input in `words`; nothing if it panics.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::bytes::Bytes;
 use crate::report::Failed;
+use warpweft_core::element::Packed;
 use warpweft_core::error::{Error, Result};
 
 /// Takes what these tasks came to, once for each, and in the end that nothing more comes.
@@ -32,6 +33,8 @@ pub struct Results {
     /// Where each output begins, by task: as they come, which is in order unless the executor has another.
     begins: Vec<(usize, usize)>,
     failed: Vec<(usize, Fault)>,
+    /// Bytes that those take, about.
+    words: usize,
 }
 
 /// How a task failed.
@@ -55,6 +58,13 @@ pub struct Collected {
     pub pieces: Vec<Piece>,
     /// Those that failed, by their place in the chunk, in order.
     pub failed: Vec<(usize, Fault)>,
+}
+
+/// What a task fails with whose output can't be read back. `form` names the type.
+fn unread(form: &str) -> String {
+    format!(
+        "its output can't be read back as {form}: `Packed::unpack` must take exactly the bytes that `pack` appends"
+    )
 }
 
 /// Outputs of tasks next to one another.
@@ -82,17 +92,34 @@ impl Results {
         self.begins.truncate(outputs);
     }
 
-    /// Task `k` has the output that `write` appends.
+    /// Task `k` has this output.
+    ///
+    /// # Errors
+    /// It is not read back from its bytes; the caller [cuts](Results::cut) them off.
     #[inline]
-    pub fn done(&mut self, k: usize, write: impl FnOnce(&mut Vec<u8>)) {
+    pub fn done<O: Packed>(&mut self, k: usize, output: &O) -> Result<(), String> {
         let from = self.bytes.len();
-        write(&mut self.bytes);
-        self.begins.push((k, from));
+        output.pack(&mut self.bytes);
+        let mut packed = &self.bytes[from..];
+        match O::unpack(&mut packed) {
+            Some(_) if packed.is_empty() => {
+                self.begins.push((k, from));
+                Ok(())
+            }
+            _ => Err(unread(&O::form())),
+        }
+    }
+
+    /// Whether what is there is enough for a piece.
+    pub fn fill_a_piece(&self) -> bool {
+        self.bytes.len() + self.words >= PIECE
     }
 
     /// Task `k`, of this `input` in words, has no output.
     pub fn fail(&mut self, k: usize, why: &str, input: Option<String>) {
         let alike = self.failed.last().filter(|(_, last)| *last.why == *why);
+        let own = alike.map_or(why.len(), |_| 0) + input.as_ref().map_or(0, String::len);
+        self.words += size_of::<(usize, Fault)>() + own;
         let why = alike.map_or_else(|| why.into(), |(_, last)| last.why.clone());
         self.failed.push((k, Fault { why, input }));
     }
@@ -102,7 +129,7 @@ impl Results {
     /// # Errors
     /// A task has two results, or none, or is not of this chunk.
     pub fn take(&mut self, tasks: usize) -> Result<Collected> {
-        let Self { mut bytes, mut begins, mut failed } = std::mem::take(self);
+        let Self { mut bytes, mut begins, mut failed, words: _ } = std::mem::take(self);
         failed.sort_by_key(|(k, _)| *k);
         if !begins.is_sorted() {
             (bytes, begins) = in_order(&bytes, &begins);

@@ -9,7 +9,7 @@ use crate::spec::chunk::{Collected, Results};
 use crate::spec::lane::GpuLane;
 use crate::spec::worker::Grain;
 use warpweft_core::element::Packed;
-use warpweft_core::error::Result;
+use warpweft_core::error::{Error, Result};
 
 /// Why a task failed: `?` takes any error, and text by `.into()`.
 pub type Failure = Box<dyn error::Error + Send + Sync>;
@@ -136,15 +136,15 @@ impl<'a, T: Task + ?Sized> ChunkOutputs<'a, T> {
         outcome
     }
 
-    /// Task `k`, by its place in the chunk, has this output. If a check of it or [`Packed::pack`] panics, the task has failed.
+    /// Task `k`, by its place in the chunk, has this output. The task has failed if a check of it or [`Packed`]
+    /// panics, or if it can't be read back.
     #[inline]
     pub fn done(&mut self, k: usize, output: &T::Output) {
         let (place, before) = (self.place(k), self.results.mark());
         let taken = caught(|| {
             let accepted = self.accept.map_or(Ok(()), |accept| accept(output));
             accepted.map_err(|why| why.to_string())?;
-            self.results.done(place, |bytes| output.pack(bytes));
-            Ok(())
+            self.results.done(place, output)
         });
         if let Err(why) = taken {
             self.results.cut(before);
@@ -164,12 +164,16 @@ impl<'a, T: Task + ?Sized> ChunkOutputs<'a, T> {
     /// before must have their results. Returns whether the farm goes on; if not, the executor may leave the other tasks.
     ///
     /// # Errors
-    /// A task before has no result, or two.
+    /// A task before has no result, or two; a range that ends before it starts.
     pub fn hand_over(
         &mut self,
         tasks: Range<usize>,
         bytes: impl AsRef<[u8]> + Send + 'static,
     ) -> Result<bool> {
+        if tasks.end < tasks.start {
+            let what = format!("outputs of tasks {}..{} of a chunk", tasks.start, tasks.end);
+            return Err(Error::spec(what, "give a range that ends where it starts or later"));
+        }
         let before = self.results.take(tasks.start.wrapping_sub(self.sent))?;
         let goes_on = before.tasks == 0 || (self.send)(before);
         self.sent = tasks.end;

@@ -373,7 +373,7 @@ fn policies_that_are_none_are_refused() {
         (Policy { chunk: ChunkSize::Tasks(0), ..default }, "chunks of 0 tasks"),
         (
             Policy { schedule: Schedule::Single, chunk: ChunkSize::Tasks(3), ..default },
-            "`Single` has no chunk size",
+            "`single` has no chunk size",
         ),
         (Policy { seconds: 0.0, ..default }, "chunks of 0 seconds"),
         (Policy { seconds: f64::NAN, ..default }, "chunks of NaN seconds"),

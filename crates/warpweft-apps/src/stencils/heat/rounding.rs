@@ -33,15 +33,21 @@ impl Rounding {
     /// As [`weights`].
     pub fn of(kind: ScalarKind, order: usize, dims: usize, rate: f64) -> Result<Self> {
         let single = 0.5 * f64::from(f32::EPSILON);
-        // What cells hold, what is computed in, and half the least number that cells hold.
+        let weights = weights(order)?;
+        // Half the least number of f32 for each product of a step; sums of such numbers are exact.
+        let tiny = (weights.len() + 2) as f64 * 2f64.powi(-150);
+        // What cells hold, what is computed in, and what a step rounds that is next to nothing.
         let (stored, unit, floor) = match kind {
             ScalarKind::F16 => (2f64.powi(-11), single, 2f64.powi(-25)),
-            ScalarKind::Bf16 => (2f64.powi(-8), single, 0.0),
-            ScalarKind::F64 => (0.5 * f64::EPSILON, 0.5 * f64::EPSILON, 0.0),
-            _ => (single, single, 0.0),
+            ScalarKind::Bf16 => (2f64.powi(-8), single, tiny + 2f64.powi(-134)),
+            // Half of the least number of f64 is none: the least for each product.
+            ScalarKind::F64 => {
+                let least = f64::from_bits(1);
+                (0.5 * f64::EPSILON, 0.5 * f64::EPSILON, (weights.len() + 2) as f64 * least)
+            }
+            _ => (single, single, tiny),
         };
         let dims = dims as f64;
-        let weights = weights(order)?;
         // The weighted centre; then for each distance the sums of pairs and of axes, the weighted sum,
         // and the sum with what was before.
         let mut sum = dims * weights[0].abs();

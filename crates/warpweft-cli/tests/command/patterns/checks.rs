@@ -53,3 +53,16 @@ fn everything_is_compared_in_full_and_nothing_where_that_is_asked_for() {
         assert_eq!((&none["passed"], &none["reason"]), (&().into(), &said.into()), "{line}");
     }
 }
+
+/// Values next to the least number of `f32` round by as much as they are.
+#[test]
+fn values_next_to_nothing_pass_the_check() {
+    let folder = tempfile::tempdir().unwrap();
+    let start = Volume::from_fn([16; 2], |at| if at == [8, 8] { 1e-42f32 } else { 0.0 });
+    npy::write(&folder.path().join("start.npy"), &start, 0).unwrap();
+    let line = "run heat --input start.npy --steps 50 --device cpu";
+    assert_eq!(
+        warpweft_in(folder.path(), &format!("{line} --json")).json()["check"]["passed"],
+        true
+    );
+}

@@ -5,13 +5,13 @@ use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread::scope;
+use std::thread::{Builder, ScopedJoinHandle, scope};
 
 use super::KernelFunction;
 use super::memory::{Words, foreign};
 use warpweft_core::cpu::panic_text;
 use warpweft_core::element::{Shared, Word};
-use warpweft_core::error::{Error, Result};
+use warpweft_core::error::{Error, Result, no_thread};
 
 /// The thread that runs a kernel.
 #[derive(Debug)]
@@ -205,7 +205,7 @@ impl HostMemory {
             return Err(Error::spec(what, "give 1 to 1024 threads, as a GPU has"));
         }
         let buffers = kernel.bind(self)?;
-        let blocks = threads.div_ceil(size);
+        let blocks = threads.max(1).div_ceil(size);
         let each: Vec<_> = (0..blocks).map(|_| (K::arrays(), Barrier::new(size))).collect();
         let work = |number: usize| {
             for (block, (arrays, barrier)) in each.iter().enumerate() {
@@ -219,13 +219,25 @@ impl HostMemory {
             }
         };
         let panicked = scope(|scope| {
-            let threads: Vec<_> =
-                (0..size).map(|number| scope.spawn(move || work(number))).collect();
+            let mut threads = Vec::new();
+            for number in 0..size {
+                match Builder::new().spawn_scoped(scope, move || work(number)) {
+                    Ok(thread) => threads.push(thread),
+                    Err(error) => {
+                        // Those that there are would wait for the others.
+                        each.iter().for_each(|(_, barrier)| barrier.break_up());
+                        threads
+                            .into_iter()
+                            .for_each(|thread: ScopedJoinHandle<'_, ()>| drop(thread.join()));
+                        return Err(no_thread("running a kernel on the host", &error));
+                    }
+                }
+            }
             let ended = threads.into_iter().map(|thread| thread.join().err());
             let panics: Vec<_> =
                 ended.flatten().map(|panic| panic_text(&*panic).to_owned()).collect();
-            panics.into_iter().min_by_key(|text| text.starts_with("another thread"))
-        });
+            Ok(panics.into_iter().min_by_key(|text| text.starts_with("another thread")))
+        })?;
         match panicked {
             None => Ok(()),
             Some(what) => Err(Error::Element { place: format!("kernel {}", K::NAME), what }),
