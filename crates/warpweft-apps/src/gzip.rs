@@ -45,7 +45,7 @@ impl<R: BufRead> Zipped<R> {
         let Some(mut from) = self.member.take().map(GzDecoder::into_inner) else { return Ok(()) };
         let zeros = skip_zeros(&mut from).map_err(damaged)?;
         if !from.fill_buf()?.is_empty() {
-            // As gzip has it, nothing follows zeros, and here that is not left out silently.
+            // `gzip` ignores bytes after the zeros with a warning; here they are an error.
             if zeros > 0 {
                 return Err(damaged(ErrorKind::InvalidData.into()));
             }
@@ -55,7 +55,7 @@ impl<R: BufRead> Zipped<R> {
     }
 }
 
-/// Tapes and some tools fill the last block with zero bytes.
+/// Most zero bytes that may follow the last member. Tapes and some tools fill the last block with zeros.
 const MOST_ZEROS: u64 = 16 << 20;
 
 /// Skips the zero bytes that come next; how many they are.

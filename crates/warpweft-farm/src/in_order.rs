@@ -15,8 +15,8 @@ use warpweft_core::machine::Machine;
 
 impl<T: Task> Farm<T> {
     /// As [`Farm::run_into`], with the outputs in the order of their inputs. Outputs that arrive before those of earlier inputs
-    /// wait in memory; a failed task does not hold up the outputs after it. What lies behind tasks that are not reached comes when the
-    /// farm ends, before [`Settings::stuck`](crate::Settings::stuck) is called.
+    /// wait in memory; a failed task does not hold up the outputs after it. If some tasks are never run, the outputs
+    /// after them are passed on when the farm ends. This happens before [`Settings::stuck`](crate::Settings::stuck) is called.
     ///
     /// ```
     /// use warpweft::farm::{Run, on_cores};

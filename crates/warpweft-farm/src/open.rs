@@ -109,9 +109,9 @@ where
     T::Output: Send + 'static,
 {
     /// Starts workers that run what is [submitted](Open::submit), by the target, threads, policy, deadline, trace and limits of
-    /// time of `run`, in this process. A task that fails is an error of its handle alone. Refused
-    /// are journals, since not all tasks are known; ranks; and whatever `run` only borrows (progress, an interrupt, functions in
-    /// its settings), since the farm may outlive it.
+    /// time of `run`, in this process. A task that fails is an error of its handle alone. An open
+    /// farm refuses a journal, because not all tasks are known, and several ranks. It also refuses everything that `run` borrows
+    /// (progress, an interrupt, functions in its settings), because the farm may outlive it.
     ///
     /// ```
     /// use warpweft::farm::{Run, on_cores};

@@ -182,7 +182,7 @@ impl<T: Task> Farm<T> {
         let work = |context: &WorkerContext<'_>| context.work(&self.task, inputs);
         let on_failure = (self.on_failure, self.retries);
         // An open farm gets its tasks later, and their inputs are gone once they have run.
-        // What takes long to make may be what hangs.
+        // An input made by a function is not made again for its description: making it may be what hangs.
         let (described, most) =
             open.as_ref().map_or((inputs.are_known(), tasks), |_| (false, u64::MAX));
         let words = |k: u64| attempt::described(|| self.task.describe(&inputs.at(k)));

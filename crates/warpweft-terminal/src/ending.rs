@@ -17,8 +17,8 @@ const ASKED: Tag = Tag(0x6f02);
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// The status of all ranks of `net`, of which this one would end with `own`: the first that is no success, in the
-/// order of ranks. Waits until all ranks call this, however long that takes. Rank 0 may wait for a file meanwhile: it is told
-/// once this rank is `asked` to end.
+/// order of ranks. Waits until all ranks call this, however long that takes. Rank 0 may be blocked by a file
+/// meanwhile. If `asked` becomes true on another rank, that rank sends one message to rank 0 ([`others_asked`]).
 ///
 /// # Errors
 /// A rank has aborted or left.

@@ -55,7 +55,7 @@ pub fn ask() {
     }
 }
 
-/// The work is done and this process is about to leave the others: launchers then end processes that are still there.
+/// Records that the work is done and this process leaves MPI. A launcher may signal it from now on; no note about unfinished work is printed then.
 pub fn over() {
     OVER.store(true, Ordering::Relaxed);
 }
@@ -89,7 +89,7 @@ fn asked_before() -> bool {
 /// Ends the program if it waits for a file: for the other end of a pipe, or a network that is gone.
 fn end_if_stalled() {
     let (stall, asked) = (Stall::watch(), Instant::now());
-    // Alone, a process is not killed before it has ended.
+    // Without a launcher, nothing kills the process early, so it prints no early notes.
     let of_launcher = place::place().is_some();
     let (mut works, mut waits) = (of_launcher && place::speaks(), of_launcher);
     loop {
@@ -132,7 +132,7 @@ fn with_requested(begin: &str, what: String) -> String {
 fn hint(files: &[PathBuf]) -> &'static str {
     let is_pipe = |file: &PathBuf| file.metadata().is_ok_and(|known| !known.is_file());
     match files.iter().any(is_pipe) {
-        true => "start the program at the other end of the pipe, or name a file",
+        true => "start the program at the other end of the pipe, or use a regular file instead",
         false => "check that the file system answers",
     }
 }

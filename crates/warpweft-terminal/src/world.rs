@@ -128,7 +128,8 @@ pub fn leave_or(status: ExitCode, failed: &dyn Fn()) -> ExitCode {
     ended(status)
 }
 
-/// Does `work`, in which the first process may wait for a file for ever. If another one is asked to end meanwhile, so is this.
+/// Does `work`, in which rank 0 may wait for a pipe for ever. If a signal reaches another rank meanwhile, rank 0 stops as if it had received the
+/// signal.
 pub fn while_writing<R>(work: impl FnOnce() -> R) -> R {
     #[cfg(feature = "mpi")]
     if let Some(mpi) = JOINED.get().filter(|_| place::speaks()) {
@@ -139,7 +140,7 @@ pub fn while_writing<R>(work: impl FnOnce() -> R) -> R {
                     match crate::ending::others_asked(mpi) {
                         Ok(false) => std::thread::sleep(Duration::from_millis(10)),
                         Ok(true) => return interrupt::ask(),
-                        // The end says it.
+                        // `leave` meets the same error and reports it.
                         Err(_) => return,
                     }
                 }

@@ -52,7 +52,7 @@ pub fn list(failed: &[Failed], graph: &Graph, sources: &[u32]) -> Vec<Value> {
     failed.iter().map(one).collect()
 }
 
-/// How the farm ended, on a process that has no results. All processes get the error.
+/// The exit status of a process that has no results. Every process gets the error of a failed source, so this one does not print it.
 pub fn elsewhere(farmed: Result<Outcome>) -> Result<ExitCode> {
     if let Err(Error::Task { .. }) = farmed {
         return Ok(ExitCode::FAILURE);

@@ -61,7 +61,7 @@ pub struct Committer<'a> {
     pub describe: &'a dyn Fn(u64) -> Option<String>,
     /// The tasks that failed for good.
     pub failures: Failures,
-    /// The farm ends with an error that is not of its journal or sink: both still have all that came.
+    /// The farm ends with an error because all workers are lost. The sink and the journal work, so the sink still gets [`Settled::End`].
     pub gone: bool,
 }
 
@@ -83,7 +83,7 @@ impl Committer<'_> {
     /// The sink's, the journal's; the last worker's, when all were lost and none of them hangs.
     pub fn serve(&mut self, messages: Receiver<Message>) -> Result<Served> {
         let served = self.serve_all(messages);
-        // A sink or a journal that failed gets nothing more.
+        // After an error of the sink or the journal, the sink is not called again.
         let told = match served.is_ok() || self.gone {
             true => (self.sink)(0..0, Settled::End),
             false => Ok(()),

@@ -87,8 +87,8 @@ pub fn unreadable(path: &Path, error: &io::Error) -> Error {
     refused(path, "the journal can't be read", error, "free disk space")
 }
 
-/// The error for a header that can't be read, for the reason that `error` tells, next to results that do not belong to this run, as
-/// far as they can be read: if the run that was stopped had other arguments, nothing is lost.
+/// The error if the header can't be read (`error` says why) and the results do not chain to this run's header. The stopped run may
+/// have had other arguments. Its results are then intact, and the hint says how to resume them.
 fn not_of_this_run(folder: &Path, error: Error) -> Error {
     let recorded = folder.join(RESULTS).metadata().is_ok_and(|known| known.len() > 0);
     match error {
@@ -145,7 +145,7 @@ pub fn there(folder: &Path, resume: bool) -> Result<Found> {
         // A run writes its header first.
         (Ok(None), false) if results => refused(
             "holds a file `results` and no header of a journal",
-            "choose an empty folder, or go on with --resume if it is a journal's",
+            "choose an empty folder, or use --resume if that file belongs to a journal",
         ),
         (Ok(Some(_)), false) => Err(Error::spec(
             format!("{}: holds the journal of an earlier run", folder.display()),

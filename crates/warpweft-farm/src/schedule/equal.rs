@@ -43,8 +43,8 @@ fn part(tasks: u64, parts: u64, k: u64) -> u64 {
 }
 
 /// Shares by a rule, handed out in chunks. What has no owner is shared among the workers there are, by the same
-/// rule: everything at first, later what lost workers leave. Fewer tasks than workers, such as one that failed and is run
-/// again, go one by one to those that are through with their shares.
+/// rule: all tasks at first, later those of lost workers. If there are later fewer such tasks than workers (for example one task
+/// that is run again), they are not shared: each goes to the next worker that has finished its share.
 #[derive(Debug)]
 pub struct Equal {
     rule: Rule,

@@ -169,7 +169,7 @@ impl Guided {
 /// Thirty cores that try one task each slow the lanes' threads down.
 const TRIAL: f64 = 0.1;
 
-/// Seconds for which quicker workers may take no task beyond what they should need, since hosts are busy at times.
+/// Seconds added to the expected wait before quicker workers are assumed to hang, because a busy host delays them.
 const TRUST: f64 = 1.0;
 
 /// A worker that waits for quicker ones does so for this long at least.

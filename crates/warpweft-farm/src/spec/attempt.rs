@@ -5,8 +5,8 @@ use super::inputs::Inputs;
 use super::task::Task;
 use crate::report::shortened;
 
-/// What `take` makes of a task's output, if it does not refuse it. Whatever of the user's code panics is a failure with the
-/// panic's text: the task, its output's bytes, its error's words.
+/// Runs task `k` and passes its output to `take`, which may refuse it. A panic of user code (making the input, the task, packing
+/// the output, printing the error) becomes a failure with the panic's text.
 pub fn attempt<T: Task, R>(
     task: &T,
     inputs: &Inputs<'_, T::Input>,

@@ -8,7 +8,7 @@ use crate::report::Failed;
 use warpweft_core::element::Packed;
 use warpweft_core::error::{Error, Result};
 
-/// Takes what these tasks came to, once for each, and in the end that nothing more comes.
+/// Takes the result of each task once, and [`Settled::End`] when the farm ends. After an error of the sink or the journal, it is not called again.
 pub type Sink<'a> = dyn FnMut(Range<u64>, Settled<'_>) -> Result<()> + 'a;
 
 /// What tasks next to one another came to.

@@ -29,8 +29,8 @@ impl<'a, I> Inputs<'a, I> {
         Self::while_there(count, move |k| Some(by(k)))
     }
 
-    /// The same of inputs that go once their tasks are done, which is when `by` returns `None`. A backup copy may begin a task
-    /// just as the first one ends; its result does not count.
+    /// As [`Inputs::by`], for inputs that are dropped when their tasks are done; `by` returns `None` for a dropped one. A backup
+    /// copy of a task may start just as the first copy ends. It finds no input, and its result does not count.
     pub(crate) fn while_there(count: u64, by: impl Fn(u64) -> Option<I> + Sync + 'a) -> Self {
         Self { count, by: Box::new(by), at_hand: false, tell: None }
     }

@@ -40,7 +40,7 @@ impl Rounding {
         let (stored, unit, floor) = match kind {
             ScalarKind::F16 => (2f64.powi(-11), single, 2f64.powi(-25)),
             ScalarKind::Bf16 => (2f64.powi(-8), single, tiny + 2f64.powi(-134)),
-            // Half of the least number of f64 is none: the least for each product.
+            // Half the smallest positive f64 is not representable, so each product counts the smallest one.
             ScalarKind::F64 => {
                 let least = f64::from_bits(1);
                 (0.5 * f64::EPSILON, 0.5 * f64::EPSILON, (weights.len() + 2) as f64 * least)
