@@ -85,6 +85,7 @@ fn say_refusal(error: &clap::Error, command: Command) {
         ("number too small to fit in target type", "that is too small"),
         ("cannot parse integer from empty string", "write a whole number"),
         ("cannot parse float from empty string", "write a number"),
+        ("number would be zero for non-zero type", "write a whole number of at least 1"),
     ];
     let text = error.render().to_string();
     let plain = match known.iter().find(|(programmers, _)| text.contains(programmers)) {

@@ -23,7 +23,7 @@ use warpweft::wavefront::{RankExecutor, Run, RunExecutor};
 use warpweft::{Error, Result};
 use warpweft_apps::align::{Executor, Scoring, Weights};
 
-use crate::arguments::threads;
+use crate::arguments::{threads, whole};
 use crate::device::{Place, for_wavefronts, note_crowd};
 use crate::place;
 use crate::run::check::Check;
@@ -157,7 +157,7 @@ pub struct Align {
     #[arg(long, value_name = "N", group = "scopes", conflicts_with_all = ["checkpoint", "traceback", "top"])]
     x_drop: Option<i32>,
     /// Align only letters whose positions in both sequences differ by at most N.
-    #[arg(long, value_name = "N", conflicts_with = "x_drop")]
+    #[arg(long, value_name = "N", conflicts_with = "x_drop", value_parser = whole::<usize>)]
     band: Option<usize>,
     /// Find the N best local alignments of each pair that lie in different parts of the target.
     #[arg(long, value_name = "N", conflicts_with_all = ["global", "semi_global", "overlap", "free_ends", "x_drop", "band", "score_only", "checkpoint", "plot", "traceback"])]

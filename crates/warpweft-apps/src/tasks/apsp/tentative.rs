@@ -108,7 +108,7 @@ fn all_fit(graph: &Graph, distances: &[u32]) -> Result<(), Failure> {
         let mut edges = graph.edges(vertex).iter();
         if edges.any(|edge| distances[edge.to as usize] == UNREACHED) {
             return Err(format!(
-                "a path has length {distance}, and with its next edge the length exceeds 32 bits; scale the weights down"
+                "a path has length {distance}, and with its next edge the length exceeds 4294967294, the largest that is stored; scale the weights down"
             )
             .into());
         }

@@ -61,6 +61,8 @@ fn parameters_out_of_range() {
         ("tune heat --budget 0", "a whole number of at least 1"),
         ("align a b --gap warm", "write a whole number"),
         ("dtw a b --band -1", "write a whole number"),
+        ("align a b --band -1", "write a whole number, 0 or more"),
+        ("align a b --top 0", "write a whole number of at least 1"),
         ("run seismic --vp fast", "write a number"),
     ] {
         let ran = warpweft(line);
