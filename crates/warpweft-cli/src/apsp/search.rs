@@ -57,10 +57,8 @@ impl Apsp {
             to.iter_mut().zip(from).for_each(|(to, from)| *to = from);
             if let Some(statistics) = statistics.as_mut() {
                 // Tasks of this run have none that is too far; rows of a journal may.
-                let counts = spread(reach, to).map_err(|what| {
-                    let from = graph.names().start + u64::from(sources[k]);
-                    Error::spec(format!("source {from} of the journal: {what}"), NO_STATISTICS)
-                })?;
+                let counts = spread(reach, to);
+                let counts = counts.map_err(|what| too_far(graph, sources[k], &what))?;
                 statistics.add(k, reach, &counts);
             }
             Ok(())
@@ -77,8 +75,12 @@ impl Apsp {
     }
 }
 
-/// How a journal is resumed that has rows with distances too large for statistics.
-const NO_STATISTICS: &str = "continue without --statistics and --histogram";
+/// A row of a journal has distances that are too large for statistics.
+fn too_far(graph: &Graph, source: u32, what: &Failure) -> Error {
+    let from = graph.names().start + u64::from(source);
+    let hint = "continue without --statistics and --histogram";
+    Error::spec(format!("source {from} of the journal: {what}"), hint)
+}
 
 /// The next of `bytes`: what source number `k` reaches, and its `width` distances.
 ///

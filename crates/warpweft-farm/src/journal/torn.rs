@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn what_costs_too_much_to_decide_is_cut_short() {
-        // Each word looks like the length of a frame that fits.
+        // Each word may be read as the length of a frame that fits.
         let like_frames: Vec<u8> =
             (0..20_000u64).flat_map(|k| (160_000 - 8 * k).min(80_000).to_le_bytes()).collect();
         let mut cut = frame(&(0..3), &[like_frames, vec![1; 9]].concat(), &link("a"));
