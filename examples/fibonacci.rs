@@ -5,6 +5,7 @@
 
 use warpweft::channels::flow::{FlowGraph, Out, Shared, channel_kernel};
 use warpweft::prelude::*;
+use warpweft::report::Report;
 
 /// Consumes a number: the first two add one to the result, another emits two smaller ones.
 #[channel_kernel]
@@ -18,19 +19,19 @@ fn fib(n: u32, calls: &mut Out<u32, 2>, result: &Shared<u64>) {
 }
 
 /// The number of this index.
-pub fn fibonacci(n: u32, machine: &Machine) -> Result<u64> {
+pub fn fibonacci(n: u32, machine: &Machine) -> Result<(u64, Report)> {
     let mut graph = FlowGraph::new();
     let calls = graph.channel_stack("calls", 4096, n.max(2) as usize);
     let result = graph.buffer([0u64]);
     graph.connect(calls, fib(calls, result));
     graph.put(calls, [n]);
     let (results, report) = graph.run(machine)?;
-    println!("{report}");
-    Ok(results.buffer(result)[0])
+    Ok((results.buffer(result)[0], report))
 }
 
 fn main() -> Result<()> {
     let n = std::env::args().nth(1).and_then(|n| n.parse().ok()).unwrap_or(30);
-    println!("fib({n}) = {}", fibonacci(n, &Machine::detect()?)?);
+    let (number, report) = fibonacci(n, &Machine::detect()?)?;
+    println!("fib({n}) = {number}\n{report}");
     Ok(())
 }

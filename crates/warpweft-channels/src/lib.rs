@@ -27,7 +27,7 @@ pub use combine::{Add, Combine, Or, Store, Wrapping, Xor};
 pub use executor::ChannelsExecutor;
 pub use policy::{CpuPolicy, Policy, StacksPolicy};
 pub use reference::reference;
-pub use report::Counts;
+pub use report::{Counts, TimeShares};
 pub use run::{ChannelsPattern, Run};
 pub use spawning::{Call, DeviceCall, Spawning, name_of};
 pub use spec::Channels;

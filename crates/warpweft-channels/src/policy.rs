@@ -83,11 +83,16 @@ pub struct StacksPolicy {
     /// If at least this many lanes of a warp are idle, its busy lanes share calls with them; otherwise the warp shares
     /// calls with other warps.
     pub idle: u32,
+    /// Whether the kernel is compiled with clocks: then the report says what share of the warps' time went into functions, work
+    /// sharing and waiting ([`TimeShares`](super::TimeShares)).
+    #[serde(default)]
+    pub timed: bool,
 }
 
 impl Default for StacksPolicy {
     fn default() -> Self {
-        Self { warps: 0, blocks: 0, depth: 0, shared: true, records: 0, every: 0, idle: 0 }
+        let (warps, blocks, depth, records, every, idle) = (0, 0, 0, 0, 0, 0);
+        Self { warps, blocks, depth, shared: true, records, every, idle, timed: false }
     }
 }
 

@@ -7,7 +7,7 @@ use super::tasks::{Counted, Tasks};
 use crate::borrowing::Borrowing;
 use crate::executor::ChannelsExecutor;
 use crate::policy::{Policy, StacksPolicy, too_many_wait};
-use crate::report::{Counts, report};
+use crate::report::{Counts, TimeShares, report};
 use crate::spawning::{DeviceCall, Spawning};
 use crate::spec::Channels;
 use warpweft_core::cuda::{Device, Event, Stream, Watchdog};
@@ -178,5 +178,6 @@ fn reported(tasks: &Tasks, counted: Counted, device: &Device, seconds: [f64; 2])
             "{values}: {mean:.1} calls a step of 32 lanes, {} rounds of work sharing, {} waiting calls in GPU memory",
             counted.rounds, counted.spilled
         ));
+    report.notes.extend(TimeShares::of(counted.cycles).map(|shares| shares.to_string()));
     report
 }

@@ -21,6 +21,7 @@
 // when no warp holds a token: each warp begins with one, each batch of frames brings one, and a warp without work, frames
 // or roots gives all of its back (tasks_sharing.cuh).
 #include "words.cuh"
+#include "clocks.cuh"
 #include "watchdog.cuh"
 
 using ww::u32;
@@ -31,7 +32,7 @@ constexpr u32 NONE = 0xffffffffu, ALL = 0xffffffffu;
 enum : u32 { TOO_DEEP = 1, DONE = 255 };
 // Where words that warps share lie in `counters`, 128 bytes apart.
 enum : u32 { NEXT_ROOT = 0, DEMAND = 32, HEAD = 64, STATUS = 96, TAIL = 128, LIVE = 160, WAITING = 192, CHUNKS = 224 };
-enum : u32 { CALLS = 0, GIVEN = 1, STEPS = 2, ROUNDS = 3, SPILLED = 4 };
+enum : u32 { CALLS = 0, GIVEN = 1, STEPS = 2, ROUNDS = 3, SPILLED = 4, CYCLES = 5 };
 
 struct ww_arguments {
     const unsigned char* roots;    // calls, as they lie in Rust

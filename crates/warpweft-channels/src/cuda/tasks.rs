@@ -46,6 +46,8 @@ pub(super) struct Counted {
     pub steps: u64,
     pub rounds: u64,
     pub spilled: u64,
+    /// All cycles of warps, those in functions and those without work, where they are measured.
+    pub cycles: [u64; 3],
 }
 
 /// A kernel for calls of one type, with its memory.
@@ -108,7 +110,7 @@ impl Tasks {
     ) -> Result<Self> {
         let (arch, policy, proof) = (device.arch()?, key.3, Proof::of(&unit));
         let load = |shared: bool| {
-            let text = source(&unit, &root, proof, key.2, (shared, policy.warps))?;
+            let text = source(&unit, &root, proof, (key.2, policy.timed), (shared, policy.warps))?;
             Module::load(device, &compile(&text, C::NAME, &arch, &options())?)
         };
         // Teams' arrays lie where windows would.
@@ -264,7 +266,8 @@ impl Tasks {
             u64::from(words[at]) | u64::from(words[at + 1]) << 32
         };
         let [calls, given, steps, rounds, spilled] = [0, 1, 2, 3, 4].map(long);
-        Ok((words[STATUS], Counted { calls, given, steps, rounds, spilled }))
+        let cycles = [5, 6, 7].map(long);
+        Ok((words[STATUS], Counted { calls, given, steps, rounds, spilled, cycles }))
     }
 
     /// The value of each of `count` calls.

@@ -16,6 +16,7 @@ struct ww_warp : ww_values {
     u32 busy, donors, idle;
     u32 given, rounds;
     u64 made;
+    ww_clocks clocks;
 
     WW_FN void begin_sharing() {
         batches = last = since = got = used = seen = told = given = rounds = 0;
@@ -206,8 +207,10 @@ struct ww_warp : ww_values {
         if (got == 0) {
             draw_ticket();
             u32 found = 0;
+            const u64 start = clocks.now();
             if (lane == 0) found = look_into_inbox();
             found = __shfl_sync(ALL, found, 0);
+            if (busy == 0) clocks.waited(start);
             // All lanes read what lane 0 acquired.
             __syncwarp();
             if (found == NONE) return false;
@@ -293,12 +296,15 @@ struct ww_warp : ww_values {
         return 32 - __popc(__ballot_sync(ALL, works())) >= (int)a.idle || (batches & 7) == 0;
     }
     WW_FN void run() {
+        clocks.begin();
         while (share()) {
             do {
+                const u64 start = clocks.now();
                 for (u32 k = 0; k < steps; k += WW_UNROLL) {
 #pragma unroll
                     for (u32 i = 0; i < WW_UNROLL; ++i) step();
                 }
+                clocks.ran(start);
             } while (!ends_batch());
         }
     }
@@ -313,6 +319,7 @@ struct ww_warp : ww_values {
             atomicAdd(a.counts + GIVEN, (u64)given);
             atomicAdd(a.counts + STEPS, (u64)batches * steps);
             atomicAdd(a.counts + ROUNDS, (u64)rounds);
+            clocks.add_to(a.counts + CYCLES);
         }
         if (spills != 0) atomicAdd(a.counts + SPILLED, (u64)spills);
     }

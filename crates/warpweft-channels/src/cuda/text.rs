@@ -47,8 +47,8 @@ pub(super) struct Arguments {
     pub _padding: u32,
 }
 
-/// CUDA C++ of the kernel for calls of `root`, with `proof` if they are one sum, with lanes' windows in shared memory or
-/// not, and for so many warps of an SM, or any number if 0.
+/// CUDA C++ of the kernel for calls of `root`, with `proof` if they are one sum, for one root or any number, with clocks or
+/// without, with lanes' windows in shared memory or not, and for so many warps of an SM, or any number if 0.
 ///
 /// # Errors
 /// Too many functions that spawn one another.
@@ -56,7 +56,7 @@ pub(super) fn source(
     unit: &Unit,
     root: &str,
     proof: Option<Proof>,
-    uniform: bool,
+    (uniform, timed): (bool, bool),
     (shared, warps): (bool, u32),
 ) -> Result<String> {
     let count = unit.numbered().len();
@@ -70,6 +70,7 @@ pub(super) fn source(
     let unroll = unroll(unit);
     Ok(format!(
         "#define WW_UNIFORM {}
+#define WW_TIMED {}
 #define WW_JOINS {}
 #define WW_TEAMS {}
 #define WW_BLOCK_TEAMS {}
@@ -85,6 +86,7 @@ pub(super) fn source(
 #include \"tasks.cuh\"
 ",
         u32::from(uniform),
+        u32::from(timed),
         u32::from(proof.is_none()),
         u32::from(has_teams(unit)),
         u32::from(lanes(unit) > 32),
@@ -160,6 +162,7 @@ pub(super) fn options() -> Options {
         ("tasks_sharing.cuh", include_str!("tasks_sharing.cuh")),
         ("tasks_blocks.cuh", include_str!("teams/tasks_blocks.cuh")),
         ("words.cuh", include_str!("words.cuh")),
+        ("clocks.cuh", include_str!("clocks.cuh")),
     ])
 }
 
@@ -176,6 +179,6 @@ pub fn compile_check<C: DeviceCall>(arch: &str) -> Result<Cubin> {
     let mut unit = Unit::new();
     let root = C::cuda(&mut unit);
     let uniform = is_uniform::<C>(&unit, 1);
-    let text = source(&unit, &root, Proof::of(&unit), uniform, (!has_teams(&unit), 0))?;
+    let text = source(&unit, &root, Proof::of(&unit), (uniform, false), (!has_teams(&unit), 0))?;
     compile(&text, C::NAME, arch, &options())
 }

@@ -65,6 +65,10 @@ pub struct FlowGpuPolicy {
     /// aggregation saves (figure 17 of the paper).
     #[serde(default = "aggregated")]
     pub aggregated: bool,
+    /// Whether the kernel is compiled with clocks: then the report says what share of the warps' time went into kernels'
+    /// functions, the scheduler and waiting ([`TimeShares`](crate::TimeShares)).
+    #[serde(default)]
+    pub timed: bool,
 }
 
 /// What policies without a word of it mean.
@@ -74,7 +78,7 @@ fn aggregated() -> bool {
 
 impl Default for FlowGpuPolicy {
     fn default() -> Self {
-        Self { warps: 8, blocks: 0, collected: 1 << 20, aggregated: true }
+        Self { warps: 8, blocks: 0, collected: 1 << 20, aggregated: true, timed: false }
     }
 }
 

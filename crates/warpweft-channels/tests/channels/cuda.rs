@@ -40,7 +40,7 @@ fn device() -> Option<Device> {
 
 /// From all warps down to one block; windows in shared and in global memory, down to the smallest; sharing after every step; few
 /// records.
-fn policies() -> [StacksPolicy; 7] {
+fn policies() -> [StacksPolicy; 8] {
     let usual = StacksPolicy::default();
     [
         usual,
@@ -49,6 +49,7 @@ fn policies() -> [StacksPolicy; 7] {
         StacksPolicy { shared: false, every: 1, idle: 1, ..usual },
         StacksPolicy { depth: 8, every: 3, idle: 20, ..usual },
         StacksPolicy { records: 128, ..usual },
+        StacksPolicy { timed: true, ..usual },
         StacksPolicy { blocks: 2, records: 128, depth: 8, every: 2, ..usual },
     ]
 }

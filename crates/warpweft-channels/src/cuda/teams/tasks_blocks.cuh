@@ -73,6 +73,7 @@ struct ww_block {
     ww_held& held;
     u32 warp;
     u32 child_at, child_site;
+    ww_clocks clocks;
 
     WW_FN void begin() {
         held.at = held.push = held.low = held.taken = held.spilled = held.open = held.parent = held.parent_at = 0;
@@ -485,7 +486,10 @@ struct ww_block {
         give_up();
         if (held.tokens != 0 && ww_add_acq_rel_gpu(a.counters + LIVE, 0u - held.tokens) == held.tokens) ww_end(a, DONE);
         held.tokens = 0;
-        if (!wait()) return false;
+        const u64 start = clocks.now();
+        const bool found = wait();
+        clocks.waited(start);
+        if (!found) return false;
         // The giver counted the token.
         held.tokens = 1;
         copy_slot(slot(0), inbox(warp));
@@ -550,7 +554,9 @@ struct ww_block {
             } else if ((held.at & WAITS) != 0 && is_lowest()) {
                 to = put_away();
             } else {
+                const u64 start = clocks.now();
                 step();
+                clocks.ran(start);
             }
             if (to != NONE) arrived(to);
         }
@@ -562,6 +568,7 @@ struct ww_block {
         atomicAdd(a.counts + GIVEN, (u64)held.given);
         atomicAdd(a.counts + STEPS, (u64)held.steps);
         atomicAdd(a.counts + ROUNDS, (u64)held.rounds);
+        clocks.add_to(a.counts + CYCLES);
         if (held.spills != 0) atomicAdd(a.counts + SPILLED, (u64)held.spills);
     }
 };
@@ -586,13 +593,16 @@ template<class F> WW_FN void run_block(ww_held& held, unsigned char* room) {
 // All that a block does.
 WW_FN void run_blocks(ww_block& own, unsigned char* room) {
     if (threadIdx.x == 0) own.begin();
+    own.clocks.begin();
     while (true) {
         if (threadIdx.x == 0) own.held.errand = own.advance();
         meet();
         if (own.held.errand == NONE) break;
+        const u64 start = own.clocks.now();
 #define WW_CASE(F) case F::NUMBER: run_block<F>(own.held, room); break;
         switch (own.held.errand) { WW_FUNCTIONS(WW_CASE) }
 #undef WW_CASE
+        own.clocks.ran(start);
     }
     if (threadIdx.x == 0) own.finish();
 }

@@ -12,6 +12,7 @@ use crate::flow::policy::{FlowGpuPolicy, FlowPolicy};
 use crate::flow::reference::queue::{too_deep, too_many};
 use crate::flow::report::report;
 use crate::flow::results::{ChannelCounts, Results};
+use crate::report::TimeShares;
 use warpweft_core::cuda::{Device, Event, Kernel, Module, Stream, Watchdog, compile};
 use warpweft_core::element::Unit;
 use warpweft_core::error::{Error, Result};
@@ -68,8 +69,9 @@ impl FlowGpuExecutor {
 
     /// Compiles the kernel of `graph`, unless the last run was of the same.
     fn prepare(&mut self, graph: &FlowGraph, plan: &Plan, layout: &Layout) -> Result<()> {
-        let shape = (WARPS, (self.policy.warps / WARPS).max(1), self.policy.aggregated);
-        let (text, unit) = source(graph, plan, layout, shape);
+        let shape = (WARPS, (self.policy.warps / WARPS).max(1));
+        let forms = (self.policy.aggregated, self.policy.timed);
+        let (text, unit) = source(graph, plan, layout, shape, forms);
         if self.loaded.as_ref().is_some_and(|loaded| loaded.text == text) {
             return Ok(());
         }
@@ -128,7 +130,9 @@ impl FlowGpuExecutor {
         });
         let policy = FlowPolicy::Gpu(FlowGpuPolicy { blocks: *blocks, ..self.policy });
         let devices = vec![self.device.label().to_string()];
-        let report = report(&channels, devices, [seconds, setup], policy.to_json());
+        let mut report = report(&channels, devices, [seconds, setup], policy.to_json());
+        let cycles = memory.cycles(&self.stream, graph.kernels.len())?;
+        report.notes.extend(TimeShares::of(cycles).map(|shares| shares.to_string()));
         Ok((Results::new(sinks.collect(), HostBuffers(buffers.collect()), channels), report))
     }
 

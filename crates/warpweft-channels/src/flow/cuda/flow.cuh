@@ -20,6 +20,7 @@
 //
 // Generated with the graph: `ww_channel<C>`, `ww_node<K>`, `ww_fetch` and the macros (text.rs).
 #include "queue.cuh"
+#include "clocks.cuh"
 
 enum : u32 { RUNNING = 0, STOPPED = 1, DRAIN = 2, STUCK = 3, TOO_MANY = 4, TOO_DEEP = 5, FAULT = 6 };
 // Words of the record of an error: status, kernel, site, words of the item.
@@ -41,7 +42,7 @@ struct ww_arguments {
     u32* pending;     // items that are in channels or with the host
     u32* record;
     u32* activity;    // of each warp: twice the firings, and 1 while it fires
-    u64* counts;
+    u64* counts;      // of kernels; all cycles of warps, those in functions, those in which nothing fired
     u64 patience;     // nanoseconds
     ww_first first[WW_KERNELS];      // of each kernel
     void* host[WW_CHANNELS];         // of each channel of the host
@@ -84,6 +85,7 @@ struct ww_warp {
     u32 acted;        // what it says
     u64* counts;      // of the warp
     u32 more;         // items of the channel that were ready when the last firing had taken its own
+    ww_clocks clocks;
 
     __device__ __forceinline__ u32 below(u32 mask) const { return __popc(mask & ((1u << lane) - 1u)); }
     __device__ __forceinline__ u32* credit(u32 number) const { return a.credits + APART * number; }
@@ -228,6 +230,7 @@ struct ww_warp {
         const typename Node::Kernel& kernel = *(const typename Node::Kernel*)(a.nodes + Node::OFFSET);
         typename Node::Kernel::Outs outs[UNITS];
         bool well = true;
+        const u64 called = clocks.now();
 #pragma unroll
         for (u32 u = 0; u < UNITS; ++u) {
             if (u > 0 && 32 * u >= got) break;
@@ -237,6 +240,7 @@ struct ww_warp {
             outs[u] = firing.outs;
             well = well && emitted_well<K>(kernel, outs[u], items[u], on(u));
         }
+        clocks.ran(called);
         more = 0;
         if (well) publish<K>(kernel, outs, from.level, deeper, got, room, held, release);
         // Also after a fault: another warp may wait for the elements.
@@ -471,6 +475,7 @@ struct ww_warp {
                 left = ww_load_relaxed(a.pending);
             }
             if (__shfl_sync(ALL, status, 0) != RUNNING || __shfl_sync(ALL, left, 0) == 0) return;
+            const u64 searched = clocks.now();
             if (step()) {
                 turns = 0;
                 ++steps;
@@ -479,6 +484,7 @@ struct ww_warp {
             steps = 0;
             turns = min(turns + 1, 64u);
             __nanosleep(64 * turns);
+            clocks.waited(searched);
             // By one warp, and only now and then: it reads a word of every warp.
             if (turns < 64 || blockIdx.x > 0 || threadIdx.x >= 32) continue;
             u64 now = lane == 0 ? ww_nanoseconds() : 0;
@@ -506,7 +512,9 @@ extern "C" __global__ void __launch_bounds__(32 * WW_WARPS, WW_RESIDENT) channel
     for (u32 k = lane; k < WW_KERNELS * COUNTS; k += 32) ww_counts[own][k] = k % COUNTS == 3 ? ~0ull : 0;
     __syncwarp();
     ww_warp warp{a, lane, number, a.activity + number, a.activity[number], ww_counts[own], 0};
+    warp.clocks.begin();
     warp.run();
+    if (lane == 0) warp.clocks.add_to(a.counts + WW_KERNELS * COUNTS);
     __syncwarp();
     for (u32 k = lane; k < WW_KERNELS * COUNTS; k += 32) {
         if (k % COUNTS == 3) atomicMin(a.counts + k, ww_counts[own][k]);

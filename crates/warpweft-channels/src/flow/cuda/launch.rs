@@ -10,6 +10,8 @@ use warpweft_core::error::{Error, Result};
 const RECORD: usize = 4 + 1024 / 4;
 /// Counts of a kernel: items, firings, yields, least credits seen.
 pub(super) const COUNTS: usize = 4;
+/// Counts of cycles behind those of the kernels.
+const CYCLES: usize = 3;
 
 /// Why a kernel ended, as in `flow.cuh`.
 pub(super) mod status {
@@ -80,9 +82,10 @@ impl Memory {
             return Err(Error::spec(what, "put at most 1073741824: run the graph several times"));
         }
         let buffers = graph.buffers.iter().map(|buffer| Ok((up(&buffer.bytes())?, buffer.len())));
-        let counts: Vec<u64> = (0..graph.kernels.len() * COUNTS)
+        let mut counts: Vec<u64> = (0..graph.kernels.len() * COUNTS)
             .map(|k| if k % COUNTS == 3 { u64::MAX } else { 0 })
             .collect();
+        counts.extend([0; CYCLES]);
         let memory = Self {
             queues: words(2 * APART * layout.served.len())?,
             states: words(layout.states)?,
@@ -218,6 +221,16 @@ impl Memory {
         let mut pending = [0u32; 4];
         stream.download(&self.pending, 0, &mut pending)?;
         Ok((counts, pending[0]))
+    }
+
+    /// All cycles of warps, those in functions and those in which nothing fired, where they are measured.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn cycles(&self, stream: &Stream, kernels: usize) -> Result<[u64; CYCLES]> {
+        let mut cycles = [0; CYCLES];
+        stream.download(&self.counts, 8 * kernels * COUNTS, &mut cycles)?;
+        Ok(cycles)
     }
 
     /// Credits that are left, of all levels of all groups.

@@ -13,12 +13,13 @@ use warpweft_core::error::Result;
 pub(super) const WARPS: u32 = 4;
 
 /// CUDA C++ of the kernel for `graph` with blocks of so many warps, of which registers are to suffice for `resident` an SM; and where it
-/// may fault.
+/// may fault. `aggregated`: with one atomic operation a firing; `timed`: with clocks.
 pub(super) fn source(
     graph: &FlowGraph,
     plan: &Plan,
     layout: &Layout,
-    (warps, resident, aggregated): (u32, u32, bool),
+    (warps, resident): (u32, u32),
+    (aggregated, timed): (bool, bool),
 ) -> (String, Unit) {
     let mut unit = Unit::new();
     // Graphs of kernels without outputs and buffers use these as well.
@@ -30,6 +31,7 @@ pub(super) fn source(
         "#define WW_WARPS {warps}
 #define WW_RESIDENT {resident}
 #define WW_AGGREGATED {}
+#define WW_TIMED {}
 {FAULTS}{}
 #define WW_KERNELS {}
 #define WW_CHANNELS {}
@@ -42,6 +44,7 @@ WW_CONST ww::u32 WW_SERVED[] = {{{}}};
 {}#include \"flow.cuh\"
 ",
         u32::from(aggregated),
+        u32::from(timed),
         unit.source(),
         graph.kernels.len(),
         graph.channels.len(),
@@ -151,6 +154,7 @@ pub(super) fn options() -> Options {
         ("flow.cuh", include_str!("flow.cuh")),
         ("queue.cuh", include_str!("queue.cuh")),
         ("words.cuh", include_str!("../../cuda/words.cuh")),
+        ("clocks.cuh", include_str!("../../cuda/clocks.cuh")),
     ])
 }
 
@@ -161,7 +165,12 @@ pub(super) fn options() -> Options {
 pub fn compile_check(graph: &FlowGraph, arch: &str) -> Result<Cubin> {
     let plan = graph.plan()?;
     let layout = Layout::of(graph, &plan, 1 << 10)?;
-    compile(&source(graph, &plan, &layout, (WARPS, 1, true)).0, "channels_flow", arch, &options())
+    compile(
+        &source(graph, &plan, &layout, (WARPS, 1), (true, false)).0,
+        "channels_flow",
+        arch,
+        &options(),
+    )
 }
 
 /// What a test needs to play the scheduler on the host.
@@ -195,7 +204,7 @@ pub fn played(
 ) -> Result<Played> {
     let plan = graph.plan()?;
     let layout = Layout::of(graph, &plan, collected)?;
-    let (text, _) = source(graph, &plan, &layout, (warps, 1, aggregated));
+    let (text, _) = source(graph, &plan, &layout, (warps, 1), (aggregated, false));
     let groups = layout.groups.iter();
     let first = graph.kernels.iter().map(|kernel| &graph.channels[kernel.input].first);
     let host = |channel: &crate::flow::graph::ChannelNode| {

@@ -36,7 +36,7 @@ fn device() -> Option<Device> {
 }
 
 /// From all warps down to one block, and a buffer for the host that is often full.
-fn policies() -> [FlowGpuPolicy; 5] {
+fn policies() -> [FlowGpuPolicy; 6] {
     let usual = FlowGpuPolicy::default();
     [
         usual,
@@ -44,6 +44,7 @@ fn policies() -> [FlowGpuPolicy; 5] {
         FlowGpuPolicy { warps: 32, ..usual },
         FlowGpuPolicy { warps: 4, blocks: 3, collected: 100, ..usual },
         FlowGpuPolicy { aggregated: false, ..usual },
+        FlowGpuPolicy { timed: true, ..usual },
     ]
 }
 

@@ -19,6 +19,7 @@ fn list<T: ToString>(values: impl IntoIterator<Item = T>) -> String {
 fn program(graph: &FlowGraph, warps: (u32, bool), seeds: u32, collected: usize) -> String {
     let played = played(graph, warps, collected).unwrap();
     let skeleton = [
+        include_str!("../../../src/cuda/clocks.cuh"),
         include_str!("../../../src/flow/cuda/queue.cuh"),
         include_str!("../../../src/flow/cuda/flow.cuh"),
     ];

@@ -67,7 +67,8 @@ fn played<C: Spawning>(
 
 /// The kernel as one text.
 fn skeleton(is_sum: bool) -> String {
-    let [first, others @ ..] = [
+    let [clocks, first, others @ ..] = [
+        include_str!("../../../src/cuda/clocks.cuh"),
         include_str!("../../../src/cuda/tasks.cuh"),
         include_str!("../../../src/cuda/tasks_frames.cuh"),
         match is_sum {
@@ -85,7 +86,7 @@ fn skeleton(is_sum: bool) -> String {
     // The first file includes the others.
     let (before, after) = first.split_once("#include \"tasks_frames.cuh\"").unwrap();
     let (_, after) = after.split_once("#include \"tasks_sharing.cuh\"").unwrap();
-    let skeleton = [before, &others, after].concat();
+    let skeleton = [clocks, before, &others, after].concat();
     let included = |line: &&str| !line.starts_with("#include") && !line.starts_with("#pragma");
     skeleton.lines().filter(included).map(|line| format!("{line}\n")).collect()
 }
@@ -100,7 +101,7 @@ fn ran(calls: &Roots, operation: Option<u32>, uniform: bool, seeds: u32) -> Opti
     };
     let Roots { unit, functions, root, roots, expect } = calls;
     let mut text = format!(
-        "#define WW_UNIFORM {}\n#define WW_JOINS {}\n#define WW_TEAMS {}\n",
+        "#define WW_TIMED 1\n#define WW_UNIFORM {}\n#define WW_JOINS {}\n#define WW_TEAMS {}\n",
         u32::from(uniform),
         u32::from(operation.is_none()),
         u32::from(unit.contains("TEAM = true"))

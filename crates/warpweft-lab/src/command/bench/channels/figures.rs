@@ -114,7 +114,8 @@ fn rounds(count: usize, width: u32, hops: u32) -> FlowGraph {
     graph
 }
 
-fn tasks(count: u32, steps: u32) -> FlowGraph {
+/// So many tasks of so many steps, each some nanoseconds, through one channel.
+pub fn tasks(count: u32, steps: u32) -> FlowGraph {
     let mut graph = FlowGraph::new();
     let sum = graph.buffer([0u64]);
     let seeds = graph.channel("seeds", 1024);
@@ -123,7 +124,8 @@ fn tasks(count: u32, steps: u32) -> FlowGraph {
     graph
 }
 
-fn fibonacci(n: u32, width: usize) -> FlowGraph {
+/// The leaves of a recursion, by a stack of channels of so many items each.
+pub fn fibonacci(n: u32, width: usize) -> FlowGraph {
     let mut graph = FlowGraph::new();
     let calls = graph.channel_stack("calls", width, n as usize);
     let result = graph.buffer([0u64]);

@@ -3,6 +3,7 @@
 
 mod figures;
 mod loops;
+mod tables;
 mod teams;
 mod waiting;
 
@@ -34,8 +35,11 @@ pub struct Trees {
     /// One of the paper's experiments on channel-flow graphs instead: 15, 17, 18 or 19.
     #[arg(long, value_enum, value_name = "N")]
     figure: Option<Experiment>,
+    /// One of the paper's tables instead, on the first GPU: 4 (lines of code) or 5 (share of time in the scheduler).
+    #[arg(long, conflicts_with_all = ["figure", "only"], value_enum, value_name = "N")]
+    table: Option<tables::Table>,
     /// Sorts, products of matrices or both by teams of lanes on the first GPU instead [both if not said].
-    #[arg(long, conflicts_with_all = ["figure", "only"], value_enum, value_name = "WHAT",
+    #[arg(long, conflicts_with_all = ["figure", "only", "table"], value_enum, value_name = "WHAT",
           num_args = 0..=1, default_missing_value = "both")]
     teams: Option<teams::What>,
     #[command(flatten)]
@@ -128,14 +132,18 @@ impl Trees {
         };
         let figure =
             self.figure.map_or_else(String::new, |it| format!(" --figure {}", it.number()));
+        let table = self.table.map_or_else(String::new, |it| format!(" --table {}", it.number()));
         let teams = self.teams.map_or_else(String::new, |what| format!(" --teams{}", what.said()));
-        format!("warpweft bench channels{only}{figure}{teams}{}", self.options.command())
+        format!("warpweft bench channels{only}{figure}{table}{teams}{}", self.options.command())
     }
 
     fn measure(&self) -> Result<String> {
         let machine = Machine::detect()?;
         if let Some(figure) = self.figure {
             return self.experiment(figure, &machine);
+        }
+        if let Some(table) = self.table {
+            return self.table(table, &machine);
         }
         if let Some(what) = self.teams {
             return self.teams(what, &machine);
@@ -210,6 +218,14 @@ impl Trees {
         let (name, probe) = (format!("channels-figure-{}", figure.number()), limits(machine)?);
         let record = Record::new(&name, &self.command(), machine, probe, &rows, &[(); 0]);
         record.conclude(&self.options, figures::table(title, &rows))
+    }
+
+    /// One of the paper's tables.
+    fn table(&self, table: tables::Table, machine: &Machine) -> Result<String> {
+        let rows = tables::measure(table, machine, &self.options)?;
+        let (name, probe) = (format!("channels-table-{}", table.number()), limits(machine)?);
+        let record = Record::new(&name, &self.command(), machine, probe, &rows, &[(); 0]);
+        record.conclude(&self.options, rows.text())
     }
 
     /// The cases for the cores only.

@@ -70,7 +70,7 @@ pub struct Row {
 }
 
 /// One to one on numbers of 32 bits: the finaliser of MurmurHash3 (Appleby).
-fn scrambled(word: u32) -> u32 {
+pub fn scrambled(word: u32) -> u32 {
     let word = (word ^ word >> 16).wrapping_mul(0x85eb_ca6b);
     let word = (word ^ word >> 13).wrapping_mul(0xc2b2_ae35);
     word ^ word >> 16
