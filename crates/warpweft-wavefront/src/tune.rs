@@ -89,7 +89,7 @@ impl Candidates {
                 }),
             },
             Policy::Scan(start) => Self {
-                axes: vec![axis("rows", &[1, 2, 4, 8, 16]), axis("warps", &[2, 4, 8, 16, 32])],
+                axes: vec![axis("rows", &[1, 2, 4, 8, 16]), axis("warps", &[2, 4, 8, 16, 24])],
                 start: vec![start.rows as usize, start.warps as usize],
                 policy: Box::new(|at| {
                     Policy::Scan(ScanPolicy { rows: at[0] as u32, warps: at[1] as u32 })

@@ -45,6 +45,15 @@ template <int N, class T> __device__ __forceinline__ void store_vector(T* to, co
     for (int i = 0; i < V::COUNT; i++) ((typename V::type*)to)[i] = words[i];
 }
 
+// Cells that are not read again soon: they leave the caches first.
+template <int N, class T> __device__ __forceinline__ void store_streaming(T* to, const T (&from)[N]) {
+    using V = vector_of<T, N>;
+    typename V::type words[V::COUNT];
+    memcpy(words, from, V::BYTES);
+#pragma unroll
+    for (int i = 0; i < V::COUNT; i++) __stcs((typename V::type*)to + i, words[i]);
+}
+
 // Hides from the compiler where a value comes from; no instruction.
 template <class T> __device__ __forceinline__ void opaque(T& value) {
     if constexpr (sizeof(T) == 4) {

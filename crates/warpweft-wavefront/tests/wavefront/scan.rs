@@ -12,6 +12,12 @@ fn weighed(h: Earlier<i64>, #[row] a: i32, #[column] b: i32, #[cell] x: i16) -> 
     h.n + h.w - h.nw + a as i64 * x as i64 - b as i64
 }
 
+/// Rows and columns without inputs of cells.
+#[wavefront(sums)]
+fn outer(h: Earlier<i64>, #[row] a: i32, #[column] b: i32) -> i64 {
+    h.n + h.w - h.nw + a as i64 * b as i64
+}
+
 #[wavefront(sums)]
 fn real(h: Earlier<f32>, #[cell] x: f32) -> f32 {
     h.n + h.w - h.nw + x
@@ -41,7 +47,7 @@ fn divided(h: Earlier<i32>, #[row] a: i32) -> i32 {
 const POLICIES: [ScanPolicy; 3] = [
     ScanPolicy { rows: 8, warps: 16 },
     ScanPolicy { rows: 3, warps: 2 },
-    ScanPolicy { rows: 1, warps: 32 },
+    ScanPolicy { rows: 1, warps: 31 },
 ];
 
 #[test]
@@ -51,6 +57,7 @@ fn kernels_compile_for_ampere_and_hopper() {
     }
     compile_check::<weighed>(&POLICIES[0], "sm_80").unwrap();
     compile_check::<area>(&POLICIES[0], "sm_90").unwrap();
+    compile_check::<outer>(&POLICIES[2], "sm_90").unwrap();
     compile_check::<real>(&POLICIES[1], "sm_90").unwrap();
     let error = compile_check::<real>(&ScanPolicy { rows: 17, warps: 1 }, "sm_90").unwrap_err();
     assert!(error.to_string().contains("1 warps of 17 rows"), "{error}");
@@ -84,7 +91,18 @@ fn sums_equal_the_reference_on_the_gpu() {
     let mut inputs = Inputs(5);
     for policy in POLICIES {
         let mut executor = ScanExecutor::new(&device, Some(policy)).unwrap();
-        for [m, n] in [[1, 1], [3, 5], [200, 128], [129, 500], [300, 1300], [1000, 4]] {
+        // Bands that blocks take one after another; tiles that end within one; rows of any alignment.
+        let shapes = [
+            [1, 1],
+            [3, 5],
+            [200, 128],
+            [129, 500],
+            [300, 1300],
+            [700, 272],
+            [20_000, 8],
+            [1000, 4],
+        ];
+        for [m, n] in shapes {
             let pixels: Vec<_> = (0..m * n).map(|_| inputs.bits() as u8).collect();
             let wide: Vec<_> = (0..m * n).map(|_| inputs.bits() as i16).collect();
             let rows: Vec<_> = (0..m).map(|_| inputs.bits() as i32 >> 8).collect();
@@ -100,6 +118,9 @@ fn sums_equal_the_reference_on_the_gpu() {
                 let expect = reference(&wavefront).unwrap();
                 assert!(executor.run(&wavefront).unwrap().0 == expect, "{m} × {n}, {policy:?}");
             }
+            let outer = Wavefront::of(outer()).rows(&rows).columns(&columns).keep(Keep::Matrix);
+            let expect = reference(&outer).unwrap();
+            assert!(executor.run(&outer).unwrap().0 == expect, "{m} × {n}, {policy:?}");
             let bytes = Wavefront::of(area()).over([m, n]).inputs(&pixels).keep(Keep::Matrix);
             let expect = reference(&bytes).unwrap();
             assert!(executor.run(&bytes).unwrap().0 == expect, "{m} × {n}, {policy:?}");

@@ -63,8 +63,10 @@ pub enum Part {
     Cpu,
     /// The same on the first GPU, by register strips.
     Gpu,
-    /// Tables that are kept whole on the first GPU: an alignment, and summed areas by register strips and by scans.
+    /// Summed area tables on the first GPU, by register strips and by scans.
     Tables,
+    /// An alignment of which every cell is kept, on the first GPU.
+    Matrix,
     /// Alignment on all GPUs next to one.
     Gpus,
     /// PeerWave's methods on the first GPU.
@@ -207,6 +209,7 @@ impl Wavefronts {
             Part::Gpus => 2,
             Part::Gpu
             | Part::Tables
+            | Part::Matrix
             | Part::Methods
             | Part::Traceback
             | Part::Many
@@ -243,6 +246,7 @@ impl Wavefronts {
             Part::Cpu => vec![0],
             Part::Gpu
             | Part::Tables
+            | Part::Matrix
             | Part::Methods
             | Part::Traceback
             | Part::Many

@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use super::text::{Arguments, options, source};
+use super::memory::{Stages, fitting};
+use super::text::{Arguments, options, source, too_large};
 use crate::cuda::filled::{Found, filled};
 use crate::cuda::signature::{Values, WAITING};
 use crate::cuda::tables::OnDevice;
@@ -23,8 +24,8 @@ use warpweft_core::report::Report;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long a run may take in all.
 const LIMIT: Duration = Duration::from_secs(3600);
-/// Bytes between two flags, as in `scan.cuh`.
-const FLAG_BYTES: usize = 32;
+/// Bytes that a band hands on for each 16 bytes of a row: its own sums and those of all rows, as many tags.
+const WORD_BYTES: usize = 64;
 
 const NO_SUMS: &str = "recurrence but sums";
 
@@ -92,11 +93,10 @@ fn adds_up<E: WavefrontElement>(wavefront: &Wavefront<'_, E>) -> bool {
     })
 }
 
-/// Whether rows begin where 16 bytes of cells do, and as many inputs.
-fn rows_are_wide(columns: usize, cell: usize, input: usize) -> bool {
-    let lane = 16 / cell * input;
-    (columns * cell).is_multiple_of(16)
-        && (lane == 0 || (columns * input).is_multiple_of(lane.min(16)))
+/// Bytes of the words that so many bands of a table hand on.
+fn word_bytes(bands: usize, columns: usize, cell: usize) -> usize {
+    let lanes = columns.next_multiple_of(32 * 16 / cell) * cell / 16;
+    bands * lanes * WORD_BYTES
 }
 
 /// Runs sums on one GPU.
@@ -136,17 +136,21 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for ScanExecutor {
 }
 
 impl ScanExecutor {
-    /// The kernel for `element` with this policy.
-    fn kernel(&self, element: &ElementType, policy: &ScanPolicy) -> Result<Kernel> {
+    /// The kernel for `element` with this policy, and the shared memory of a block.
+    fn kernel(&self, element: &ElementType, policy: &ScanPolicy) -> Result<(Kernel, u32)> {
         policy.check()?;
-        let text = source(element, policy);
+        let limit = self.device.shared_memory()?.block;
+        let stages = Stages::within(limit, element, policy).ok_or_else(|| too_large(policy))?;
+        let text = source(element, policy, stages);
         let cubin = compile(&text, element.name, &self.device.arch()?, &options())?;
-        Module::load(&self.device, &cubin)?.kernel("wavefront_scan")
+        let kernel = Module::load(&self.device, &cubin)?.kernel("wavefront_scan")?;
+        kernel.allow_shared(stages.bytes as u32)?;
+        Ok((kernel, stages.bytes as u32))
     }
 
     /// Blocks that the device runs at once.
-    fn resident(&self, kernel: &Kernel, policy: &ScanPolicy) -> Result<usize> {
-        match kernel.blocks_per_sm(policy.threads(), 0)? * self.device.sms()? {
+    fn resident(&self, kernel: &Kernel, policy: &ScanPolicy, shared: u32) -> Result<usize> {
+        match kernel.blocks_per_sm(policy.threads(), shared)? * self.device.sms()? {
             0 => Err(Error::Device {
                 stage: "planning".into(),
                 device: self.device.label().into(),
@@ -175,13 +179,12 @@ impl ScanExecutor {
     fn fill(&mut self, wavefront: &Erased<'_>, cells: &mut [u8]) -> Result<(Found, Report)> {
         let begin = Instant::now();
         let [rows, columns] = wavefront.extents;
-        let (element, stream) = (&wavefront.element, &self.stream);
-        let cell = element.cell;
-        let sms = self.device.sms()?;
-        let policy = self.policy.unwrap_or_else(|| ScanPolicy::for_domain(rows, sms));
-        let kernel = self.kernel(element, &policy)?;
+        let (element, stream, cell) = (&wavefront.element, &self.stream, wavefront.element.cell);
+        let (sms, limit) = (self.device.sms()?, self.device.shared_memory()?.block);
+        let policy = self.policy.unwrap_or_else(|| fitting(rows, sms, limit, element));
+        let (kernel, shared) = self.kernel(element, &policy)?;
         let bands = rows.div_ceil(policy.band_rows());
-        let blocks = bands.min(self.resident(&kernel, &policy)?) as u32;
+        let blocks = bands.min(self.resident(&kernel, &policy, shared)?);
 
         let row_inputs = inputs(stream, wavefront.rows, rows)?;
         let column_inputs = inputs(stream, wavefront.columns, columns)?;
@@ -194,9 +197,9 @@ impl ScanExecutor {
         }
         let [top, left] =
             lines.as_ref().map_or([0; 2], |lines| lines.each_ref().map(Buffer::address));
-        let flags = Buffer::zeroed(stream, bands * FLAG_BYTES)?;
+        let words = Buffer::zeroed(stream, word_bytes(bands, columns, cell))?;
         let kept = Buffer::new(&self.device, rows * columns * cell)?;
-        let wide = rows_are_wide(columns, cell, element.input);
+        let wide = |bytes: usize| i32::from((columns * bytes).is_multiple_of(16));
         let arguments = Arguments {
             rows: row_inputs.address(),
             columns: column_inputs.address(),
@@ -204,11 +207,12 @@ impl ScanExecutor {
             kept: kept.address(),
             top,
             left,
-            flags: flags.address(),
+            words: words.address(),
             row_count: rows as i32,
             column_count: columns as i32,
             has_lines: i32::from(lines.is_some()),
-            wide: i32::from(wide),
+            wide_cells: wide(cell),
+            wide_inputs: wide(element.input.max(1)),
         };
         self.watchdog.reset();
         let on_device = OnDevice::new(stream, wavefront.parameters, &wavefront.tables)?;
@@ -222,10 +226,10 @@ impl ScanExecutor {
         let args = values.launch(WAITING, element)?;
         stream.synchronize()?;
         let mut setup_seconds = begin.elapsed().as_secs_f64();
+        let launch = Launch::line(blocks as u32, policy.threads()).shared(shared);
         // SAFETY: the arguments are those of `wavefront_scan` in order and layout; every buffer
         // holds what the kernel's comment says and lives past the wait.
-        let seconds =
-            unsafe { self.timed(&kernel, Launch::line(blocks, policy.threads()), &args)? };
+        let seconds = unsafe { self.timed(&kernel, launch, &args)? };
 
         let begin = Instant::now();
         stream.download(&kept, 0, cells)?;

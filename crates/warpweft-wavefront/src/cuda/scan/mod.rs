@@ -6,6 +6,7 @@
 //! ([`WavefrontElement::SUMS`](crate::WavefrontElement::SUMS)) and keep the matrix.
 
 mod executor;
+mod memory;
 mod text;
 
 pub use executor::{ScanExecutor, misses};

@@ -88,7 +88,7 @@ pub const CASES: [Case; 37] = [
     case(Part::Gpu, Kind::AffineSixteen, "SW affine, position, 16 bits", 1_000_000, Keep::Best),
     case(Part::Gpu, Kind::Protein, "SW BLOSUM62, position", 100_000, Keep::Best),
     case(Part::Gpu, Kind::Transposing, "OSA, last row", 100_000, Keep::LastRow),
-    kept(Part::Tables, Kind::Local, "SW i32, matrix", 100_000, 4),
+    kept(Part::Matrix, Kind::Local, "SW i32, matrix", 100_000, 4),
     kept(
         Part::Tables,
         Kind::Table(Pixels::Reals, Way::CellByCell),
