@@ -159,12 +159,13 @@ impl Kernels {
         let mut all = Vec::new();
         let record = |all: &[random::Reached]| {
             let none: [(); 0] = [];
-            Record::new("random-kernels", &self.command(), machine, probe.clone(), &all, &none)
+            let name = format!("random-kernels-{}", self.seed);
+            Record::new(&name, &self.command(), machine, probe.clone(), &all, &none)
         };
-        for drawn in &random::draw(count, self.seed)? {
-            all.push(random::measure(drawn, budget, machine)?);
-            record(&all).so_far(&self.options)?;
-        }
+        random::measure(&random::draw(count, self.seed)?, budget, machine, |reached| {
+            all.push(reached);
+            record(&all).so_far(&self.options)
+        })?;
         record(&all).conclude(&self.options, random::table(&all))
     }
 
@@ -193,20 +194,25 @@ impl Kernels {
     }
 }
 
-/// Two runs as a user makes them who has not tuned: the first compiles, the second finds its kernels in the cache.
-fn by_default(
+/// Runs as a user makes them who has not tuned, which single steps would take so many seconds for: the first compiles what
+/// is not in the cache, later ones find their kernels there.
+fn by_default<const N: usize>(
     spec: &Spec,
     volume: &RawVolume,
     machine: &Machine,
-    [first, second]: [f64; 2],
-) -> Result<[Report; 2]> {
+    lasting: [f64; N],
+) -> Result<[Report; N]> {
     let run = |seconds: f64| {
         let mut state = volume.clone();
         let steps = seconds * COPY / (volume.len() * spec.step_bytes()) as f64;
         let run = Run { target: Target::AnyGpu, ..Run::default() };
         spec.run_with(&mut state, Steps(steps.ceil() as u64), machine, &run)
     };
-    Ok([run(first)?, run(second)?])
+    let mut reports = Vec::with_capacity(N);
+    for seconds in lasting {
+        reports.push(run(seconds)?);
+    }
+    Ok(std::array::from_fn(|n| reports[n].clone()))
 }
 
 /// What a search finds, anew, whatever earlier runs found.

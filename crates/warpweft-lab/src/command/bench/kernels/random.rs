@@ -1,20 +1,25 @@
 //! Random stencils: an element of the cases between faces of any kinds, over extents of any size. How much of the tuned rate
 //! each reaches untuned, and whether any is slower than single steps.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde::Serialize;
 use warpweft::grid::{Axes, across};
-use warpweft::machine::Machine;
+use warpweft::machine::{Gpu, Machine};
 use warpweft::prelude::*;
-use warpweft::stencil::{Policy, Spec};
+use warpweft::stencil::{CudaPolicy, Policy, Spec, Trial, cuda};
 
 use super::cases::{CASES, Case};
 use super::{by_default, tuned};
 use warpweft_terminal::output::note;
 
-/// Seconds that single steps would take of the two runs that are not tuned: the first compiles for the second.
-const RUNS: [f64; 2] = [2.5, 1.5];
+/// Seconds that single steps would take of the run that is not tuned. Its kernels are in the cache.
+const RUN: f64 = 3.0;
+/// Candidates of a search that are compiled before it begins, while other stencils are measured.
+const AHEAD: usize = 12;
+/// Between two looks at whether they are.
+const PAUSE: Duration = Duration::from_millis(5);
 /// Cells along an axis, in two and in three dimensions.
 const EXTENTS: [[u64; 2]; 2] = [[2_000, 12_000], [160, 640]];
 
@@ -35,6 +40,10 @@ pub struct Reached {
     untuned: f64,
     tuned: f64,
     policy: Policy,
+    /// What took the steps of the run that is not tuned.
+    ran: serde_json::Value,
+    /// Every candidate of the search.
+    tried: Vec<String>,
 }
 
 /// A stream of random numbers: splitmix64 (Steele, Lea and Flood, OOPSLA 2014).
@@ -89,16 +98,63 @@ pub fn draw(count: usize, seed: u64) -> Result<Vec<Drawn>> {
     Ok(all)
 }
 
-/// Measures one, with so long a search.
+/// Measures all, each with so long a search, and passes on what each reached. Kernels of the next are compiled meanwhile.
 ///
 /// # Errors
-/// A run that fails.
-pub fn measure(drawn: &Drawn, budget: Duration, machine: &Machine) -> Result<Reached> {
+/// A machine without a GPU; a run that fails; what `each` fails with.
+pub fn measure(
+    all: &[Drawn],
+    budget: Duration,
+    machine: &Machine,
+    mut each: impl FnMut(Reached) -> Result<()>,
+) -> Result<()> {
+    let Some(gpu) = machine.gpus.first() else {
+        return Err(Error::spec("random stencils without a GPU", "run on a machine with one"));
+    };
+    let arch = gpu.device()?.arch()?;
+    let orders: Vec<_> = all.iter().map(|drawn| ahead(drawn, gpu)).collect();
+    let left: Vec<_> = orders.iter().map(|of_one| AtomicUsize::new(of_one.len())).collect();
+    let orders: Vec<_> = orders.into_iter().enumerate().collect();
+    let flat = orders.iter().flat_map(|(n, of_one)| of_one.iter().map(move |policy| (*n, policy)));
+    let (flat, next): (Vec<_>, _) = (flat.collect(), AtomicUsize::new(0));
+    let compile = || {
+        while let Some(&(n, policy)) = flat.get(next.fetch_add(1, Ordering::Relaxed)) {
+            // One that fails does so again when it is tried.
+            let _ = cuda::compile_check(&all[n].spec, all[n].extents, policy, &arch);
+            left[n].fetch_sub(1, Ordering::Release);
+        }
+    };
+    std::thread::scope(|scope| {
+        // Two are left to the runs.
+        for _ in 0..machine.cpu.threads().saturating_sub(2).max(1) {
+            scope.spawn(compile);
+        }
+        let mut measured = all.iter().zip(&left).map(|(drawn, left)| {
+            while left.load(Ordering::Acquire) > 0 {
+                std::thread::sleep(PAUSE);
+            }
+            each(reached(drawn, budget, machine)?)
+        });
+        let done = measured.try_for_each(|done| done);
+        next.store(flat.len(), Ordering::Relaxed);
+        done
+    })
+}
+
+/// What a search for one tries first, each as it runs and as it is checked.
+fn ahead(Drawn { spec, extents, .. }: &Drawn, gpu: &Gpu) -> Vec<CudaPolicy> {
+    let first = CudaPolicy::candidates(spec, *extents, (gpu.capability, gpu.sms));
+    let both = |policy| [policy, CudaPolicy { contraction: false, ..policy }];
+    first.into_iter().take(AHEAD).flat_map(both).collect()
+}
+
+fn reached(drawn: &Drawn, budget: Duration, machine: &Machine) -> Result<Reached> {
     let Drawn { case, spec, extents } = drawn;
     note(&format!("{} {}", case.name, across(extents)));
     let volume = case.volume_of(spec, *extents)?;
-    let [_, untuned] = by_default(spec, &volume, machine, RUNS)?;
+    let [untuned] = by_default(spec, &volume, machine, [RUN])?;
     let found = tuned(spec, &volume, machine, budget)?;
+    let cells = volume.len() as f64;
     Ok(Reached {
         element: case.name,
         extents: extents.iter().copied().collect(),
@@ -107,7 +163,21 @@ pub fn measure(drawn: &Drawn, budget: Duration, machine: &Machine) -> Result<Rea
         untuned: untuned.rate.value,
         tuned: found.rate,
         policy: found.policy,
+        ran: untuned.policy["kernels"].clone(),
+        tried: found.trials.iter().map(|trial| described(trial, cells)).collect(),
     })
+}
+
+/// A trial in words: the kernel and its shape, and the rate.
+fn described(trial: &Trial, cells: f64) -> String {
+    let rate = cells / trial.seconds / 1e9;
+    let Policy::Cuda(policy) = trial.policy else { return format!("{rate:.0} Gcells/s") };
+    let CudaPolicy { kernel, cells: [vx, vy, vz], warps, min_blocks, chunk, prefetch, .. } = policy;
+    let depth = policy.temporal_depth;
+    format!(
+        "{kernel:?} {vx}x{vy}x{vz}, {warps} warps x {min_blocks}, {prefetch} ahead, {depth} steps, chunk {chunk}: \
+         {rate:.0} Gcells/s"
+    )
 }
 
 /// A line for each, and the ratios of all.
