@@ -236,7 +236,11 @@ struct walker {
         meet<1, HEIGHT>();
         // Others need not wait for what follows.
         if (!inside) return;
-        if constexpr (STORES) store_global(A.matrix + (cell0 + ((size_t)s + k) * HEIGHT), cell);
+        // The last sweep's cells are read only where the matrix is kept.
+        if constexpr (STORES) {
+            cell_t* to = A.matrix + (cell0 + ((size_t)s + k) * HEIGHT);
+            if (WW_KEEP == WW_MATRIX || !counts) store_global(to, cell);
+        }
         if constexpr (RANKS) {
             if (computed && counts) rank(cell, j);
         } else if constexpr (WW_KEEP == WW_SUM) {
