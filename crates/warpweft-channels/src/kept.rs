@@ -23,10 +23,10 @@ pub(super) fn tuned_on_gpu<C: 'static>(gpu: &str) -> Option<StacksPolicy> {
     }
 }
 
-/// The same on so many threads, which the policy keeps.
+/// The same on so many threads.
 pub(super) fn tuned_on_cores<C: 'static>(threads: usize) -> Option<CpuPolicy> {
     match TuningCache::user().policy(&key::<C>(&cores(threads)))? {
-        Policy::Cpu(policy) => policy.check().is_ok().then_some(CpuPolicy { threads, ..policy }),
+        Policy::Cpu(policy) => policy.check().is_ok().then_some(policy),
         Policy::Stacks(_) => None,
     }
 }

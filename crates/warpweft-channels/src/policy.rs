@@ -27,8 +27,6 @@ impl Policy {
 /// How the cores run calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CpuPolicy {
-    /// Worker threads.
-    pub threads: usize,
     /// Spawned calls that the deque of a worker holds, 64 bytes each. A call that is spawned when the deque is full is
     /// run at once.
     pub deque_capacity: usize,
@@ -37,21 +35,19 @@ pub struct CpuPolicy {
     pub stack: usize,
 }
 
-impl CpuPolicy {
-    /// The usual one for so many threads.
-    pub fn of(threads: usize) -> Self {
-        Self { threads, deque_capacity: 4096, stack: 16 << 20 }
+impl Default for CpuPolicy {
+    fn default() -> Self {
+        Self { deque_capacity: 4096, stack: 16 << 20 }
     }
+}
 
+impl CpuPolicy {
     /// Whether there is such a policy.
     ///
     /// # Errors
-    /// No threads; a deque of no call, or of more than memory can address; less than 1 MiB of stack.
+    /// A deque of no call, or of more than memory can address; less than 1 MiB of stack.
     pub fn check(&self) -> Result<()> {
-        let Self { threads, deque_capacity, stack } = *self;
-        if threads == 0 || threads > 4096 {
-            return Err(Error::spec(format!("{threads} threads"), "take 1 to 4096"));
-        }
+        let Self { deque_capacity, stack } = *self;
         if deque_capacity == 0 || deque_capacity > 1 << 24 {
             let what = format!("a deque of {deque_capacity} calls");
             return Err(Error::spec(what, "take 1 to 16777216 calls for each thread"));

@@ -50,13 +50,11 @@ pub(crate) fn several_devices(run: &Run<'_>) -> Error {
     Error::spec(format!("channels on {}", run.target), help)
 }
 
-/// The policy that a run on cores names, with the run's threads, else another.
-pub(crate) fn on_cores(run: &Run<'_>, otherwise: impl FnOnce() -> CpuPolicy) -> CpuPolicy {
+/// The policy that a run on cores names, else the usual one.
+pub(crate) fn on_cores(run: &Run<'_>) -> CpuPolicy {
     match run.policy {
-        Some(Policy::Cpu(policy)) => {
-            CpuPolicy { threads: run.threads.unwrap_or(policy.threads), ..policy }
-        }
-        _ => otherwise(),
+        Some(Policy::Cpu(policy)) => policy,
+        _ => CpuPolicy::default(),
     }
 }
 
@@ -137,11 +135,10 @@ impl<C: Spawning> Channels<C> {
         watch.check()?;
         let (outputs, mut report) = match (devices.threads, &devices.gpus[..], run.policy) {
             (Some(threads), [], _) => {
-                let policy = on_cores(run, || {
-                    tuned_on_cores::<C>(threads).unwrap_or_else(|| CpuPolicy::of(threads))
-                });
+                let tuned = run.policy.is_none().then(|| tuned_on_cores::<C>(threads)).flatten();
+                let policy = tuned.unwrap_or_else(|| on_cores(run));
                 let trace = run.trace.as_deref();
-                CpuExecutor::new(machine, policy)?.run_watched(self, &watch, trace)?
+                CpuExecutor::new(machine, threads, policy)?.run_watched(self, &watch, trace)?
             }
             (None, [gpu], policy) => {
                 let policy = match policy {
@@ -208,10 +205,9 @@ impl<C: Call> Channels<C> {
         let run = Run { target, ..run.clone() };
         let devices = run.devices(machine)?;
         let threads = devices.threads.unwrap_or_else(|| machine.cpu.threads());
-        let policy = on_cores(&run, || CpuPolicy::of(threads));
         let watch = run.watch(self.roots.len() as u64, "calls");
         watch.check()?;
-        let mut executor = CpuExecutor::new(machine, policy)?;
+        let mut executor = CpuExecutor::new(machine, threads, on_cores(&run))?;
         let (outputs, mut report) = executor.run_once(self, &watch, run.trace.as_deref())?;
         watch.ended()?;
         report.notes.extend(devices.notes);
@@ -274,8 +270,8 @@ impl<C: Borrowing> Channels<C> {
         watch.check()?;
         let (outputs, mut report) = match (devices.threads, &devices.gpus[..], run.policy) {
             (Some(threads), [], _) => {
-                let policy = on_cores(run, || CpuPolicy::of(threads));
-                CpuExecutor::new(machine, policy)?.run_once(self, &watch, run.trace.as_deref())?
+                let trace = run.trace.as_deref();
+                CpuExecutor::new(machine, threads, on_cores(run))?.run_once(self, &watch, trace)?
             }
             (None, [gpu], policy) => {
                 let policy = match policy {

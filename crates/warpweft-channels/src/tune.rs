@@ -81,8 +81,8 @@ impl Candidates {
         Self { axes, start: vec![0, 0, 0, 0, 1], policy: Box::new(policy) }
     }
 
-    fn on_cores(threads: usize) -> Self {
-        let usual = CpuPolicy::of(threads);
+    fn on_cores() -> Self {
+        let usual = CpuPolicy::default();
         let values = vec![64, 256, 1024, 4096, 16_384, 65_536];
         let axes = vec![Axis { name: "deque_capacity", values }];
         let policy =
@@ -128,7 +128,7 @@ impl<C: Spawning> Channels<C> {
         let &Tuning { target, threads, budget, .. } = tuning;
         let devices = Run { target, threads, ..Run::default() }.devices(machine)?;
         let (candidates, device) = match (devices.threads, &devices.gpus[..]) {
-            (Some(threads), []) => (Candidates::on_cores(threads), cores(threads)),
+            (Some(threads), []) => (Candidates::on_cores(), cores(threads)),
             (None, [gpu]) => (Candidates::on_gpu(), gpu.name.clone()),
             _ => {
                 let help = "name the cores or one GPU: fork-join tasks run on one device so far";

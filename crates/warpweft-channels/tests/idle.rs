@@ -30,7 +30,7 @@ fn long(steps: u64) -> u64 {
 #[test]
 fn who_has_nothing_to_do_sleeps() {
     let machine = Machine::detect().unwrap();
-    let mut executor = CpuExecutor::new(&machine, CpuPolicy::of(4)).unwrap();
+    let mut executor = CpuExecutor::new(&machine, 4, CpuPolicy::default()).unwrap();
     let mut run = |steps| executor.run(&Channels::of(long::call(steps))).unwrap();
     run(1);
     std::thread::sleep(Duration::from_millis(20));

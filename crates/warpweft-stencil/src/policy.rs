@@ -53,8 +53,6 @@ impl Policy {
 /// How the cores share and traverse a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CpuPolicy {
-    /// Worker threads, at most [`CpuPolicy::MOST_THREADS`].
-    pub threads: usize,
     /// Fused steps: how many steps a sweep advances while its tiles are in cache, at most [`CpuPolicy::DEEPEST`]; 1 means no
     /// temporal blocking.
     pub temporal_depth: usize,
@@ -70,8 +68,6 @@ pub struct CpuPolicy {
 }
 
 impl CpuPolicy {
-    /// More threads than this are a slip: no host has as many cores.
-    pub const MOST_THREADS: usize = 4096;
     /// Deeper blocks gain nothing: memory is then read once in thousands of steps.
     pub const DEEPEST: usize = 4096;
     /// Larger tiles are a slip: no host's memory holds as many cells.
@@ -83,7 +79,6 @@ impl CpuPolicy {
     /// Names the value and its range.
     pub fn check(&self) -> Result<()> {
         for (name, value, most) in [
-            ("threads", self.threads, Self::MOST_THREADS),
             ("temporal_depth", self.temporal_depth, Self::DEEPEST),
             ("tile_rows", self.tile_rows, Self::LARGEST),
             ("slab_planes", self.slab_planes, Self::LARGEST),

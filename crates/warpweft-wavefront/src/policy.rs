@@ -70,8 +70,6 @@ impl ScanPolicy {
 /// How the rows are divided among the cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CpuPolicy {
-    /// Worker threads.
-    pub threads: usize,
     /// Rows of a tile-row; a thread computes their anti-diagonals.
     pub tile_rows: usize,
     /// Columns between two checks of the neighbours' progress. Sweeps in place over the whole matrix on several workers
@@ -88,7 +86,7 @@ impl CpuPolicy {
     /// the time, and whose fronts stay in the first-level cache. They are whole vectors of 16-bit cells.
     pub fn for_domain(rows: usize, threads: usize) -> Self {
         let tile_rows = (rows / (8 * threads.max(1))).clamp(128, 1024) / 32 * 32;
-        Self { threads, tile_rows, tile_columns: 1024, cells_16_bit: true }
+        Self { tile_rows, tile_columns: 1024, cells_16_bit: true }
     }
 
     /// The same over so many rows and columns: a tile is no larger than the whole.

@@ -108,7 +108,7 @@ impl Candidates {
             start: vec![start.tile_rows, start.tile_columns, usize::from(start.cells_16_bit)],
             policy: Box::new(move |at| {
                 let (tile_rows, tile_columns, cells_16_bit) = (at[0], at[1], at[2] == 1);
-                Policy::Cpu(CpuPolicy { tile_rows, tile_columns, cells_16_bit, ..start })
+                Policy::Cpu(CpuPolicy { tile_rows, tile_columns, cells_16_bit })
             }),
         }
     }

@@ -120,8 +120,7 @@ fn proteins_of_16_bit_cells_equal_the_reference() {
         let plain = plain.border(border.clone());
         let expect = reference(&plain).unwrap();
         for simd in Simd::available() {
-            let policy =
-                CpuPolicy { threads: 1, tile_rows: 256, tile_columns: 512, cells_16_bit: true };
+            let policy = CpuPolicy { tile_rows: 256, tile_columns: 512, cells_16_bit: true };
             let mut executor = CpuExecutor::new(&pool, policy).unwrap().simd(simd);
             assert_eq!(executor.run(&plain).unwrap().0, expect, "{simd}");
         }

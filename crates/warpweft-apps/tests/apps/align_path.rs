@@ -192,11 +192,8 @@ fn pool() -> Pool {
 }
 
 fn core(pool: &Pool) -> CpuExecutor<'_> {
-    CpuExecutor::new(
-        pool,
-        CpuPolicy { threads: 1, tile_rows: 7, tile_columns: 16, cells_16_bit: true },
-    )
-    .unwrap()
+    CpuExecutor::new(pool, CpuPolicy { tile_rows: 7, tile_columns: 16, cells_16_bit: true })
+        .unwrap()
 }
 
 #[test]

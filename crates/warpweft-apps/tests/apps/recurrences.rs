@@ -206,7 +206,7 @@ fn the_cores_agree_with_other_programs_and_the_plain_loops() {
     let core = (0..1024).find(|&core| Pool::new(&[core]).is_ok()).unwrap();
     let pool = Pool::new(&[core, core]).unwrap();
     for (tile_rows, tile_columns) in [(19, 40), (128, 1024)] {
-        let policy = CpuPolicy { threads: 2, tile_rows, tile_columns, cells_16_bit: true };
+        let policy = CpuPolicy { tile_rows, tile_columns, cells_16_bit: true };
         let mut executor = CpuExecutor::new(&pool, policy).unwrap();
         lines_agree(&mut executor, true);
         planes_agree(&mut executor);

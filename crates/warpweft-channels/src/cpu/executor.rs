@@ -31,17 +31,17 @@ pub struct CpuExecutor {
 }
 
 impl CpuExecutor {
-    /// On the cores of `machine`.
+    /// On `threads` threads of the cores of `machine`.
     ///
     /// # Errors
-    /// As [`CpuPolicy::check`]; no threads to be had.
-    pub fn new(machine: &Machine, policy: CpuPolicy) -> Result<Self> {
+    /// As [`CpuPolicy::check`]; as [`Pool::over`].
+    pub fn new(machine: &Machine, threads: usize, policy: CpuPolicy) -> Result<Self> {
         let begin = Instant::now();
         policy.check()?;
         // A worker may run a call of another chain while half is in use: each has the policy's stack then.
-        let pool = Pool::with_stack(&machine.cpu.cores, policy.threads, 2 * policy.stack)?;
-        let shared = Shared::new(policy.threads, policy.deque_capacity)?;
-        let label = machine.cpu.label(policy.threads);
+        let pool = Pool::with_stack(&machine.cpu.cores, threads, 2 * policy.stack)?;
+        let shared = Shared::new(threads, policy.deque_capacity)?;
+        let label = machine.cpu.label(threads);
         Ok(Self { pool, shared, policy, label, setup_seconds: begin.elapsed().as_secs_f64() })
     }
 }

@@ -24,27 +24,23 @@ impl FlowPolicy {
 /// How the cores run a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct FlowCpuPolicy {
-    /// Worker threads.
-    pub threads: usize,
     /// The largest number of items that a firing consumes. Channels with fewer items are served only if no channel has this many.
     pub batch: usize,
 }
 
-impl FlowCpuPolicy {
-    /// The usual one for so many threads.
-    pub fn of(threads: usize) -> Self {
-        Self { threads, batch: 32 }
+impl Default for FlowCpuPolicy {
+    fn default() -> Self {
+        Self { batch: 32 }
     }
+}
 
+impl FlowCpuPolicy {
     /// Whether there is such a policy.
     ///
     /// # Errors
-    /// No threads; batches of no items, or of more than 65536.
+    /// Batches of no items, or of more than 65536.
     pub fn check(&self) -> Result<()> {
-        let Self { threads, batch } = *self;
-        if threads == 0 || threads > 4096 {
-            return Err(Error::spec(format!("{threads} threads"), "take 1 to 4096"));
-        }
+        let Self { batch } = *self;
         if batch == 0 || batch > 1 << 16 {
             return Err(Error::spec(format!("batches of {batch} items"), "take 1 to 65536"));
         }

@@ -92,12 +92,10 @@ impl FlowGraph {
         match (devices.threads, &devices.gpus[..], run.policy) {
             (Some(threads), [], policy) => {
                 let policy = match policy {
-                    Some(FlowPolicy::Cpu(policy)) => {
-                        FlowCpuPolicy { threads: run.threads.unwrap_or(policy.threads), ..policy }
-                    }
-                    _ => FlowCpuPolicy::of(threads),
+                    Some(FlowPolicy::Cpu(policy)) => policy,
+                    _ => FlowCpuPolicy::default(),
                 };
-                FlowCpuExecutor::new(machine, policy)?.run_watched(self, watch, trace)
+                FlowCpuExecutor::new(machine, threads, policy)?.run_watched(self, watch, trace)
             }
             (None, [gpu], policy) => {
                 let policy = match policy {

@@ -13,7 +13,7 @@ use warpweft_lab::conformance::channels::fib;
 fn runs() -> impl Iterator<Item = Run<'static>> {
     let policies = [(1, 4096), (2, 4096), (3, 1), (5, 64)];
     policies.into_iter().map(|(threads, deque_capacity)| {
-        let policy = CpuPolicy { deque_capacity, ..CpuPolicy::of(threads) };
+        let policy = CpuPolicy { deque_capacity, ..CpuPolicy::default() };
         Run { policy: Some(Policy::Cpu(policy)), threads: Some(threads), ..Run::default() }
     })
 }
@@ -173,7 +173,7 @@ fn falls(numbers: &mut [u32]) {
 fn a_panic_is_an_error_and_the_slice_is_the_users_again() {
     std::panic::set_hook(Box::new(|_| {}));
     let machine = Machine::detect().unwrap();
-    let mut executor = CpuExecutor::new(&machine, CpuPolicy::of(3)).unwrap();
+    let mut executor = CpuExecutor::new(&machine, 3, CpuPolicy::default()).unwrap();
     for _ in 0..20 {
         let mut numbers = vec![5; 1000];
         numbers[777] = 0;

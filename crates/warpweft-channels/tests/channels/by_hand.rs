@@ -148,8 +148,9 @@ fn on_cores<C: Spawning>(
     threads: usize,
     deque_capacity: usize,
 ) -> Result<(Vec<C::Output>, u64)> {
-    let policy = CpuPolicy { deque_capacity, ..CpuPolicy::of(threads) };
-    let (outputs, report) = CpuExecutor::new(&Machine::detect()?, policy)?.run(channels)?;
+    let policy = CpuPolicy { deque_capacity, ..CpuPolicy::default() };
+    let mut executor = CpuExecutor::new(&Machine::detect()?, threads, policy)?;
+    let (outputs, report) = executor.run(channels)?;
     Ok((outputs, report.done))
 }
 
@@ -234,7 +235,8 @@ unsafe impl Spawning for Falls {
 
 #[test]
 fn a_panic_at_any_level_is_an_error_and_the_cores_live_on() {
-    let mut executor = CpuExecutor::new(&Machine::detect().unwrap(), CpuPolicy::of(3)).unwrap();
+    let machine = Machine::detect().unwrap();
+    let mut executor = CpuExecutor::new(&machine, 3, CpuPolicy::default()).unwrap();
     for at in 0..9 {
         let Err(error) = executor.run(&Channels::of(Falls { n: 8, at })) else {
             panic!("nothing fell at {at}")
@@ -289,8 +291,8 @@ unsafe impl Spawning for Heavy {
 fn a_stack_that_is_used_up_is_an_error() {
     let machine = Machine::detect().unwrap();
     let run = |stack, n| {
-        let policy = CpuPolicy { stack, ..CpuPolicy::of(2) };
-        CpuExecutor::new(&machine, policy)?.run(&Channels::of(Heavy { n }).levels(4000))
+        let policy = CpuPolicy { stack, ..CpuPolicy::default() };
+        CpuExecutor::new(&machine, 2, policy)?.run(&Channels::of(Heavy { n }).levels(4000))
     };
     assert_eq!(run(64 << 20, 3000).unwrap().0, [4_501_500]);
     let error = run(4 << 20, 3000).unwrap_err().to_string();

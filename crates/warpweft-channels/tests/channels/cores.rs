@@ -16,8 +16,8 @@ fn values_are_those_of_plain_calls() {
     let machine = Machine::detect().unwrap();
     for threads in [1, 2, 3, 7] {
         for deque_capacity in [1, 3, 1024] {
-            let policy = CpuPolicy { deque_capacity, ..CpuPolicy::of(threads) };
-            let cases = suite(&mut CpuExecutor::new(&machine, policy).unwrap());
+            let policy = CpuPolicy { deque_capacity, ..CpuPolicy::default() };
+            let cases = suite(&mut CpuExecutor::new(&machine, threads, policy).unwrap());
             let failed: Vec<_> =
                 cases.iter().filter(|Case { failure, .. }| failure.is_some()).collect();
             assert!(
@@ -60,7 +60,7 @@ fn coarse(n: u32) -> u64 {
 #[test]
 fn a_serial_helper_may_call_itself_on_the_cores() {
     let machine = Machine::detect().unwrap();
-    let mut executor = CpuExecutor::new(&machine, CpuPolicy::of(3)).unwrap();
+    let mut executor = CpuExecutor::new(&machine, 3, CpuPolicy::default()).unwrap();
     let (values, _) = executor.run(&Channels::of(coarse::call(20))).unwrap();
     assert_eq!(values, [6765]);
     let mut unit = Unit::new();
@@ -97,8 +97,8 @@ fn arguments_and_values_may_be_large() {
     let expect = tables([3; 40], 7);
     for threads in [1, 2, 5] {
         for deque_capacity in [1, 1024] {
-            let policy = CpuPolicy { deque_capacity, ..CpuPolicy::of(threads) };
-            let mut executor = CpuExecutor::new(&machine, policy).unwrap();
+            let policy = CpuPolicy { deque_capacity, ..CpuPolicy::default() };
+            let mut executor = CpuExecutor::new(&machine, threads, policy).unwrap();
             for _ in 0..20 {
                 let (values, _) = executor.run(&Channels::of(tables::call([3; 40], 7))).unwrap();
                 assert_eq!(values, [expect], "{threads} threads, deques of {deque_capacity}");
@@ -177,7 +177,8 @@ fn falls(depth: u32, number: u32, at: u32) -> u32 {
 #[test]
 fn two_hundred_panics_are_two_hundred_errors_and_the_cores_live_on() {
     std::panic::set_hook(Box::new(|_| {}));
-    let mut executor = CpuExecutor::new(&Machine::detect().unwrap(), CpuPolicy::of(3)).unwrap();
+    let machine = Machine::detect().unwrap();
+    let mut executor = CpuExecutor::new(&machine, 3, CpuPolicy::default()).unwrap();
     for at in 0..200 {
         let error = executor.run(&Channels::of(falls::call(5, 0, at * 5))).unwrap_err();
         assert!(error.to_string().contains("`falls`: attempt to divide by zero"), "{error}");
@@ -210,8 +211,8 @@ fn flat(count: u64) -> u64 {
 fn a_loop_of_spawns_is_shared() {
     let machine = Machine::detect().unwrap();
     for deque_capacity in [4, 4096] {
-        let policy = CpuPolicy { deque_capacity, ..CpuPolicy::of(2) };
-        let mut executor = CpuExecutor::new(&machine, policy).unwrap();
+        let policy = CpuPolicy { deque_capacity, ..CpuPolicy::default() };
+        let mut executor = CpuExecutor::new(&machine, 2, policy).unwrap();
         let (values, report) = executor.run(&Channels::of(flat::call(600))).unwrap();
         assert_eq!((values[0], report.done), (flat(600), 601));
         let stolen = &report.notes[0];

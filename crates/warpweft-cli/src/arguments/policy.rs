@@ -19,9 +19,7 @@ pub enum PolicyChoice {
 /// can't be set.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct RanksPolicy {
-    /// Number of ranks.
-    pub ranks: usize,
-    /// Subdomains along each axis.
+    /// Subdomains along each axis, one a rank.
     pub grid: Vec<usize>,
     /// Steps between two halo exchanges.
     pub depth: usize,
@@ -29,8 +27,16 @@ pub struct RanksPolicy {
     pub rank: Policy,
 }
 
-/// Measured values in reports, in addition to [`RanksPolicy`].
-const MEASURED: [&str; 9] = [
+impl RanksPolicy {
+    /// Number of ranks.
+    pub fn ranks(&self) -> usize {
+        self.grid.iter().fold(1, |all, parts| all.saturating_mul(*parts))
+    }
+}
+
+/// Other values in reports, in addition to [`RanksPolicy`]: measured, or told by it.
+const MEASURED: [&str; 10] = [
+    "ranks",
     "searched",
     "halo_exchanges",
     "overlapped_exchanges",
@@ -43,7 +49,8 @@ const MEASURED: [&str; 9] = [
 ];
 
 /// Former names of keys. They are refused, and the error gives the present name.
-const RENAMED: [(&str, &str); 3] = [
+const RENAMED: [(&str, &str); 4] = [
+    ("threads", "--threads"),
     ("jam", "unroll_and_jam"),
     ("swaps", "halo_exchanges"),
     ("swaps_ahead", "overlapped_exchanges"),
@@ -70,6 +77,12 @@ impl FromStr for PolicyChoice {
         }
         let (choice, known, measured) = if given.get("rank").is_some() {
             let policy: RanksPolicy = serde_json::from_value(given.clone()).map_err(told)?;
+            if let Some(ranks) = given.get("ranks").filter(|ranks| **ranks != policy.ranks()) {
+                return Err(format!(
+                    "`ranks` is {ranks}, but `grid` has {}; leave `ranks` out",
+                    policy.ranks()
+                ));
+            }
             let known = serde_json::to_value(&policy);
             (Self::Ranks(policy), known, &MEASURED[..])
         } else {
@@ -113,7 +126,7 @@ fn missing(mut given: Value) -> Vec<String> {
         return missing;
     };
     let example = match of_ranks {
-        true => serde_json::json!({"ranks": 1, "grid": [1], "depth": 1, "rank": device}),
+        true => serde_json::json!({"grid": [1], "depth": 1, "rank": device}),
         false => device.clone(),
     };
     loop {
@@ -165,7 +178,7 @@ fn unknown(given: &Value, known: &Value, measured: &[&str]) -> Option<(String, V
 mod tests {
     use super::*;
 
-    const CPU: &str = r#"{"executor": "cpu", "threads": 2, "temporal_depth": 1, "tile_rows": 8,
+    const CPU: &str = r#"{"executor": "cpu", "temporal_depth": 1, "tile_rows": 8,
         "slab_planes": 4, "tile_cells": 64, "unroll_and_jam": 1}"#;
 
     #[test]
@@ -175,7 +188,9 @@ mod tests {
             r#"{{"ranks": 4, "grid": [2, 2, 1], "depth": 3, "halo_exchanges": 9, "waiting": 0.5, "rank": {CPU}}}"#
         );
         let Ok(PolicyChoice::Ranks(policy)) = ranks.parse() else { panic!("{ranks}") };
-        assert_eq!((policy.ranks, policy.grid, policy.depth), (4, vec![2, 2, 1], 3));
+        assert_eq!((policy.ranks(), policy.grid, policy.depth), (4, vec![2, 2, 1], 3));
+        let refusal = ranks.replace("4", "5").parse::<PolicyChoice>().unwrap_err();
+        assert!(refusal.contains("`ranks` is 5, but `grid` has 4"), "{refusal}");
     }
 
     #[test]
@@ -203,6 +218,8 @@ mod tests {
         assert_eq!(refusal(&former), "`jam` is now `unroll_and_jam`");
         let ranks = format!(r#"{{"ranks": 2, "grid": [2], "depth": 1, "rank": {former}}}"#);
         assert_eq!(refusal(&ranks), "`jam` is now `unroll_and_jam`");
+        let threads = CPU.replace("\"tile_rows\"", "\"threads\": 2, \"tile_rows\"");
+        assert_eq!(refusal(&threads), "`threads` is now `--threads`");
         let ranks = ranks.replace("\"depth\"", "\"swaps_ahead\": 0, \"depth\"");
         assert_eq!(refusal(&ranks), "`swaps_ahead` is now `overlapped_exchanges`");
     }
@@ -210,13 +227,11 @@ mod tests {
     #[test]
     fn all_that_is_missing_is_told_at_once() {
         let refusal = |text: &str| text.parse::<PolicyChoice>().unwrap_err();
-        let all = refusal(r#"{"executor": "cpu", "threads": 2, "tile_rows": 8}"#);
+        let all = refusal(r#"{"executor": "cpu", "tile_rows": 8}"#);
         let fields = "fields `temporal_depth`, `slab_planes`, `tile_cells`, `unroll_and_jam`;";
         assert!(all.contains(fields), "{all}");
         // For several ranks, and for GPUs, where `phases` may be omitted.
-        let ranks = refusal(
-            r#"{"ranks": 2, "rank": {"executor": "cpu", "threads": 1, "unroll_and_jam": 1}}"#,
-        );
+        let ranks = refusal(r#"{"ranks": 2, "rank": {"executor": "cpu", "unroll_and_jam": 1}}"#);
         for field in ["grid", "depth", "temporal_depth", "tile_rows", "slab_planes", "tile_cells"] {
             assert!(ranks.contains(&format!("`{field}`")), "{field} in {ranks}");
         }

@@ -82,17 +82,17 @@ impl Spread {
                 }
             },
         };
-        let RanksPolicy { ranks, grid, depth: kept, .. } = policy;
+        let (ranks, RanksPolicy { grid, depth: kept, .. }) = (policy.ranks(), policy);
         if let Some(there) = there.filter(|there| !ranks.is_multiple_of(*there)) {
             return Err(Error::spec(
                 format!(
                     "--policy has {}, which {there} processes can't share evenly",
-                    counted(*ranks as u64, "rank")
+                    counted(ranks as u64, "rank")
                 ),
                 format!("start {ranks} processes, or change the policy"),
             ));
         }
-        agree("--ranks", asked, *ranks)?;
+        agree("--ranks", asked, ranks)?;
         if let Some(asked) = options.rank_grid.as_ref().filter(|asked| asked.0 != *grid) {
             return Err(Error::spec(
                 format!("--rank-grid says {}, --policy {}", as_size(&asked.0), as_size(grid)),
@@ -101,7 +101,7 @@ impl Spread {
         }
         agree("--depth", depth, *kept)?;
         Ok(Some(Self {
-            count: *ranks,
+            count: ranks,
             counted: false,
             grid: Some(grid.clone()),
             depth: Some(*kept),
@@ -144,16 +144,11 @@ fn parts_of(dims: usize, grid: &[usize]) -> Result<Axes<usize>> {
 }
 
 /// The policy of the device, or of each rank.
-fn of_device(options: &Options) -> Result<Option<Policy>> {
-    let (policy, ranks) = match &options.policy {
-        None => return Ok(None),
-        Some(PolicyChoice::Device(policy)) => (*policy, false),
-        Some(PolicyChoice::Ranks(policy)) => (policy.rank, true),
-    };
-    if let (Policy::Cpu(cores), false) = (policy, ranks) {
-        agree("--threads", options.grid.threads.map(NonZero::get), cores.threads)?;
-    }
-    Ok(Some(policy))
+fn of_device(options: &Options) -> Option<Policy> {
+    options.policy.as_ref().map(|choice| match choice {
+        PolicyChoice::Device(policy) => *policy,
+        PolicyChoice::Ranks(policy) => policy.rank,
+    })
 }
 
 /// A run with a progress display that the user may interrupt.
@@ -170,7 +165,7 @@ impl Host {
     /// # Errors
     /// The machine can't be used at all; contradicting options.
     pub fn ready(options: &Options) -> Result<Self> {
-        let (mut ranks, policy) = (Spread::of(options)?, of_device(options)?);
+        let (mut ranks, policy) = (Spread::of(options)?, of_device(options));
         let machine = Machine::detect()?;
         let target = options.grid.device;
         let devices = Run { target, ..Run::default() }.devices(&machine)?;

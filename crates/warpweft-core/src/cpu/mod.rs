@@ -18,6 +18,7 @@ pub use abort::{Abort, Aborted};
 pub use barrier::Barrier;
 pub use buffer::Buffer;
 pub use pool::panic_text;
+pub(crate) use pool::too_many;
 pub use pool::{Pool, Worker, WorkerPanic};
 pub use progress::Progress;
 pub use simd::Simd;

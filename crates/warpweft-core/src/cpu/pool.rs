@@ -115,6 +115,9 @@ pub struct Pool {
 }
 
 impl Pool {
+    /// More workers than this are a slip: no host has as many cores.
+    pub const MOST: usize = 4096;
+
     /// Starts one worker for each entry of `cores` (system core numbers; repeats are allowed).
     ///
     /// # Errors
@@ -128,9 +131,9 @@ impl Pool {
     /// leave cores unused would pin to the same ones.
     ///
     /// # Errors
-    /// See [`Pool::new`].
+    /// See [`Pool::new`]; more than [`Pool::MOST`] threads.
     pub fn over(cores: &[usize], threads: usize) -> Result<Self> {
-        let places = places(cores, threads);
+        let places = places(cores, threads)?;
         let alone = places == [None];
         Self::on(places, None, alone)
     }
@@ -139,18 +142,18 @@ impl Pool {
     /// pinned: for closures of some microseconds, because a thread that sleeps takes longer to wake.
     ///
     /// # Errors
-    /// See [`Pool::new`].
+    /// See [`Pool::over`].
     pub fn joined(cores: &[usize], threads: usize) -> Result<Self> {
-        Self::on(places(cores, threads), None, true)
+        Self::on(places(cores, threads)?, None, true)
     }
 
     /// Like [`Pool::over`], for workers with a stack of `stack` bytes. A stack takes memory only as it is
     /// used.
     ///
     /// # Errors
-    /// See [`Pool::new`].
+    /// See [`Pool::over`].
     pub fn with_stack(cores: &[usize], threads: usize, stack: usize) -> Result<Self> {
-        Self::on(places(cores, threads), Some(stack), false)
+        Self::on(places(cores, threads)?, Some(stack), false)
     }
 
     fn on(places: Vec<Option<usize>>, stack: Option<usize>, joins: bool) -> Result<Self> {
@@ -293,11 +296,20 @@ impl Pool {
 }
 
 /// The core of each of `threads` workers, if it is pinned: see [`Pool::over`].
-fn places(cores: &[usize], threads: usize) -> Vec<Option<usize>> {
-    match threads < cores.len() {
+fn places(cores: &[usize], threads: usize) -> Result<Vec<Option<usize>>> {
+    if threads > Pool::MOST {
+        return Err(too_many(threads));
+    }
+    Ok(match threads < cores.len() {
         true => vec![None; threads],
         false => cores.iter().copied().map(Some).cycle().take(threads).collect(),
-    }
+    })
+}
+
+/// The error of more threads than [`Pool::MOST`].
+pub(crate) fn too_many(threads: usize) -> Error {
+    let hint = format!("use {} or fewer: one per core is best", Pool::MOST);
+    Error::spec(format!("{threads} threads"), hint)
 }
 
 impl Drop for Pool {

@@ -3,6 +3,7 @@
 
 use super::target::Target;
 use super::{Pattern, Run};
+use crate::cpu::{Pool, too_many};
 use crate::error::{Error, Result};
 use crate::machine::{Gpu, Machine};
 
@@ -66,16 +67,28 @@ impl<'m> Devices<'m> {
 }
 
 impl<P: Pattern> Run<'_, P> {
+    /// Whether its number of threads is one that can be.
+    ///
+    /// # Errors
+    /// 0, or more than [`Pool::MOST`].
+    pub fn check_threads(&self) -> Result<()> {
+        match self.threads {
+            Some(0) => {
+                let help = "use at least 1, or leave them out for one per core";
+                Err(Error::spec("0 threads", help))
+            }
+            Some(threads) if threads > Pool::MOST => Err(too_many(threads)),
+            _ => Ok(()),
+        }
+    }
+
     /// The devices of `machine` that this run uses. If several ranks run together, `machine` is this rank's
     /// own part, and may lack GPUs that other ranks have.
     ///
     /// # Errors
-    /// 0 threads; a GPU that does not exist; a policy for other devices than the target.
+    /// As [`Run::check_threads`]; a GPU that does not exist; a policy for other devices than the target.
     pub fn devices<'m>(&self, machine: &'m Machine) -> Result<Devices<'m>> {
-        if self.threads == Some(0) {
-            let help = "use at least 1, or leave them out for one per core";
-            return Err(Error::spec("0 threads", help));
-        }
+        self.check_threads()?;
         let all = || machine.gpus.iter().collect::<Vec<_>>();
         let first = || machine.gpus.iter().take(1).collect::<Vec<_>>();
         let numbered = |number: usize| {

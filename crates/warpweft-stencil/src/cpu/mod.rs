@@ -111,7 +111,7 @@ fn shape_of(
     stencil: &Spec,
     (axes, tile): (Axes<usize>, usize),
     (cells, periodic): ([usize; 4], [bool; 4]),
-    policy: &CpuPolicy,
+    (policy, workers): (&CpuPolicy, usize),
 ) -> Shape {
     let radii = stencil.stages.iter().map(|stage| {
         let mut radius = [[0; 2]; 4];
@@ -128,7 +128,7 @@ fn shape_of(
         flips: stencil.stages.iter().map(|stage| stage.flips()).collect(),
         tile: if tile == layout::X { policy.tile_cells } else { policy.tile_rows },
         planes: policy.slab_planes,
-        workers: policy.threads,
+        workers,
     }
 }
 
@@ -175,7 +175,7 @@ fn layout_of(
 }
 
 impl CpuSweeps {
-    /// Copies `volume` in. `policy.threads` is overruled by the pool's size.
+    /// Copies `volume` in.
     ///
     /// # Errors
     /// As [`Spec::check`]; [`CpuPolicy::check`]; not enough memory.
@@ -190,12 +190,11 @@ impl CpuSweeps {
         let extents = volume.extents();
         stencil.check_volume(volume)?;
         policy.check()?;
-        let policy = CpuPolicy { threads: pool.len(), ..policy };
         let simd = simd.min(Simd::detect());
         let stages = stencil.stages.clone();
         let (axes, tile) = (canonical(dims), tile_axis(dims));
         let Canonical { cells, ghosts, periodic } = Canonical::of(stencil, extents, axes);
-        let shape = shape_of(stencil, (axes, tile), (cells, periodic), &policy);
+        let shape = shape_of(stencil, (axes, tile), (cells, periodic), (&policy, pool.len()));
         // A line has no second axis to cut into tiles that could run at the same time.
         let depth = if dims == 1 { 1 } else { policy.temporal_depth * stages.len() };
         let depth = shape.shallow(depth);

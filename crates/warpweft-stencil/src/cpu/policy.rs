@@ -72,10 +72,9 @@ impl Problem {
 }
 
 impl Default for CpuPolicy {
-    /// One worker, one step at a time, no tiles to speak of: right for any problem, fast for none.
+    /// One step at a time, no tiles to speak of: right for any problem, fast for none.
     fn default() -> Self {
         Self {
-            threads: 1,
             temporal_depth: 1,
             tile_rows: 32,
             slab_planes: 4,
@@ -86,18 +85,22 @@ impl Default for CpuPolicy {
 }
 
 impl CpuPolicy {
+    /// How many of at most `threads` workers pay for volumes of these extents.
+    pub fn workers(extents: Axes<usize>, threads: usize) -> usize {
+        let cells: usize = extents.iter().product();
+        (cells / CELLS_A_WORKER).clamp(1, threads.max(1))
+    }
+
     /// The shape to start from, for at most `threads` workers with `cache` bytes of the last
     /// cache level each.
     pub fn default_for(stencil: &Spec, extents: Axes<usize>, threads: usize, cache: usize) -> Self {
         let dims = stencil.rank();
         let problem = Problem::of(stencil, extents);
-        let cells: usize = extents.iter().product();
-        let threads = (cells / CELLS_A_WORKER).clamp(1, threads.max(1));
-        let share = problem.extents[problem.tile_axis].div_ceil(threads);
+        let workers = Self::workers(extents, threads);
+        let share = problem.extents[problem.tile_axis].div_ceil(workers);
         if dims == 1 {
             let tile_cells = share.next_multiple_of(64);
             return Self {
-                threads,
                 temporal_depth: 1,
                 tile_rows: 1,
                 slab_planes: 1,
@@ -130,19 +133,7 @@ impl CpuPolicy {
         } else {
             [tile, problem.extents[X].min(4096)]
         };
-        Self {
-            threads,
-            temporal_depth: depth,
-            tile_rows,
-            slab_planes: planes,
-            tile_cells,
-            unroll_and_jam,
-        }
-    }
-
-    /// This shape for another number of workers.
-    pub fn with_threads(self, threads: usize) -> Self {
-        Self { threads, ..self }
+        Self { temporal_depth: depth, tile_rows, slab_planes: planes, tile_cells, unroll_and_jam }
     }
 
     /// What a tuner should try around this shape: its axes are [`CpuPolicy::values`].
@@ -196,11 +187,10 @@ impl CpuPolicy {
         ]
     }
 
-    /// This shape with the values of a candidate of [`CpuPolicy::space`].
-    pub fn with_values(self, values: &[usize]) -> Self {
+    /// The shape with the values of a candidate of [`CpuPolicy::space`].
+    pub fn with_values(values: &[usize]) -> Self {
         let value = |i: usize| values.get(i).copied().unwrap_or(1);
         Self {
-            threads: self.threads,
             temporal_depth: value(0),
             tile_rows: value(1),
             slab_planes: value(2),
@@ -254,6 +244,6 @@ mod tests {
         let start = CpuPolicy::default_for(&stencil, [100; 3].into(), 2, 16 << 20);
         let space = start.space(&stencil, [100; 3].into());
         assert_eq!(space.at(&space.nearest(&start.values())), Some(start.values().to_vec()));
-        assert!(space.all().all(|values| start.with_values(&values).check().is_ok()));
+        assert!(space.all().all(|values| CpuPolicy::with_values(&values).check().is_ok()));
     }
 }

@@ -12,7 +12,8 @@ impl CpuSweeps {
         stencil.check(self.extents)?;
         let (axes, tile) = (canonical(dims), tile_axis(dims));
         let Canonical { cells, ghosts, periodic } = Canonical::of(stencil, self.extents, axes);
-        let shape = shape_of(stencil, (axes, tile), (cells, periodic), &self.policy);
+        let workers = (&self.policy, self.pool.len());
+        let shape = shape_of(stencil, (axes, tile), (cells, periodic), workers);
         let flips = shape.flips.iter().fold(0, |all, flips| all | flips);
         let room = self.arrays.layout.ghosts;
         let fits = (0..4).all(|d| ghosts[d][0] <= room[d][0] && ghosts[d][1] <= room[d][1]);

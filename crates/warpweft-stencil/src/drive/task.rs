@@ -334,7 +334,7 @@ mod tests {
             let mut copy = first.clone();
             copy.raw_mut().cut_out([0; 2].into(), [64, 8].into()).unwrap()
         };
-        let policy = CpuPolicy::default().with_threads(1);
+        let policy = CpuPolicy::default();
         let cores = [vec![Machine::detect().unwrap().cpu.cores[0]]];
         let build = on_cores(policy, &cores);
         let found = in_process(2, Duration::from_secs(60), |net| {

@@ -85,19 +85,19 @@ impl<'a> Search<'a> {
         let (stencil, extents) = (self.stencil, self.volume.extents());
         let start = stencil.default_on_cores(extents, machine, most);
         start.check()?;
-        let pool = Arc::new(Pool::over(&machine.cpu.cores, start.threads)?);
+        let pool = Arc::new(Pool::over(&machine.cpu.cores, CpuPolicy::workers(extents, most))?);
         let simd = machine.cpu.simd;
         let make = |policy: CpuPolicy, volume: &RawVolume| {
             CpuSweeps::new(stencil, volume, policy, pool.clone(), simd)
         };
         let space = start.space(stencil, extents);
         let found = climb(&space, &start.values(), budget, &mut |values, best| {
-            let policy = start.with_values(values);
+            let policy = CpuPolicy::with_values(values);
             let depth = policy.temporal_depth as u64;
             let ran = self.trial((depth, false), best, budget, |volume, _| make(policy, volume))?;
             Ok(self.ran(Policy::Cpu(policy), 1, ran).map(|ran| ran.measured))
         })?;
-        Ok(found.map(|found| (Policy::Cpu(start.with_values(&found.values)), found)))
+        Ok(found.map(|found| (Policy::Cpu(CpuPolicy::with_values(&found.values)), found)))
     }
 
     /// The best policy on one GPU, whose candidates so many threads compile ahead; one compiles

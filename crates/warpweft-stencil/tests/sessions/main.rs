@@ -183,8 +183,8 @@ proptest! {
     ) {
         let expect = by_reference(&asked, boundary);
         let (mut volume, machine) = (start(), machine());
-        let policy = CpuPolicy { threads, temporal_depth: depth, tile_rows: 1, tile_cells: 16, slab_planes: 2, unroll_and_jam: 1 };
-        let run = Run { policy: Some(Policy::Cpu(policy)), ..Run::default() };
+        let policy = CpuPolicy { temporal_depth: depth, tile_rows: 1, tile_cells: 16, slab_planes: 2, unroll_and_jam: 1 };
+        let run = Run { policy: Some(Policy::Cpu(policy)), threads: Some(threads), ..Run::default() };
         let stencil = Stencil::of(spread(0.2)).boundary(boundary);
         let mut on = stencil.on_with(&mut volume, &machine, &run).unwrap();
         asked.iter().for_each(|ask| ask.of(&mut on));
@@ -401,9 +401,9 @@ fn nineteen_fields_stream_in_nineteen_directions() {
     let stencil = Stencil::of(stream()).boundary(Boundary::Periodic);
     for (threads, depth) in [(1, 1), (2, 2)] {
         let policy = CpuPolicy { temporal_depth: depth, tile_rows: 3, ..CpuPolicy::default() };
-        let policy = Some(Policy::Cpu(policy.with_threads(threads)));
+        let policy = Some(Policy::Cpu(policy));
         let mut gas = box_of_gas();
-        let run = Run { policy, ..Run::default() };
+        let run = Run { policy, threads: Some(threads), ..Run::default() };
         stencil.run_with(&mut gas, Steps(5), &machine(), &run).unwrap();
         streamed(&gas, 5);
     }

@@ -138,7 +138,7 @@ fn ghost_zones_of_any_depth_on_any_grid_of_ranks_see_the_same_functions() {
                     let mut plain = start.clone();
                     run_in_process(&stencil, &mut plain, 9, &distribution, soon).expect("a run");
                     assert!(cells(&plain) == cells(&expect), "{name} over {parts:?}, R = {depth}");
-                    let policy = CpuPolicy::default().with_values(&[3, 4, 2, 8, 1]);
+                    let policy = CpuPolicy::with_values(&[3, 4, 2, 8, 1]);
                     let mut swept = start.clone();
                     run_on_cores(&stencil, &mut swept, 9, &distribution, policy, &[vec![0]], soon)
                         .expect("a run");

@@ -81,7 +81,6 @@ fn on_cores<S: Fields, const D: usize>(stencil: &Stencil<S, D>, start: &Volume<S
             tile_cells: cells,
             slab_planes: 2,
             unroll_and_jam: 2,
-            ..CpuPolicy::default()
         };
         let pool = warpweft::cpu::Pool::over(&cores, threads).unwrap();
         let simd = warpweft::cpu::Simd::detect();

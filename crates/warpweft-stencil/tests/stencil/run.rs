@@ -121,14 +121,14 @@ fn a_fault_of_the_element_names_its_stage_and_leaves_the_volume() {
 fn a_trace_shows_what_every_worker_did() {
     let trace = Arc::new(Trace::new());
     let shape = CpuPolicy {
-        threads: 2,
         temporal_depth: 4,
         tile_rows: 1,
         slab_planes: 4,
         tile_cells: 16,
         unroll_and_jam: 2,
     };
-    let run = Run { policy: Some(Policy::Cpu(shape)), trace: Some(trace.clone()), ..on_cores() };
+    let (policy, trace_to) = (Some(Policy::Cpu(shape)), Some(trace.clone()));
+    let run = Run { policy, threads: Some(2), trace: trace_to, ..on_cores() };
     let machine = Machine::detect().unwrap();
     Stencil::of(diffuse(0.2)).run_with(&mut spot(), Steps(8), &machine, &run).unwrap();
     let spans = trace.spans();
@@ -215,7 +215,7 @@ fn ranks_fault_where_the_volume_does_and_nowhere_else() {
         Distribution { partition, depth: 2, search: None, fused_steps: 1, boundary_first: false };
     let run = |volume: &mut Volume<i32, 1>| {
         let (cores, soon) = ([vec![0]], Duration::from_secs(60));
-        let policy = CpuPolicy { threads: 1, ..CpuPolicy::default() };
+        let policy = CpuPolicy::default();
         run_on_cores(&stencil, volume, 4, &distribution, policy, &cores, soon)
     };
     let ramp = Volume::from_fn([32], |[x]| x as i32);

@@ -3,7 +3,7 @@
 use std::num::{IntErrorKind, NonZero, ParseIntError};
 use std::str::FromStr;
 
-use warpweft::stencil::CpuPolicy;
+use warpweft::cpu::Pool;
 
 /// A number.
 ///
@@ -53,7 +53,7 @@ pub fn seconds(text: &str) -> Result<u64, String> {
 /// # Errors
 /// 0, or more than any host has cores.
 pub fn threads(text: &str) -> Result<NonZero<usize>, String> {
-    let most = CpuPolicy::MOST_THREADS;
+    let most = Pool::MOST;
     let number = text.trim().parse().ok().filter(|number: &NonZero<usize>| number.get() <= most);
     number.ok_or_else(|| format!("write a whole number, at least 1 and at most {most}"))
 }

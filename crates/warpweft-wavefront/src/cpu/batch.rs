@@ -194,7 +194,7 @@ fn alone<E: WavefrontElement>(
     let outcome = if const { by_fronts::<E>() } {
         Strips::new(wavefront, policy, simd, &mut filled)?.run(worker)
     } else {
-        let sweeps = Sweeps::new(wavefront, policy, simd, &mut filled)?;
+        let sweeps = Sweeps::new(wavefront, (policy, worker.count), simd, &mut filled)?;
         sweeps.run(worker).map(|()| sweeps.outcome())
     };
     Ok(outcome.ok().map(|outcome| outcome.kept(wavefront.keep, filled)))

@@ -57,7 +57,7 @@ pub struct CpuExecutor<'a> {
 }
 
 impl<'a> CpuExecutor<'a> {
-    /// An executor on `pool`, whose length overrides the policy's number of threads.
+    /// An executor on `pool`.
     ///
     /// # Errors
     /// A tile of no rows or columns.
@@ -68,7 +68,6 @@ impl<'a> CpuExecutor<'a> {
                 "give it at least one row and one column",
             ));
         }
-        let policy = CpuPolicy { threads: pool.len(), ..policy };
         Ok(Self { pool, policy, simd: Simd::detect(), watch: Watch::default() })
     }
 
@@ -127,7 +126,7 @@ impl CpuExecutor<'_> {
         filled: &mut Filled<E::Cell>,
     ) -> Result<(Outcome<E::Cell>, Report)> {
         let begin = Instant::now();
-        let sweeps = Sweeps::new(wavefront, self.policy, self.simd, filled)?;
+        let sweeps = Sweeps::new(wavefront, (self.policy, self.pool.len()), self.simd, filled)?;
         let report = self.computed(&sweeps, wavefront, begin)?;
         Ok((sweeps.outcome(), report))
     }
@@ -145,7 +144,7 @@ impl CpuExecutor<'_> {
         rows.run(&self.thread_group()).map_err(|panic| self.failed(E::NAME, panic))?;
         let seconds = begin.elapsed().as_secs_f64();
         let [tile_rows, tile_columns] = wavefront.extents();
-        let policy = CpuPolicy { threads: 1, tile_rows, tile_columns, cells_16_bit: false };
+        let policy = CpuPolicy { tile_rows, tile_columns, cells_16_bit: false };
         let mut report = self.report(&wavefront.erased(), policy, seconds, setup_seconds);
         if self.pool.len() > 1 {
             report.notes.push(
@@ -178,7 +177,8 @@ impl CpuExecutor<'_> {
     ) -> Result<(Kept<E::Cell>, Report)> {
         let begin = Instant::now();
         let mut nothing = Filled { last_column: Vec::new(), matrix: Vec::new() };
-        let sweeps = Sweeps::new(wavefront, self.policy, self.simd, &mut nothing)?;
+        let sweeps =
+            Sweeps::new(wavefront, (self.policy, self.pool.len()), self.simd, &mut nothing)?;
         let report = self.computed(&sweeps, wavefront, begin)?;
         self.watch.ended()?;
         Ok((sweeps.kept()?, report))

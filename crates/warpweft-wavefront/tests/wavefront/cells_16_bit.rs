@@ -34,7 +34,6 @@ fn run<E: WavefrontElement>(
 /// Every tile of `tiles` with every instruction set, named.
 fn executors<'p>(pool: &'p Pool, tiles: &[(usize, usize)]) -> Vec<(String, CpuExecutor<'p>)> {
     let policies = tiles.iter().map(|&(tile_rows, tile_columns)| CpuPolicy {
-        threads: 1,
         tile_rows,
         tile_columns,
         cells_16_bit: true,
@@ -149,7 +148,7 @@ fn fronts_in_striped_order_are_the_references() {
     let pool = pool(1);
     for (rows, tile_rows) in [(384, 128), (416, 160)] {
         for (columns, tile_columns) in [(129, 512), (166, 41), (613, 97), (700, 1024)] {
-            let policy = CpuPolicy { threads: 1, tile_rows, tile_columns, cells_16_bit: true };
+            let policy = CpuPolicy { tile_rows, tile_columns, cells_16_bit: true };
             let a = letters(3, rows);
             // Part of it is the same, so the best score lies inside.
             let mut b = letters(4, columns);

@@ -15,14 +15,8 @@ fn pool(workers: usize) -> Pool {
 }
 
 fn policies() -> [CpuPolicy; 5] {
-    [(1, 300), (50, 3), (64, 100), (512, 4096), (1 << 63, usize::MAX)].map(
-        |(tile_rows, tile_columns)| CpuPolicy {
-            threads: 1,
-            tile_rows,
-            tile_columns,
-            cells_16_bit: true,
-        },
-    )
+    [(1, 300), (50, 3), (64, 100), (512, 4096), (1 << 63, usize::MAX)]
+        .map(|(tile_rows, tile_columns)| CpuPolicy { tile_rows, tile_columns, cells_16_bit: true })
 }
 
 const LOCAL: local = local { matching: 2, mismatch: -1, gap: -1 };
@@ -62,12 +56,11 @@ fn a_report_has_the_tiles_that_ran() {
     let (rows, columns, cells) = ([1; 64], [2; 400], [3; 64 * 400]);
     let plate = Wavefront::of(remix()).rows(&rows).columns(&columns).initial(&cells).sweeps(2);
     for (workers, columns) in [(1, 300), (2, 50u64)] {
-        let policy = CpuPolicy { threads: 1, tile_rows: 8, tile_columns: 300, cells_16_bit: true };
+        let policy = CpuPolicy { tile_rows: 8, tile_columns: 300, cells_16_bit: true };
         let pool = pool(workers);
         let (_, report) = CpuExecutor::new(&pool, policy).unwrap().run(&plate).unwrap();
-        let told =
-            ["threads", "tile_rows", "tile_columns"].map(|name| report.policy[name].as_u64());
-        assert_eq!(told, [workers as u64, 8, columns].map(Some));
+        let told = ["tile_rows", "tile_columns"].map(|name| report.policy[name].as_u64());
+        assert_eq!(told, [8, columns].map(Some));
     }
 }
 

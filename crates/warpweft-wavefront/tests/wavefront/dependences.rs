@@ -43,8 +43,7 @@ fn agrees<E: WavefrontElement<Cell = u32, Row = u32, Column = u32, Input = ()>>(
                 let wavefront = wavefront.clone().keep(keep);
                 let expect = reference(&wavefront).unwrap();
                 for (tile_rows, tile_columns) in [(1, 7), (16, 50), (64, 1024)] {
-                    let policy =
-                        CpuPolicy { threads: 1, tile_rows, tile_columns, cells_16_bit: true };
+                    let policy = CpuPolicy { tile_rows, tile_columns, cells_16_bit: true };
                     let sets = Simd::available();
                     let simd = sets[(k + tile_rows) % sets.len()];
                     let mut executor = CpuExecutor::new(&pools[k % 2], policy).unwrap().simd(simd);
@@ -75,7 +74,7 @@ fn the_first_cell_wins_where_all_have_the_worst_score() {
         h.ne.min(most)
     }
     let pool = Pool::new(&[0]).unwrap();
-    let policy = CpuPolicy { threads: 1, tile_rows: 4, tile_columns: 8, cells_16_bit: true };
+    let policy = CpuPolicy { tile_rows: 4, tile_columns: 8, cells_16_bit: true };
     let wavefront = Wavefront::of(least(i32::MIN)).over([9, 20]).keep(Keep::Best);
     for wavefront in [wavefront.clone(), wavefront.band(3, 5, 0)] {
         let (kept, _) = CpuExecutor::new(&pool, policy).unwrap().run(&wavefront).unwrap();

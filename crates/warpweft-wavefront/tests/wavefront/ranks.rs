@@ -26,7 +26,7 @@ fn on_ranks<T: Send>(
     work: impl Fn(&mut RankExecutor<'_, CpuExecutor<'_>>, &dyn Transport) -> T + Sync,
 ) -> Vec<T> {
     let core = core();
-    let policy = CpuPolicy { threads: 1, tile_rows: 32, tile_columns: 64, cells_16_bit: false };
+    let policy = CpuPolicy { tile_rows: 32, tile_columns: 64, cells_16_bit: false };
     let all = in_process(ranks, SOON, |net| {
         let pool = Pool::new(&[core])?;
         let executor = CpuExecutor::new(&pool, policy)?;

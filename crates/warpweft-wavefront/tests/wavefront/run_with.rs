@@ -38,7 +38,7 @@ fn any_threads_and_policy_give_the_references_cells_and_progress_comes_to_the_to
     for (threads, tile_rows) in [(1, 300), (2, 7), (3, 64)] {
         let told = RefCell::new(Vec::new());
         let progress = |done: u64, total: u64| told.borrow_mut().push((done, total));
-        let policy = CpuPolicy { threads, tile_rows, tile_columns: 33, cells_16_bit: false };
+        let policy = CpuPolicy { tile_rows, tile_columns: 33, cells_16_bit: false };
         let run = Run {
             target: Target::Cpu,
             threads: Some(threads),

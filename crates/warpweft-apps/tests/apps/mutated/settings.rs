@@ -25,8 +25,7 @@ pub fn machine() -> &'static Machine {
 /// Of all that is kept.
 pub fn kinds() -> Vec<Kind> {
     let value = |policy| serde_json::to_value(policy).expect("a policy");
-    let of_stencil =
-        value(stencil::Policy::Cpu(stencil::CpuPolicy { threads: 1, ..Default::default() }));
+    let of_stencil = value(stencil::Policy::Cpu(stencil::CpuPolicy::default()));
     let of_wavefront = wavefront::CpuPolicy::for_domain(14, 1);
     let of_wavefront =
         serde_json::to_value(wavefront::Policy::Cpu(of_wavefront)).expect("a policy");
@@ -66,15 +65,8 @@ fn limits() -> Vec<u8> {
     std::fs::read(folder.path().join("probe.json")).expect("just written")
 }
 
-/// More threads than this are refused or made, which takes memory of its own.
-const MOST_THREADS: usize = 4;
-
 fn stencil_by(at: &Path) {
     let Some(policy) = TuningCache::open(at).policy::<stencil::Policy>("key") else { return };
-    if matches!(policy, stencil::Policy::Cpu(cpu) if cpu.threads > MOST_THREADS && cpu.check().is_ok())
-    {
-        return;
-    }
     let start = || Volume::from_fn([9, 11], |[y, x]| u8::from((y * 3 + x * 5) % 7 < 3));
     let stencil = life::stencil().boundary(Boundary::Periodic);
     let run = stencil::Run { target: Target::Cpu, policy: Some(policy), ..stencil::Run::default() };
@@ -88,9 +80,6 @@ fn stencil_by(at: &Path) {
 
 fn wavefront_by(at: &Path) {
     let Some(policy) = TuningCache::open(at).policy::<wavefront::Policy>("key") else { return };
-    if matches!(policy, wavefront::Policy::Cpu(cpu) if cpu.threads > MOST_THREADS) {
-        return;
-    }
     let (rows, columns) = (b"ACGTTGCATTGACC", b"ACGTGCATCTGACACT");
     let local =
         Wavefront::of(letters::with(Weights::linear(2, -1, -1))).rows(rows).columns(columns);

@@ -27,15 +27,15 @@ pub struct FlowCpuExecutor {
 }
 
 impl FlowCpuExecutor {
-    /// On the cores of `machine`.
+    /// On `threads` threads of the cores of `machine`.
     ///
     /// # Errors
-    /// As [`FlowCpuPolicy::check`]; no threads to be had.
-    pub fn new(machine: &Machine, policy: FlowCpuPolicy) -> Result<Self> {
+    /// As [`FlowCpuPolicy::check`]; as [`Pool::over`].
+    pub fn new(machine: &Machine, threads: usize, policy: FlowCpuPolicy) -> Result<Self> {
         let begin = Instant::now();
         policy.check()?;
-        let pool = Pool::over(&machine.cpu.cores, policy.threads)?;
-        let label = machine.cpu.label(policy.threads);
+        let pool = Pool::over(&machine.cpu.cores, threads)?;
+        let label = machine.cpu.label(threads);
         Ok(Self { pool, policy, label, setup_seconds: begin.elapsed().as_secs_f64() })
     }
 
@@ -57,7 +57,7 @@ impl FlowCpuExecutor {
     ) -> Result<(Results, Report)> {
         let begin = Instant::now();
         let plan = graph.plan()?;
-        let FlowCpuPolicy { threads, batch } = self.policy;
+        let (threads, batch) = (self.pool.len(), self.policy.batch);
         let flow = begun(graph, &plan, (threads, batch), watch.done());
         let counts = Mutex::new(vec![ChannelCounts::default(); graph.channels.len()]);
         let setup = self.setup_seconds + begin.elapsed().as_secs_f64();

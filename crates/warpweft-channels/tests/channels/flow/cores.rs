@@ -19,7 +19,7 @@ fn machine() -> Machine {
 }
 
 fn executor(threads: usize, batch: usize) -> FlowCpuExecutor {
-    FlowCpuExecutor::new(&machine(), FlowCpuPolicy { threads, batch }).unwrap()
+    FlowCpuExecutor::new(&machine(), threads, FlowCpuPolicy { batch }).unwrap()
 }
 
 #[test]
@@ -91,7 +91,7 @@ struct Large {
 }
 
 fn error_of(graph: &FlowGraph) -> String {
-    let mut executor = FlowCpuExecutor::new(&machine(), FlowCpuPolicy::of(2)).unwrap();
+    let mut executor = FlowCpuExecutor::new(&machine(), 2, FlowCpuPolicy::default()).unwrap();
     executor.run(graph).map(|(_, report)| report.to_string()).unwrap_err().to_string()
 }
 
@@ -198,14 +198,15 @@ fn a_run_is_as_said_and_ends_early_when_asked() {
     let run = Run {
         target: Target::Cpu,
         threads: Some(2),
-        policy: Some(FlowPolicy::Cpu(FlowCpuPolicy { threads: 9, batch: 5 })),
+        policy: Some(FlowPolicy::Cpu(FlowCpuPolicy { batch: 5 })),
         progress: Some(&progress),
         ..Run::default()
     };
     let (graph, ended) = walkers([50, 50], 400);
     let (results, report) = graph.run_with(&machine, &run).unwrap();
     assert_eq!(results.items(ended).len(), 400);
-    assert_eq!((&report.policy["threads"], &report.policy["batch"]), (&2.into(), &5.into()));
+    assert_eq!(report.policy["batch"], 5);
+    assert_eq!(report.devices, [machine.cpu.label(2)]);
     assert_eq!(told.borrow().last(), Some(&(400, 400)));
 
     let (endless, _) = fib_graph(1000, 80, 80);

@@ -102,7 +102,7 @@ fn products_by_teams_are_exact_on_cores() {
 #[test]
 fn a_function_is_tuned_on_cores() {
     let object = warpweft("tune channels fib 16 --device cpu --threads 2 --budget 1 --json").json();
-    assert_eq!((&object["app"], &object["policy"]["threads"]), (&"fib".into(), &2.into()));
+    assert_eq!((&object["app"], &object["policy"]["executor"]), (&"fib".into(), &"cpu".into()));
     assert!(!object["trials"].as_array().unwrap().is_empty());
     warpweft("tune channels uts 3").fails(2, &["uts of 3", "leave the number out"]);
 }

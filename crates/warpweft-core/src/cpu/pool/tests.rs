@@ -134,9 +134,11 @@ fn a_joined_pool_computes_on_the_thread_that_asks_unless_that_watches() {
 
 #[test]
 fn workers_are_pinned_where_they_take_all_cores() {
-    assert_eq!(places(&[3, 5], 2), [Some(3), Some(5)]);
-    assert_eq!(places(&[3, 5], 3), [Some(3), Some(5), Some(3)]);
-    assert_eq!(places(&[3, 5, 6], 2), [None, None]);
+    assert_eq!(places(&[3, 5], 2).unwrap(), [Some(3), Some(5)]);
+    assert_eq!(places(&[3, 5], 3).unwrap(), [Some(3), Some(5), Some(3)]);
+    assert_eq!(places(&[3, 5, 6], 2).unwrap(), [None, None]);
+    let error = places(&[3], usize::MAX).unwrap_err().to_string();
+    assert!(error.contains("use 4096 or fewer"), "{error}");
     assert!(Pool::over(&[1_000_000, 1_000_001], 1).is_ok());
     assert!(Pool::over(&[1_000_000, 1_000_001], 2).is_err());
     assert!(Pool::over(&[0, 1], 0).is_err() && Pool::over(&[], 1).is_err());

@@ -171,9 +171,9 @@ impl Verification {
 
     fn wavefront(&mut self, machine: &Machine) {
         let threads = machine.cpu.threads();
-        let policy = CpuPolicy { threads, tile_rows: 64, tile_columns: 100, cells_16_bit: true };
-        let name = format!("wavefront on {}", machine.cpu.label(policy.threads));
-        let pool = Pool::new(&machine.cpu.cores[..policy.threads]);
+        let policy = CpuPolicy { tile_rows: 64, tile_columns: 100, cells_16_bit: true };
+        let name = format!("wavefront on {}", machine.cpu.label(threads));
+        let pool = Pool::new(&machine.cpu.cores[..threads]);
         match pool
             .as_ref()
             .map_err(ToString::to_string)
@@ -219,8 +219,7 @@ impl Verification {
         let threads = machine.cpu.threads();
         for threads in [threads, threads + 1] {
             let name = format!("channels on {}", machine.cpu.label(threads));
-            let policy = channels::CpuPolicy::of(threads);
-            match channels::cpu::CpuExecutor::new(machine, policy) {
+            match channels::cpu::CpuExecutor::new(machine, threads, Default::default()) {
                 Ok(executor) => self.calls(&name, executor),
                 Err(error) => self.fails(&name, 1.0, error.to_string()),
             }
@@ -255,7 +254,7 @@ impl Verification {
     fn flow(&mut self, machine: &Machine) {
         let threads = machine.cpu.threads();
         let name = format!("channel-flow graphs on {}", machine.cpu.label(threads));
-        match FlowCpuExecutor::new(machine, FlowCpuPolicy::of(threads)) {
+        match FlowCpuExecutor::new(machine, threads, FlowCpuPolicy::default()) {
             Ok(mut executor) => {
                 self.cases(&name, &mut |pick| flow::suite_picked(&mut executor, pick));
             }

@@ -19,7 +19,7 @@ use warpweft::stencil::{
 /// The CPU executor: several shapes, with every instruction set the machine has.
 pub struct OnCores {
     pools: Vec<Arc<Pool>>,
-    ways: Vec<(&'static str, CpuPolicy, Simd)>,
+    ways: Vec<(&'static str, (usize, CpuPolicy), Simd)>,
 }
 
 impl OnCores {
@@ -28,9 +28,7 @@ impl OnCores {
     /// # Errors
     /// As [`Pool::new`].
     pub fn new(machine: &Machine) -> Result<Self> {
-        let shape = |threads, values: [usize; 5]| {
-            CpuPolicy::default().with_values(&values).with_threads(threads)
-        };
+        let shape = |threads: usize, values: [usize; 5]| (threads, CpuPolicy::with_values(&values));
         let shapes = [
             ("a step a pass", shape(1, [1, 8, 4, 64, 1])),
             ("blocks of 4 steps", shape(2, [4, 6, 2, 32, 2])),
@@ -59,8 +57,8 @@ impl Subject for OnCores {
         start: &RawVolume,
         steps: u64,
     ) -> Result<Result<Ended>> {
-        let (_, policy, simd) = self.ways[way];
-        let pool = self.pools[policy.threads - 1].clone();
+        let (_, (threads, policy), simd) = self.ways[way];
+        let pool = self.pools[threads - 1].clone();
         let mut executor = CpuSweeps::new(stencil, start, policy, pool, simd)?;
         Ok(run(&mut executor, stencil, start, steps))
     }

@@ -95,7 +95,6 @@ mod tests {
         {
             let stencil = Stencil::sequence((first(), second())).boundary(boundary);
             let policy = CpuPolicy {
-                threads: 2,
                 temporal_depth: depth,
                 tile_rows: 4,
                 slab_planes: 2,

@@ -56,17 +56,6 @@ pub(crate) fn of_cores(machine: &Machine) -> (Option<f64>, Option<String>) {
     (cpu.and_then(|cpu| cpu.copy), disturbed.then(|| DISTURBED.into()))
 }
 
-/// # Errors
-/// Threads are named, and none.
-pub(crate) fn check_threads(run: &Run<'_>) -> Result<()> {
-    match run.threads {
-        Some(0) => {
-            Err(Error::spec("0 threads", "use at least 1, or leave them out for one per core"))
-        }
-        _ => Ok(()),
-    }
-}
-
 impl Spec {
     /// The executor on the first of these devices, with what the report wants to know of it.
     pub(crate) fn prepare<'a>(
@@ -99,9 +88,13 @@ impl Spec {
             _ => (self.default_on_cores(extents, machine, most), None),
         };
         policy.check()?;
+        let threads = match (run.policy, run.threads) {
+            (Some(_), Some(threads)) => threads,
+            _ => CpuPolicy::workers(extents, most),
+        };
         let trace = run.trace.clone();
         let build = move |stencil: &Spec, volume: &RawVolume, _| {
-            let pool = Arc::new(Pool::joined(&machine.cpu.cores, policy.threads)?);
+            let pool = Arc::new(Pool::joined(&machine.cpu.cores, threads)?);
             let mut sweeps = CpuSweeps::new(stencil, volume, policy, pool, machine.cpu.simd)?;
             if let Some(trace) = &trace {
                 sweeps.record(trace.clone());
@@ -112,11 +105,11 @@ impl Spec {
         notes.extend(disturbed);
         Ok(Prepared {
             build: Box::new(build),
-            devices: vec![machine.cpu.label(policy.threads)],
+            devices: vec![machine.cpu.label(threads)],
             depth: Policy::Cpu(policy).fused_steps(self.rank()).steps,
             bandwidth,
             known_rate,
-            cells_a_second: CELLS_A_SECOND[0] * policy.threads as f64,
+            cells_a_second: CELLS_A_SECOND[0] * threads as f64,
             policy: Policy::Cpu(policy),
             notes,
         })

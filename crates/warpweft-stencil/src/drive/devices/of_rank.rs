@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::cpu::CpuSweeps;
 use crate::cuda::{CudaSweeps, Kernels, Known};
 use crate::drive::cut::distribution::Distribution;
-use crate::drive::devices::alone::{check_threads, gpu, of_cores, probe};
+use crate::drive::devices::alone::{gpu, of_cores, probe};
 use crate::drive::devices::choice::{Choice, fitted, fused_steps};
 use crate::drive::subdomain::Build;
 use crate::executor::SweepExecutor;
@@ -60,7 +60,7 @@ impl Spec {
         placement: &Placement,
         (run, steps): (&Run<'_>, u64),
     ) -> Result<Device<'a>> {
-        check_threads(run)?;
+        run.check_threads()?;
         let quota = (machine.cpu.threads() / placement.sharers).max(1);
         let most = run.threads.unwrap_or(quota).min(placement.cores.len().max(1));
         let cores: Vec<usize> = placement.cores.iter().copied().take(most).collect();

@@ -6,7 +6,7 @@ use std::time::Instant;
 use crate::checkpoint::Opened;
 use crate::drive::cut::distribution::Distribution;
 use crate::drive::depth::search::Search;
-use crate::drive::devices::alone::{check_threads, of_cores};
+use crate::drive::devices::alone::of_cores;
 use crate::drive::rank_report::RankReport;
 use crate::drive::ranks::count::{DEADLINE, Ranks};
 use crate::drive::ranks::network::Asked;
@@ -307,14 +307,8 @@ impl Spec {
                 "run the ranks on the cores or on GPUs, or request no ranks",
             ));
         }
-        check_threads(run)?;
+        run.check_threads()?;
         let threads = run.threads.unwrap_or_else(|| machine.cpu.threads());
-        if threads > CpuPolicy::MOST_THREADS {
-            return Err(Error::spec(
-                format!("{threads} threads"),
-                format!("use {} or fewer: one per core is best", CpuPolicy::MOST_THREADS),
-            ));
-        }
         let each = (threads / partition.parts()).max(1);
         let mut next = machine.cpu.cores.iter().copied().cycle();
         let cores = (0..partition.parts()).map(|_| next.by_ref().take(each).collect()).collect();

@@ -28,7 +28,7 @@ fn one_subdomain_keeps_nothing_of_its_start_and_several_only_what_no_step_writes
     let mut volume = Volume::from_fn([12, 10], cell);
     let raw = volume.raw_mut().cut_out(Axes::filled(2, 0), [12, 10].into()).unwrap();
     let cores = [vec![Machine::detect().unwrap().cpu.cores[0]]];
-    let build = on_cores(CpuPolicy::default().with_threads(1), &cores);
+    let build = on_cores(CpuPolicy::default(), &cores);
     let walls = Boundaries::all(2, Boundary::Dirichlet(0.0));
     for parts in [1, 3] {
         let partition = Partition::grid([12, 10], [parts, 1], &walls).unwrap();

@@ -82,6 +82,7 @@ fn boundary() -> impl Strategy<Value = [Boundary; 2]> {
 struct Case<const D: usize> {
     extents: [usize; D],
     faces: [[Boundary; 2]; D],
+    threads: usize,
     policy: CpuPolicy,
     simd: Simd,
     steps: u64,
@@ -89,9 +90,8 @@ struct Case<const D: usize> {
 
 fn case<const D: usize>() -> impl Strategy<Value = Case<D>> {
     let extents = prop::array::uniform::<_, D>(3..(if D == 4 { 9 } else { 40 / D.max(2) + 4 }));
-    let policy = (1..5usize, 1..7usize, 1..12usize, 1..6usize, 1..40usize, 0..3u32).prop_map(
-        |(threads, temporal_depth, tile_rows, slab_planes, tile_cells, unroll)| CpuPolicy {
-            threads,
+    let policy = (1..7usize, 1..12usize, 1..6usize, 1..40usize, 0..3u32).prop_map(
+        |(temporal_depth, tile_rows, slab_planes, tile_cells, unroll)| CpuPolicy {
             temporal_depth,
             tile_rows,
             slab_planes,
@@ -99,10 +99,11 @@ fn case<const D: usize>() -> impl Strategy<Value = Case<D>> {
             unroll_and_jam: 1 << unroll,
         },
     );
-    (extents, prop::array::uniform::<_, D>(boundary()), policy, 0..3usize, 1..10u64).prop_map(
-        |(extents, faces, policy, simd, steps)| {
+    let boundaries = prop::array::uniform::<_, D>(boundary());
+    (extents, boundaries, (1..5usize, policy), 0..3usize, 1..10u64).prop_map(
+        |(extents, faces, (threads, policy), simd, steps)| {
             let sets = Simd::available();
-            Case { extents, faces, policy, simd: sets[simd % sets.len()], steps }
+            Case { extents, faces, threads, policy, simd: sets[simd % sets.len()], steps }
         },
     )
 }
@@ -119,7 +120,7 @@ where
         state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         S::from_f64((state >> 40) as f64 / 1e4)
     });
-    let pool = pool(case.policy.threads);
+    let pool = pool(case.threads);
     let mut run = CpuSweeps::new(&stencil, &expect, case.policy, pool, case.simd).unwrap();
     let mut found = expect.clone();
     reference(&stencil, &mut expect, case.steps).unwrap();
@@ -136,7 +137,7 @@ where
 fn residuals_of_extremes_are_exact() {
     for threads in [1, 3] {
         crate::extremes::check(&mut |stencil, volume| {
-            let policy = CpuPolicy::default().with_threads(threads);
+            let policy = CpuPolicy::default();
             let sweeps = CpuSweeps::new(stencil, volume, policy, pool(threads), Simd::detect());
             Box::new(sweeps.unwrap())
         });
@@ -179,9 +180,8 @@ proptest! {
 }
 
 /// Each field of a policy at `value`, the others at what is usual.
-fn extreme(value: usize) -> [(&'static str, CpuPolicy); 6] {
+fn extreme(value: usize) -> [(&'static str, CpuPolicy); 5] {
     let usual = CpuPolicy {
-        threads: 2,
         temporal_depth: 3,
         tile_rows: 4,
         slab_planes: 2,
@@ -189,7 +189,6 @@ fn extreme(value: usize) -> [(&'static str, CpuPolicy); 6] {
         unroll_and_jam: 1,
     };
     [
-        ("threads", CpuPolicy { threads: value, ..usual }),
         ("temporal_depth", CpuPolicy { temporal_depth: value, ..usual }),
         ("tile_rows", CpuPolicy { tile_rows: value, ..usual }),
         ("slab_planes", CpuPolicy { slab_planes: value, ..usual }),
@@ -229,9 +228,9 @@ fn every_field_of_a_policy_has_a_range_and_runs_at_its_end() {
     }
     for boundary in [Boundary::Dirichlet(1.0), Boundary::Periodic] {
         for exponent in 0..60 {
-            for (name, policy) in extreme(1 << exponent) {
-                // Whatever is allowed runs, but for threads that there are not.
-                if policy.check().is_err() || name == "threads" {
+            for (_, policy) in extreme(1 << exponent) {
+                // Whatever is allowed runs.
+                if policy.check().is_err() {
                     continue;
                 }
                 agrees(&Stencil::of(Line).boundary(boundary), 17, policy);

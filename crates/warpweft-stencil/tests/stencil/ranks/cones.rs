@@ -217,9 +217,8 @@ fn a_function_is_called_as_often_as_dependence_wants() {
     let stages = footprints_of(&stencil);
     let steps = 10;
     let policies = [
-        CpuPolicy { threads: 1, ..CpuPolicy::default() },
+        CpuPolicy::default(),
         CpuPolicy {
-            threads: 1,
             temporal_depth: 3,
             tile_rows: 3,
             slab_planes: 2,

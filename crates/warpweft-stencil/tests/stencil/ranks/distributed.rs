@@ -267,7 +267,6 @@ fn same_bits<S: Fields, const D: usize>(
     same(&found, &reports, "the default policy");
     // The same on executors, with tiles and time blocks that do not divide anything.
     let policy = CpuPolicy {
-        threads: 1,
         temporal_depth: 3,
         tile_rows: 3,
         slab_planes: 2,
@@ -376,7 +375,6 @@ fn a_residual_is_exact_on_any_grid_of_ranks() {
     };
     let (before, after) = (state(5), state(6));
     let policy = CpuPolicy {
-        threads: 1,
         temporal_depth: 2,
         tile_rows: 3,
         slab_planes: 2,

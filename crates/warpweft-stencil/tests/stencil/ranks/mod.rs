@@ -21,6 +21,6 @@ pub fn run_in_process<S: Fields, const D: usize>(
     deadline: Duration,
 ) -> Result<Vec<RankReport>> {
     let cores: Vec<_> = Machine::detect()?.cpu.cores.into_iter().map(|core| vec![core]).collect();
-    let policy = CpuPolicy::default().with_threads(1);
+    let policy = CpuPolicy::default();
     run_on_cores(stencil, volume, steps, distribution, policy, &cores, deadline)
 }

@@ -53,13 +53,13 @@ impl<'a, 'w, E: WavefrontElement> Sweeps<'a, 'w, E> {
     /// Too little memory.
     pub fn new(
         wavefront: &'a Wavefront<'w, E>,
-        policy: CpuPolicy,
+        (policy, workers): (CpuPolicy, usize),
         simd: Simd,
         filled: &'a mut Filled<E::Cell>,
     ) -> Result<Self> {
         let frame = Frame::of(wavefront);
         let geometry = Geometry::of::<E>(&frame)?;
-        let policy = fitted(policy, wavefront, &geometry);
+        let policy = fitted((policy, workers), wavefront, &geometry);
         let count = frame.rows.div_ceil(policy.tile_rows);
         let mut matrices = filled.matrix.chunks_mut(policy.tile_rows * frame.columns);
         let mut lasts = filled.last_column.chunks_mut(policy.tile_rows);
@@ -174,7 +174,7 @@ impl<'a, 'w, E: WavefrontElement> Sweeps<'a, 'w, E> {
 
 /// `policy` with tiles that strips of this geometry can have.
 fn fitted<E: WavefrontElement>(
-    policy: CpuPolicy,
+    (policy, workers): (CpuPolicy, usize),
     wavefront: &Wavefront<'_, E>,
     geometry: &Geometry,
 ) -> CpuPolicy {
@@ -186,7 +186,7 @@ fn fitted<E: WavefrontElement>(
     // Of few tiles a unit has published nothing when the next could begin, and workers take turns. Laplace's equation on
     // two cores, 256 to 2048 squared, in whole rows or halves: 1.2 times as long as on one; in eighths 0.45.
     let shared = geometry.extents[1].div_ceil(8).max(32);
-    let narrow = if policy.threads > 1 { shared } else { policy.tile_columns };
+    let narrow = if workers > 1 { shared } else { policy.tile_columns };
     let tile_columns = policy.tile_columns.min(narrow);
-    CpuPolicy { tile_rows, tile_columns, cells_16_bit: false, ..policy }
+    CpuPolicy { tile_rows, tile_columns, cells_16_bit: false }
 }

@@ -204,8 +204,8 @@ impl Bench<'_> {
         } else {
             let threads = if units == 0 { self.machine.cpu.threads() } else { units as usize };
             let batch = if aggregated { 32 } else { 1 };
-            let policy = FlowCpuPolicy { threads, batch };
-            let mut executor = FlowCpuExecutor::new(self.machine, policy)?;
+            let policy = FlowCpuPolicy { batch };
+            let mut executor = FlowCpuExecutor::new(self.machine, threads, policy)?;
             for _ in 0..=self.options.repeats {
                 runs.push(executor.run(graph)?);
             }

@@ -91,7 +91,7 @@ pub fn plain(app: &str, n: u32) -> (u64, f64) {
 /// As a run; a wrong value.
 pub fn measure(machine: &Machine, app: &str, n: u32, repeats: u32) -> Result<Measured> {
     let threads = machine.cpu.threads();
-    let mut executor = CpuExecutor::new(machine, CpuPolicy::of(threads))?;
+    let mut executor = CpuExecutor::new(machine, threads, CpuPolicy::default())?;
     let (expect, alone) = plain(app, n);
     let mut reports = vec![];
     for _ in 0..=repeats {

@@ -162,7 +162,7 @@ impl Trees {
             if self.only != Some(Kind::Gpu) && !gpu_only(app, n) {
                 note(&format!("{app} {n} on the cores"));
                 let threads = machine.cpu.threads();
-                let executor = CpuExecutor::new(&machine, CpuPolicy::of(threads))?;
+                let executor = CpuExecutor::new(&machine, threads, CpuPolicy::default())?;
                 figures.push(self.one(app, n, On::Cores(executor, threads))?);
                 if app != "uts" {
                     found.extend(rayon(&self.options, app, n, threads)?);
