@@ -18,6 +18,7 @@ const USAGE: &str = "usage: cargo xtask <command>
 
   test [PACKAGE..]     format, lints, tidy, every test and doc test; ends with the totals;
                        or only the tests of those packages
+  test --torture N     the same, and N seconds of `torture` while the last of it is compiled
   gpu-test             the tests and the conformance suite on this machine's GPUs
   gpu-test --pack DIR  put them into DIR to run with DIR/run on a GPU machine without a toolchain
   tidy                 the architecture's invariants
@@ -31,7 +32,11 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let root = root();
     let outcome = match words.as_slice() {
-        ["test", packages @ ..] => test::run(&root, packages),
+        ["test", "--torture", seconds] => match seconds.parse() {
+            Ok(seconds) => test::run(&root, &[], Some(seconds)),
+            Err(_) => Err("--torture needs a whole number of seconds".into()),
+        },
+        ["test", packages @ ..] => test::run(&root, packages, None),
         ["gpu-test"] => gpu_test::run(&root),
         ["gpu-test", "--pack", to] => gpu_test::pack(&root, to.as_ref()),
         ["tidy"] => tidy::run(&root),

@@ -13,7 +13,7 @@ use std::time::Instant;
 use crate::cargo::{cargo, check, run_captured, tests, unhurried};
 use crate::programs::Program;
 use crate::tally::Tally;
-use crate::{nvrtc, tidy};
+use crate::{nvrtc, tidy, torture};
 use runner::Runner;
 
 /// How many of the slowest tests are named.
@@ -22,8 +22,9 @@ const SLOWEST: usize = 30;
 /// Runs every check and test, or only the tests of `packages`; the last line printed is the total.
 ///
 /// A test is run as soon as its program is built. Tests wait a good deal, for clocks, signals and one another:
-/// what compiles takes the time of cores that they leave.
-pub fn run(root: &Path, packages: &[&str]) -> Result<bool, String> {
+/// what compiles takes the time of cores that they leave. So do the campaigns of `torture`, of so many seconds: they follow
+/// the tests, while lints and documentation are compiled.
+pub fn run(root: &Path, packages: &[&str], torture: Option<u64>) -> Result<bool, String> {
     let begin = Instant::now();
     let mut total = Tally::default();
     let everything = packages.is_empty();
@@ -48,12 +49,20 @@ pub fn run(root: &Path, packages: &[&str]) -> Result<bool, String> {
         });
         // Tests of kernels need it.
         nvrtc::provide(root);
-        for _ in 0..workers {
-            scope.spawn(|| runner.work());
+        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(|| runner.work())).collect();
+        if !workers.into_iter().all(|worker| worker.join().is_ok()) {
+            return Err("running the tests panicked".into());
         }
-        compiled.join().map_err(|_| "compiling beside the tests panicked")?
+        println!("== the tests ended after {:.0} s", begin.elapsed().as_secs_f64());
+        let command = root.join(torture::BUILT);
+        let mut ended = Tally::default();
+        if let Some(seconds) = torture.filter(|_| command.exists()) {
+            ended += Tally::one(torture::campaigns(&command, (seconds, 1), "")?);
+        }
+        ended += compiled.join().map_err(|_| "compiling beside the tests panicked")??;
+        Ok::<_, String>(ended)
     })?;
-    println!("== the tests ended after {:.0} s", begin.elapsed().as_secs_f64());
+    println!("== all ended after {:.0} s", begin.elapsed().as_secs_f64());
     let outcome = runner.outcome();
     outcome.print(SLOWEST);
     println!("== everything took {:.0} s of cores", measured::cpu_of_children().as_secs_f64());

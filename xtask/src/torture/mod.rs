@@ -130,7 +130,7 @@ const CAMPAIGNS: [(&str, u32, Runs); 10] = [
     ("two GPUs, resumed on one", 2, gpus::resume),
 ];
 
-/// Builds the command and runs all campaigns; whether nothing went wrong.
+/// Builds the command and runs the campaigns that `arguments` name; whether nothing went wrong.
 pub fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
     let word = |name: &str| {
         let at = arguments.iter().position(|word| *word == name)?;
@@ -151,14 +151,26 @@ pub fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
             if !check("the command", &mut build)? {
                 return Ok(false);
             }
-            root.join("target/debug/warpweft")
+            root.join(BUILT)
         }
     };
+    campaigns(&command, (seconds, seed), only)
+}
+
+/// Where cargo leaves the command.
+pub const BUILT: &str = "target/debug/warpweft";
+
+/// Runs the campaigns in whose name is `only`, in about so many seconds; whether nothing went wrong.
+pub fn campaigns(
+    command: &Path,
+    (seconds, seed): (u64, u64),
+    only: &str,
+) -> Result<bool, String> {
     let folder = std::env::temp_dir().join(format!("warpweft-torture-{}", std::process::id()));
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
     let folder = folder.canonicalize().map_err(|error| error.to_string())?;
     // Measures the machine, which no case should wait for.
-    program::Program::of(&command, &folder, "run heat --size 8 --steps 1").run(60);
+    program::Program::of(command, &folder, "run heat --size 8 --steps 1").run(60);
     let asked = |(_, (name, ..)): &(usize, (&str, u32, Runs))| name.contains(only);
     let campaigns: Vec<_> = CAMPAIGNS.into_iter().enumerate().filter(asked).collect();
     let shares: u32 = campaigns.iter().map(|(_, (_, share, _))| share).sum();
@@ -171,7 +183,7 @@ pub fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
         std::fs::create_dir_all(&inner).map_err(|error| error.to_string())?;
         let random = Random(seed ^ (number as u64) << 32);
         let mut campaign =
-            Campaign { command: &command, folder: &inner, random, end: begin + time };
+            Campaign { command, folder: &inner, random, end: begin + time };
         let count = runs(&mut campaign);
         fine &= count.print(name, begin.elapsed().as_secs_f64());
     }
