@@ -161,11 +161,7 @@ pub fn run(root: &Path, arguments: &[&str]) -> Result<bool, String> {
 pub const BUILT: &str = "target/debug/warpweft";
 
 /// Runs the campaigns in whose name is `only`, in about so many seconds; whether nothing went wrong.
-pub fn campaigns(
-    command: &Path,
-    (seconds, seed): (u64, u64),
-    only: &str,
-) -> Result<bool, String> {
+pub fn campaigns(command: &Path, (seconds, seed): (u64, u64), only: &str) -> Result<bool, String> {
     let folder = std::env::temp_dir().join(format!("warpweft-torture-{}", std::process::id()));
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
     let folder = folder.canonicalize().map_err(|error| error.to_string())?;
@@ -182,8 +178,7 @@ pub fn campaigns(
         let inner = folder.join("case");
         std::fs::create_dir_all(&inner).map_err(|error| error.to_string())?;
         let random = Random(seed ^ (number as u64) << 32);
-        let mut campaign =
-            Campaign { command, folder: &inner, random, end: begin + time };
+        let mut campaign = Campaign { command, folder: &inner, random, end: begin + time };
         let count = runs(&mut campaign);
         fine &= count.print(name, begin.elapsed().as_secs_f64());
     }
