@@ -233,8 +233,7 @@ pub trait SweepExecutor {
     /// As [`SweepExecutor::sweep`].
     fn store(&mut self, volume: RawVolumeMut<'_>) -> Result<()>;
 
-    /// Steps of a pass over memory at present, of which sweeps had better have a multiple; `None` where that does not
-    /// change while a run goes on.
+    /// Steps of a pass over memory at present, of which sweeps had better have a multiple; `None` where that never changes.
     #[doc(hidden)]
     fn steps_per_pass(&self) -> Option<u64> {
         None
@@ -243,6 +242,12 @@ pub trait SweepExecutor {
     /// Whether a faster kernel is still being compiled. Steps that are queued now will not be taken by it.
     #[doc(hidden)]
     fn awaits_kernels(&self) -> bool {
+        false
+    }
+
+    /// Whether the next sweep tries a kernel.
+    #[doc(hidden)]
+    fn tries_kernels(&self) -> bool {
         false
     }
 

@@ -6,6 +6,8 @@ use std::cell::Cell;
 const TICK: f64 = 0.05;
 /// The part of that which the first sweep is meant to take: cores may be busy with other work.
 const FIRST: f64 = 1.0 / 16.0;
+/// Seconds that a sweep which tries a kernel should take: enough to compare kernels, little next to a run.
+const TRIAL: f64 = 0.01;
 
 /// The length of sweeps, after those that were.
 #[derive(Debug)]
@@ -37,9 +39,10 @@ impl Pace {
         self.queues.get()
     }
 
-    /// Steps of the next sweep, a multiple of `depth`, if that is not what it was at first.
-    pub fn steps(&self, depth: Option<u64>) -> u64 {
-        let steps = self.wanted.get() / self.step.get();
+    /// Steps of the next sweep, a multiple of `depth`, if that is not what it was at first, and few if it `tries` a kernel.
+    pub fn steps(&self, (depth, tries): (Option<u64>, bool)) -> u64 {
+        let wanted = if tries { self.wanted.get().min(TRIAL) } else { self.wanted.get() };
+        let steps = wanted / self.step.get();
         (steps as u64).clamp(1, 1 << 20).next_multiple_of(depth.unwrap_or(self.depth))
     }
 
@@ -58,15 +61,15 @@ mod tests {
     #[test]
     fn sweeps_grow_to_a_tick_and_shrink_where_steps_turn_out_slow() {
         let pace = Pace::new(1e-6, 1);
-        assert_eq!(pace.steps(None), 3125);
+        assert_eq!(pace.steps((None, false)), 3125);
         pace.took(3125, 3125e-6);
-        assert_eq!(pace.steps(None), 12_500);
+        assert_eq!([true, false].map(|tries| pace.steps((None, tries))), [10_000, 12_500]);
         pace.took(12_500, 12_500e-6);
-        assert_eq!(pace.steps(None), 50_000);
+        assert_eq!([true, false].map(|tries| pace.steps((None, tries))), [10_000, 50_000]);
         // Others came: a step takes 10 ms.
         pace.took(100, 1.0);
-        assert_eq!(pace.steps(None), 5);
-        assert_eq!(Pace::new(1e-6, 1000).steps(None), 4000);
-        assert_eq!(Pace::new(10.0, 4).steps(None), 4);
+        assert_eq!(pace.steps((None, false)), 5);
+        assert_eq!(Pace::new(1e-6, 1000).steps((None, false)), 4000);
+        assert_eq!(Pace::new(10.0, 4).steps((None, true)), 4);
     }
 }

@@ -246,7 +246,7 @@ impl<'r> RankLoop<'r> {
     fn advance(&mut self) -> Result<Block> {
         let most = self.free(self.report.steps);
         let depth = match self.run.pace {
-            Some(sweeps) => sweeps.steps(self.local.steps_per_pass()).min(most) as usize,
+            Some(sweeps) => sweeps.steps(self.local.pass()).min(most) as usize,
             None => self.pace.next(self.net, most, self.local.awaits_kernels())?,
         };
         let begun = Instant::now();

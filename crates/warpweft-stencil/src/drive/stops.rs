@@ -46,7 +46,7 @@ impl<'a> Stops<'a> {
     pub(crate) fn asked(&mut self, done: u64, net: &dyn Transport) -> Result<bool> {
         let (since, before) = std::mem::replace(&mut self.last, (Instant::now(), done));
         self.pace.took(done - before, since.elapsed().as_secs_f64());
-        let mine = [u64::from(self.any(net)?), self.pace.steps(None)];
+        let mine = [u64::from(self.any(net)?), self.pace.steps((None, false))];
         let order = broadcast(net, mine.map(u64::to_le_bytes).concat())?;
         let (words, _) = order.as_chunks::<8>();
         let word = |at: usize| words.get(at).map_or(0, |&bytes| u64::from_le_bytes(bytes));

@@ -299,9 +299,9 @@ impl LocalSubdomain {
         self.executor.notes()
     }
 
-    /// As [`SweepExecutor::steps_per_pass`].
-    pub(crate) fn steps_per_pass(&self) -> Option<u64> {
-        self.executor.steps_per_pass()
+    /// As [`SweepExecutor::steps_per_pass`], and whether the next sweep tries a kernel.
+    pub(crate) fn pass(&self) -> (Option<u64>, bool) {
+        (self.executor.steps_per_pass(), self.executor.tries_kernels())
     }
 
     /// As [`SweepExecutor::awaits_kernels`].

@@ -31,11 +31,20 @@ impl Contest {
         self.kernels.len() - 1
     }
 
+    /// The first kernel that was not tried enough. Single steps were to be seen before others came, or need not be while
+    /// others are faster than they can be.
+    fn untried(&self) -> Option<usize> {
+        (1..self.kernels.len()).find(|&at| self.kernels[at].sweeps < TRIALS)
+    }
+
+    /// Whether the next sweep tries a kernel.
+    pub fn tries(&self) -> bool {
+        self.untried().is_some()
+    }
+
     /// The kernel that takes the next sweep.
     pub fn next(&self) -> usize {
-        let tried = |at: &usize| self.kernels[*at].sweeps >= TRIALS;
-        // Single steps were to be seen before others came, or need not be while others are faster than they can be.
-        if let Some(new) = (1..self.kernels.len()).find(|at| !tried(at)) {
+        if let Some(new) = self.untried() {
             return new;
         }
         let seconds = |at: &usize| self.kernels[*at].seconds;
@@ -71,8 +80,11 @@ mod tests {
     fn a_kernel_that_arrives_is_tried_and_the_fastest_goes_on() {
         let mut contest = Contest::new(1.0);
         assert_eq!(played(&mut contest, &[2.0], 2), [0, 0]);
+        assert!(!contest.tries());
         contest.enter();
+        assert!(contest.tries());
         assert_eq!(played(&mut contest, &[2.0, 0.5], 5), [1; 5]);
+        assert!(!contest.tries());
         contest.enter();
         assert_eq!(played(&mut contest, &[2.0, 0.5, 0.7], 5), [2, 2, 2, 1, 1]);
         contest.enter();

@@ -148,6 +148,10 @@ impl SweepExecutor for CudaSweeps {
         self.arrivals.as_ref().is_some_and(Arrivals::awaits)
     }
 
+    fn tries_kernels(&self) -> bool {
+        self.contest.tries()
+    }
+
     fn queues(&self) -> bool {
         true
     }
