@@ -92,6 +92,10 @@ pub fn reduction(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// A parameter without a marker is a value or a slice, `&[T]`, which the element borrows: a table of scores. If symbols of
 /// rows and columns make up an index, the run is refused before it begins where one of them leads out of the slice.
 ///
+/// `#[wavefront(path = max)]`, or `path = min`, also makes paths of a function that is the `max` (or `min`) of sums with one earlier
+/// cell each, `n`, `w` or `nw`: it implements `wavefront::traceback::Traced`. Cells are `i32` or `i64`. A path goes on to `nw` where it can, then
+/// to `w`, then to `n`, and begins where the cell comes from none of them, as 0 in a local alignment.
+///
 /// `#[wavefront(choice)]` marks the function that a traceback uses (`wavefront::traceback::Choice`). Its `#[cell]`
 /// parameter is the finished cell; it returns as `u8` which of the dependences that cell was computed from.
 #[proc_macro_attribute]

@@ -5,6 +5,7 @@ mod inputs;
 mod item;
 mod lookups;
 mod paired;
+mod path;
 mod relative;
 mod shape;
 mod south;
@@ -19,6 +20,7 @@ use self::inputs::{WavefrontInputs, spelled_out};
 use self::item::Item;
 use self::lookups::lookups;
 use self::paired::Paired;
+use self::path::path;
 use self::relative::Relative;
 use self::shape::{Shape, shape};
 use self::south::south;
@@ -33,7 +35,7 @@ use crate::parse::signature::no_lifetimes;
 use crate::parse::unroll::unroll;
 
 pub fn expand(tokens: TokenStream, function: ItemFn) -> syn::Result<TokenStream> {
-    let Arguments { bounds, step, sums, choice } = arguments(tokens)?;
+    let Arguments { bounds, step, sums, choice, path: extreme } = arguments(tokens)?;
     let shape = shape(&function, choice)?;
     if let Some(old) = shape.old.as_ref().filter(|_| choice) {
         let instead = "take the finished cell as `#[cell] cell: C`";
@@ -46,8 +48,8 @@ pub fn expand(tokens: TokenStream, function: ItemFn) -> syn::Result<TokenStream>
         found.visit_block(&function.block);
     })?;
     let names: Vec<_> = std::iter::once(&shape.earlier).chain(&shape.old).collect();
-    let body = spelled_out(&function.block, &shape)?;
-    let mut body = unroll(&body, &names)?;
+    let spelled = spelled_out(&function.block, &shape)?;
+    let mut body = unroll(&spelled, &names)?;
     let south = south(&body, &shape.earlier, &shape.cell);
     number(&mut body, &names);
 
@@ -57,14 +59,7 @@ pub fn expand(tokens: TokenStream, function: ItemFn) -> syn::Result<TokenStream>
     let (translation, paired) = translated(&function, &shape, &marked, &mut inputs)?;
     let [vectors, old_vectors] = &inputs.vectors;
     if vectors.is_empty() && !choice {
-        return Err(reject(
-            &signature.ident,
-            "this function depends on no earlier cell",
-            format_args!(
-                "read at least one, as in `{}.w`; a function of old cells alone is a stencil",
-                shape.earlier
-            ),
-        ));
+        return Err(alone(&shape));
     }
     let relative = step.map(|step| Relative::of(step, &shape, vectors)).transpose()?;
     let hidden = ["__earlier", "__old"].map(|name| Ident::new(name, Span::mixed_site()));
@@ -88,7 +83,24 @@ pub fn expand(tokens: TokenStream, function: ItemFn) -> syn::Result<TokenStream>
         paired,
         lookups,
     };
-    Ok(if choice { item.choice() } else { item.wavefront() })
+    if choice {
+        return Ok(item.choice());
+    }
+    let path = extreme.map(|extreme| path(&function, &shape, &spelled, vectors, extreme));
+    let (path, item) = (path.transpose()?, item.wavefront());
+    Ok(quote!(#item #path))
+}
+
+/// A function without earlier cells.
+fn alone(shape: &Shape) -> syn::Error {
+    reject(
+        &shape.signature.ident,
+        "this function depends on no earlier cell",
+        format_args!(
+            "read at least one, as in `{}.w`; a function of old cells alone is a stencil",
+            shape.earlier
+        ),
+    )
 }
 
 fn list(vectors: &[[i128; 2]]) -> TokenStream {

@@ -7,7 +7,49 @@ use super::{Cells, Choice, Dependence, Ranked, Stored, WavefrontElement};
 /// The vectors that a path takes.
 pub(crate) const NEAR: [Dependence; 3] = [[-1, -1], [-1, 0], [0, -1]];
 
-/// A recurrence whose choices can be read off its cells.
+/// A recurrence whose choices can be read off its cells. `#[wavefront(path = max)]` implements it for functions that are the
+/// `max` of sums with one earlier cell each, `path = min` likewise; for others it is written by hand:
+///
+/// ```
+/// use warpweft::prelude::*;
+/// use warpweft::wavefront::Dependence;
+/// use warpweft::wavefront::traceback::Traced;
+///
+/// #[wavefront]
+/// fn edits(d: Earlier<i32>, #[row] a: u8, #[column] b: u8) -> i32 {
+///     (d.nw + (a != b) as i32).min(d.n + 1).min(d.w + 1)
+/// }
+///
+/// /// 0: two letters are paired; 1: a letter of the columns is inserted; 2: a letter of the rows is deleted.
+/// #[wavefront(choice)]
+/// fn chosen(d: Earlier<i32>, #[row] a: u8, #[column] b: u8, #[cell] cell: i32) -> u8 {
+///     if cell == d.nw + (a != b) as i32 {
+///         0
+///     } else if cell == d.w + 1 {
+///         1
+///     } else {
+///         2
+///     }
+/// }
+///
+/// impl Traced for edits {
+///     type State = ();
+///     type Choice = chosen;
+///     type Plain = Self;
+///     const BITS: u32 = 2;
+///     fn plain(&self) -> Self {
+///         *self
+///     }
+///     fn choice(&self) -> chosen {
+///         chosen()
+///     }
+///     fn back(choice: u8, (): ()) -> Option<(Dependence, ())> {
+///         let moves: [Dependence; 3] = [[-1, -1], [0, -1], [-1, 0]];
+///         moves.get(choice as usize).map(|&back| (back, ()))
+///     }
+/// }
+/// # let _ = edits().choice();
+/// ```
 pub trait Traced: WavefrontElement<Input = (), Cell: Stored + Ranked<Score: Stored>> {
     /// What must be known in addition to the cell to go on from it, such as which of three numbers the path
     /// goes through; the default at the path's end.

@@ -6,6 +6,7 @@ mod cores;
 mod cuda;
 mod dependences;
 mod gpus;
+mod paths;
 mod ranks;
 mod run_with;
 mod scan;

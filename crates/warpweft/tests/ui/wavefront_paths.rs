@@ -1,0 +1,34 @@
+use warpweft::prelude::*;
+
+#[wavefront(path = max)]
+fn least(h: Earlier<i32>, #[row] a: u8) -> i32 {
+    (h.n + a as i32).min(h.w)
+}
+
+#[wavefront(path = max)]
+fn asked(h: Earlier<i32>) -> i32 {
+    if h.n > h.w { h.n } else { h.w }
+}
+
+#[wavefront(path = min)]
+fn both(h: Earlier<i32>) -> i32 {
+    let n = h.n + 1;
+    n + h.w
+}
+
+#[wavefront(path = max)]
+fn far(h: Earlier<i32>) -> i32 {
+    h[[-2, -2]].max(h.w)
+}
+
+#[wavefront(path = max)]
+fn real(h: Earlier<f32>) -> f32 {
+    h.n.max(h.w)
+}
+
+#[wavefront(path = most)]
+fn most(h: Earlier<i32>) -> i32 {
+    h.n.max(h.w)
+}
+
+fn main() {}
