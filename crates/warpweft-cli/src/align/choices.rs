@@ -89,6 +89,12 @@ impl Align {
             return Ok(Scoring::from(weights).within(self.band));
         };
         let matrix = Arc::new(Matrix::named(name)?);
+        if self.strand != Strands::Plus && matrix.complements().is_none() {
+            return Err(Error::spec(
+                format!("--strand with --matrix {name}, whose letters have no complements"),
+                "leave out --strand, or take a matrix of nucleotides, such as NUC44",
+            ));
+        }
         Ok(Scoring::by_matrix(matrix, open, extend).within(self.band))
     }
 
@@ -130,12 +136,6 @@ impl Align {
 
     /// Refuses options that have no meaning together.
     pub fn check(&self) -> Result<()> {
-        if self.matrix.is_some() && self.strand != Strands::Plus {
-            return Err(Error::spec(
-                "--strand with --matrix: letters scored by a matrix have no reverse complement",
-                "leave out --strand, which is for nucleotides, or --matrix",
-            ));
-        }
         if self.x_drop.is_some() && !matches!(self.device, Target::Auto | Target::Cpu) {
             let what = format!("--x-drop does not run on --device {}", self.device);
             return Err(Error::spec(what, "leave out --device: --x-drop runs on the cores"));

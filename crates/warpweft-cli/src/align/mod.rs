@@ -88,7 +88,8 @@ positions are those of the query as it is in its file. --top searches a set of t
 the paths of the best.
 
 A file for --matrix has a line of letters, then for each of them a line: the letter, then its score with each \
-letter of the first line. U, O and J are scored as X if the matrix lacks them.
+letter of the first line. U, O and J are scored as X if the matrix lacks them. A matrix of nucleotides may be used with --strand: \
+U is T there.
 
 --band N leaves out cells more than N away from the diagonal that starts at the first letters of both sequences; the ends must lie \
 within the band. --x-drop runs on the cores, one pair per core. --best N finds the best alignment, then the best of those that share no \
@@ -97,7 +98,8 @@ letter of the target with the ones before, and so on.
 --skip-invalid leaves out records that have letters outside the alphabet, no name, no letters, or more or fewer quality values \
 than letters; with --batch also the other record of the pair. Each FASTQ record must then have exactly four lines.
 
-Files are FASTA or FASTQ, plain or gzip. Ambiguous nucleotides (N, R, ..) match nothing.
+Files are FASTA or FASTQ, plain or gzip. Ambiguous nucleotides (N, R, ..) match nothing, \
+except by --matrix NUC44, where N with any base scores -2 and R with A or G scores 1.
 
 Examples:
   warpweft align query.fa target.fa.gz
@@ -124,8 +126,8 @@ pub struct Align {
     /// Score of a pair of different letters.
     #[arg(long, value_name = "N", default_value_t = -1, allow_negative_numbers = true, conflicts_with = "matrix")]
     mismatch: i32,
-    /// Score pairs of letters by a matrix: BLOSUM62, BLOSUM50, PAM250 or a file. The sequences may then contain the
-    /// matrix's letters, for example amino acids.
+    /// Score pairs of letters by a matrix: BLOSUM62, BLOSUM50, PAM250, NUC44 or a file. The sequences may then contain the
+    /// matrix's letters, for example amino acids, or with NUC44 nucleotides and their IUPAC codes.
     #[arg(long, value_name = "MATRIX")]
     matrix: Option<String>,
     /// Score of each letter of a gap; 1 and -1 mean the same [default: -1].

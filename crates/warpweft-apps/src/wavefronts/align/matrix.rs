@@ -1,4 +1,4 @@
-//! What pairs of letters score, as a table: known ones of proteins, and those of files.
+//! What pairs of letters score, as a table: known ones of proteins and nucleotides, and those of files.
 
 use std::path::Path;
 
@@ -22,11 +22,16 @@ pub struct Matrix {
 }
 
 /// The matrices that have a name.
-const KNOWN: [(&str, &str); 3] = [
+const KNOWN: [(&str, &str); 4] = [
     ("BLOSUM62", include_str!("matrices/blosum62.txt")),
     ("BLOSUM50", include_str!("matrices/blosum50.txt")),
     ("PAM250", include_str!("matrices/pam250.txt")),
+    ("NUC44", include_str!("matrices/nuc44.txt")),
 ];
+
+/// Nucleotides and their IUPAC codes, each with that of the other strand.
+const STRANDS: &[[u8; 2]] =
+    &[*b"AT", *b"CG", *b"RY", *b"KM", *b"BV", *b"DH", *b"SS", *b"WW", *b"NN"];
 
 /// Letters of proteins that most matrices lack: selenocysteine, pyrrolysine, leucine or isoleucine.
 const RARE: &[u8] = b"UOJ";
@@ -138,7 +143,24 @@ impl Matrix {
             let rare = RARE.contains(&letter);
             self.unknown.filter(|_| rare).and_then(of).map(|at| (at as u8, true))
         };
-        known.or_else(unknown)
+        let uracil = || self.complements().filter(|_| letter == b'U').and_then(|_| of(b'T'));
+        known.or_else(unknown).or_else(|| uracil().map(|at| (at as u8, false)))
+    }
+
+    /// By the number of each letter that of its complement, if all are codes of nucleotides whose complements it has too.
+    pub fn complements(&self) -> Option<Vec<u8>> {
+        let other = |letter: u8| {
+            STRANDS.iter().find_map(|&[a, b]| match letter {
+                letter if letter == a => Some(b),
+                letter if letter == b => Some(a),
+                _ => None,
+            })
+        };
+        let of = |&letter: &u8| {
+            let other = other(letter)?;
+            self.symbols.iter().position(|&known| known == other).map(|at| at as u8)
+        };
+        self.symbols.iter().map(of).collect()
     }
 
     /// The scores, by the numbers of a letter of the query and one of the target.
@@ -182,11 +204,62 @@ mod tests {
             ("PAM250", b'W', b'W', 17),
             ("PAM250", b'C', b'C', 12),
             ("PAM250", b'W', b'C', -8),
+            ("NUC44", b'A', b'A', 5),
+            ("NUC44", b'A', b'G', -4),
+            ("NUC44", b'N', b'U', -2),
+            ("nuc44", b'R', b'G', 1),
+            ("NUC44", b'S', b'W', -4),
         ];
         for (name, a, b, expected) in cases {
             assert_eq!(score(name, a, b), expected, "{name} {a} {b}");
             assert_eq!(score(name, b, a), expected, "{name} {b} {a}");
         }
+    }
+
+    /// By sets of bases: a code's complement stands for the complements; scores are the same on both strands.
+    #[test]
+    fn complements_of_codes_stand_for_complementary_bases() {
+        let matrix = Matrix::named("NUC44").unwrap();
+        let complements = matrix.complements().unwrap();
+        let bases = |letter: u8| -> &[u8] {
+            match letter {
+                b'R' => b"AG",
+                b'Y' => b"CT",
+                b'S' => b"CG",
+                b'W' => b"AT",
+                b'K' => b"GT",
+                b'M' => b"AC",
+                b'B' => b"CGT",
+                b'D' => b"AGT",
+                b'H' => b"ACT",
+                b'V' => b"ACG",
+                b'N' => b"ACGT",
+                b'A' => b"A",
+                b'C' => b"C",
+                b'G' => b"G",
+                _ => b"T",
+            }
+        };
+        let other = |base: &u8| match base {
+            b'A' => b'T',
+            b'C' => b'G',
+            b'G' => b'C',
+            _ => b'A',
+        };
+        let symbols = matrix.symbols();
+        for (a, &letter) in symbols.iter().enumerate() {
+            let mut expected: Vec<_> = bases(letter).iter().map(other).collect();
+            expected.sort_unstable();
+            let a_too = usize::from(complements[a]);
+            assert_eq!(bases(symbols[a_too]), expected, "{letter}");
+            for b in 0..symbols.len() {
+                let b_too = usize::from(complements[b]);
+                assert_eq!(matrix.scores()[a][b], matrix.scores()[b][a]);
+                assert_eq!(matrix.scores()[a][b], matrix.scores()[a_too][b_too]);
+            }
+        }
+        assert_eq!(Matrix::named("BLOSUM62").unwrap().complements(), None);
+        assert_eq!(Matrix::named("BLOSUM62").unwrap().number(b'U'), Some((22, true)));
     }
 
     #[test]

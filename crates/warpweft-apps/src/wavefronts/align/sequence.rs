@@ -131,20 +131,24 @@ impl Sequence {
         Self { rows, columns, ambiguous, matrix: matrix.clone() }
     }
 
-    /// The other strand, from its end: each nucleotide's complement, in reverse; N of an ambiguous one. None
-    /// of the letters of a matrix.
+    /// The other strand, from its end: each nucleotide's complement, in reverse; N of an ambiguous one, but the complement of
+    /// its code by a matrix that has these. None of the letters of other matrices.
     pub fn reverse_complement(&self) -> Option<Self> {
-        let complement = |&letter: &u8| match letter {
-            b'A' => b'T',
-            b'C' => b'G',
-            b'G' => b'C',
-            b'T' => b'A',
-            other => other,
+        let numbers = match &self.matrix {
+            Some(matrix) => Some(matrix.complements()?),
+            None => None,
+        };
+        let complement = |&letter: &u8| match (&numbers, letter) {
+            (Some(numbers), number) => numbers[usize::from(number)],
+            (None, b'A') => b'T',
+            (None, b'C') => b'G',
+            (None, b'G') => b'C',
+            (None, b'T') => b'A',
+            (None, other) => other,
         };
         let other = |letters: &[u8]| letters.iter().rev().map(complement).collect();
         let (rows, columns) = (other(&self.rows), other(&self.columns));
-        let strand = Self { rows, columns, ambiguous: self.ambiguous, matrix: None };
-        self.matrix.is_none().then_some(strand)
+        Some(Self { rows, columns, ambiguous: self.ambiguous, matrix: self.matrix.clone() })
     }
 
     /// The letters, in upper case; N for an ambiguous nucleotide.

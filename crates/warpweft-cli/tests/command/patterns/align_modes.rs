@@ -20,6 +20,23 @@ fn pairs(folder: &Path, line: &str) -> Vec<serde_json::Value> {
 }
 
 #[test]
+fn ambiguous_nucleotides_are_scored_by_a_matrix_on_both_strands() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let letters = [("t.fa", ">t\nGGACGTTRCATT\n"), ("q.fa", ">q\nAUGNAACGU\n")];
+    write(folder, &letters);
+    // The query's other strand is ACGTTNCAT: eight pairs of 5, and N with R, which scores -1.
+    let options = "--matrix NUC44 --gap-open -10 --gap-extend -1 --strand both --output x.sam";
+    let found = pairs(folder, &format!("q.fa t.fa {options}"));
+    let [pair] = &found[..] else { panic!("{found:?}") };
+    assert_eq!((&pair["score"], &pair["strand"]), (&39.into(), &"-".into()));
+    let sam = fs::read_to_string(folder.join("x.sam")).unwrap();
+    let line = sam.lines().last().unwrap();
+    assert!(line.starts_with("q\t16\tt\t3\t255\t9M"), "{line}");
+    assert!(line.contains("\tACGTTNCAT\t") && line.contains("NM:i:1"), "{line}");
+}
+
+#[test]
 fn the_best_proteins_of_a_database_are_found_by_a_matrix() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
@@ -104,7 +121,7 @@ fn what_is_wrong_with_letters_and_matrices_is_named() {
     fails(
         "d.fa d.fa --matrix BLOSUM61",
         1,
-        &["BLOSUM61", "give BLOSUM62, BLOSUM50, PAM250 or a file"],
+        &["BLOSUM61", "give BLOSUM62, BLOSUM50, PAM250, NUC44 or a file"],
     );
     fails("d.fa d.fa --matrix missing.txt", 1, &["missing.txt", "no line for letter C follows"]);
     fails("short.fq d.fa", 1, &["short.fq", "record r has 2 qualities for 4 letters"]);
