@@ -123,7 +123,8 @@ impl<'a, 'w, E: WavefrontElement> Sweeps<'a, 'w, E> {
         // Several sweeps leave nothing on the way, and a later one must not hold an earlier one's output.
         let output = E::OLD.is_empty().then(|| &self.outputs[s]);
         let mut output = output.map(|output| output.lock().unwrap_or_else(PoisonError::into_inner));
-        let mut strip = Strip::new(&self.shared, rows.clone());
+        let last = sweep + 1 == self.shared.wavefront.sweeps;
+        let mut strip = Strip::new(&self.shared, rows.clone(), last);
         let mut begin = 0;
         while begin < geometry.fronts(rows.len()) {
             let end = (begin + self.policy.tile_columns).min(geometry.fronts(rows.len()));

@@ -15,7 +15,7 @@ use super::store::Store;
 use super::transpose::{SIDE, Transpose};
 use crate::cpu::output::TileRowOutput;
 use crate::recurrence::{Best, Extreme, WavefrontElement, is_nan};
-use crate::spec::Wavefront;
+use crate::spec::{Keep, Wavefront};
 
 /// What all strips share.
 pub(super) struct Shared<'a, 'w, E: WavefrontElement> {
@@ -35,6 +35,8 @@ pub(super) struct Strip<'s, 'a, 'w, E: WavefrontElement> {
     shared: &'s Shared<'a, 'w, E>,
     first_row: usize,
     lanes: usize,
+    /// Of cells that are stored block by block: the first lane whose cells anybody reads.
+    stored: usize,
     /// The front to be computed next.
     front: isize,
     computed: Ring<E::Cell>,
@@ -53,8 +55,8 @@ pub(super) struct Strip<'s, 'a, 'w, E: WavefrontElement> {
 const NOT_FOUND: u32 = u32::MAX;
 
 impl<'s, 'a, 'w, E: WavefrontElement> Strip<'s, 'a, 'w, E> {
-    /// The strip of the rows `rows`.
-    pub fn new(shared: &'s Shared<'a, 'w, E>, rows: std::ops::Range<usize>) -> Self {
+    /// The strip of the rows `rows`. `last`: in the last sweep.
+    pub fn new(shared: &'s Shared<'a, 'w, E>, rows: std::ops::Range<usize>, last: bool) -> Self {
         let Geometry { above, below, depth, .. } = shared.geometry;
         let lanes = rows.len();
         // Cells wait for the rest of their block; old values come with those of the block.
@@ -62,10 +64,14 @@ impl<'s, 'a, 'w, E: WavefrontElement> Strip<'s, 'a, 'w, E> {
         let inputs = if size_of::<E::Input>() > 0 { BLOCK * lanes } else { lanes };
         let tracked = if shared.extreme.is_some() { lanes } else { 0 };
         let worst = shared.extreme.map_or_else(Default::default, Extreme::worst);
+        // Of the last sweep's cells the strip below reads the last rows, and so does who wants the last row.
+        let few = last && shared.wavefront.keep == Keep::LastRow;
+        let stored = if few { lanes.saturating_sub(above.max(1)) } else { 0 };
         Self {
             shared,
             first_row: rows.start,
             lanes,
+            stored: stored / SIDE * SIDE,
             front: shared.geometry.first_front(),
             computed: Ring::new(depth[0].max(waiting), above + lanes),
             loaded: Ring::new(depth[1] + coming, lanes + below),
@@ -325,7 +331,7 @@ impl<'s, 'a, 'w, E: WavefrontElement> Strip<'s, 'a, 'w, E> {
         }
     }
 
-    /// Puts all cells of the fronts that have not been stored where later strips and sweeps find them.
+    /// Puts the cells of the fronts that have not been stored where later strips and sweeps find them.
     ///
     /// # Safety
     /// As [`Strip::advance`].
@@ -339,7 +345,7 @@ impl<'s, 'a, 'w, E: WavefrontElement> Strip<'s, 'a, 'w, E> {
         let places: [usize; BLOCK] =
             std::array::from_fn(|k| self.computed.before(self.unstored.saturating_sub(k)) + above);
         let inside = [0, columns as isize];
-        let mut lane = 0;
+        let mut lane = self.stored;
         while lane < self.lanes {
             let whole = self.whole_block(first, lane..self.lanes, inside);
             if let Some(transpose) = whole.filter(|_| self.unstored == BLOCK) {
