@@ -2,13 +2,17 @@
 
     taskset -c 1 python3 bench/dependences.py [sets [seed]]        # cargo builds and runs them in the release profile
     python3 bench/dependences.py --print sets seed > random.rs     # only the program
+    python3 bench/dependences.py --record NAME sets seed < output  # what it printed there, as a file in bench/results
 
 Each recurrence is the least of one to four earlier cells, each with a weight, at vectors of up to two rows and three columns,
 over two random sequences. The plain loop computes a row after the other and keeps three. Last rows are compared. A line a recurrence:
 vectors, Gcells/s of Warpweft and of the loop (medians of 5, in turns), and their ratio.
 """
+import datetime
+import json
 import os
 import random
+import re
 import subprocess
 import sys
 
@@ -100,12 +104,36 @@ fn main() {{
     )
 
 
+def record(name, sets, seed):
+    """Writes a file of the lines that the program printed."""
+    line = re.compile(r" *([\d.]+) times, ([\d.]+) and ([\d.]+) Gcells/s: (.*)")
+    figures = []
+    for found in map(line.match, sys.stdin):
+        if found:
+            figures.append({"vectors": found[4], "ratio": float(found[1]), "rate": float(found[2]), "plain": float(found[3])})
+    assert len(figures) == sets, f"{len(figures)} lines, not {sets}"
+    ratios = sorted(figure["ratio"] for figure in figures)
+    date = datetime.date.today().isoformat()
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    with open(f"{root}/bench/results/{date}-dependences-{name}.json", "w") as to:
+        summary = {"least": ratios[0], "median": ratios[len(ratios) // 2], "below_1": sum(ratio < 1 for ratio in ratios)}
+        all = {
+            "bench": "random dependences next to plain loops", "date": date, "unit": "Gcells/s", "size": SIZE,
+            "repeat": f"taskset -c 1 python3 bench/dependences.py {sets} {seed}", **summary, "figures": figures,
+        }
+        to.write(json.dumps(all, indent=1) + "\n")
+    print(summary)
+
+
 def main():
     only_print = "--print" in sys.argv
     arguments = [int(word) for word in sys.argv[1:] if word.isdigit()]
     sets, seed = (arguments + [200, 1][len(arguments) :])[:2]
     if only_print:
         print(program(sets, seed))
+        return
+    if "--record" in sys.argv:
+        record(sys.argv[sys.argv.index("--record") + 1], sets, seed)
         return
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     path = f"{root}/crates/warpweft-lab/examples/random_dependences.rs"

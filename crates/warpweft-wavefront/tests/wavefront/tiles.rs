@@ -170,6 +170,39 @@ fn flags_with_flexible_hyper_tiles_conform() {
     conforms(&[of(32, 4), of(160, 100)], &[Keep::Best, Keep::Matrix], Extras::default());
 }
 
+/// Of several sweeps the last one is stored only where every cell is kept.
+#[test]
+fn whatever_is_kept_of_several_sweeps_equals_the_reference() {
+    let Some(device) = device() else { return };
+    let arch = device.arch().unwrap();
+    let mut inputs = Inputs(3);
+    let [m, n] = [300, 170];
+    let rows: Vec<_> = (0..m).map(|_| inputs.bits() as u32).collect();
+    let columns: Vec<_> = (0..n).map(|_| inputs.bits() as u32).collect();
+    let cells: Vec<_> = (0..m * n).map(|_| inputs.bits() as u32).collect();
+    let policies = [
+        policy(Method::FlagsFlexible, 64, 24, 2),
+        policy(Method::FlagsHyper, 64, 64, 2),
+        policy(Method::BarriersHyper, 32, 32, 2),
+    ];
+    std::thread::scope(|scope| {
+        for (policy, keep) in policies.into_iter().flat_map(|p| KEEPS.map(|keep| (p, keep))) {
+            let arch = &arch;
+            scope.spawn(move || into_cache(remix(), policy, Extras::default(), arch, keep));
+        }
+    });
+    for (policy, keep) in policies.into_iter().flat_map(|p| KEEPS.map(|keep| (p, keep))) {
+        let mut executor = TileExecutor::new(&device, Some(policy)).unwrap();
+        for sweeps in 1..=3 {
+            let wavefront = Wavefront::of(remix()).rows(&rows).columns(&columns).keep(keep);
+            let wavefront = wavefront.initial(&cells).sweeps(sweeps);
+            let expected = reference(&wavefront).unwrap();
+            let found = executor.run(&wavefront).unwrap().0;
+            assert!(found == expected, "{policy:?} {keep:?} {sweeps} sweeps");
+        }
+    }
+}
+
 /// Runs of the stress test for each method by flags.
 const STRESSES: u64 = 700;
 
