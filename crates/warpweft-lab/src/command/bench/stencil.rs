@@ -23,9 +23,9 @@ use warpweft_terminal::output::{fail, note, say, scaled};
 /// Heat conduction at several sizes.
 #[derive(clap::Args)]
 pub struct Stencils {
-    /// Only the cores, or only the GPU.
+    /// Only the cores, only the GPU, or both together next to the GPU alone.
     #[arg(long, value_enum)]
-    only: Option<Kind>,
+    only: Option<On>,
     /// Divide every extent by this, for a quick run.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=16))]
     shrink: u32,
@@ -41,10 +41,19 @@ pub enum Kind {
     Gpu,
 }
 
+/// What a case runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+enum On {
+    Cpu,
+    Gpu,
+    Both,
+}
+
 /// What is measured.
 #[derive(Clone, Copy, Debug, Serialize)]
 struct Case {
-    on: Kind,
+    on: On,
     dims: usize,
     size: usize,
     order: usize,
@@ -52,18 +61,20 @@ struct Case {
     steps: u64,
 }
 
-const fn case(on: Kind, dims: usize, size: usize, order: usize, dtype: &'static str) -> Case {
+const fn case(on: On, dims: usize, size: usize, order: usize, dtype: &'static str) -> Case {
     Case { on, dims, size, order, dtype, steps: 100 }
 }
 
-const CASES: [Case; 7] = [
-    case(Kind::Cpu, 3, 256, 2, "f32"),
-    case(Kind::Cpu, 3, 256, 4, "f32"),
-    case(Kind::Cpu, 3, 256, 8, "f32"),
-    case(Kind::Gpu, 3, 768, 2, "f32"),
-    case(Kind::Gpu, 3, 768, 2, "f64"),
-    case(Kind::Gpu, 3, 768, 8, "f32"),
-    case(Kind::Gpu, 2, 16384, 2, "f32"),
+const CASES: [Case; 9] = [
+    case(On::Cpu, 3, 256, 2, "f32"),
+    case(On::Cpu, 3, 256, 4, "f32"),
+    case(On::Cpu, 3, 256, 8, "f32"),
+    case(On::Gpu, 3, 768, 2, "f32"),
+    case(On::Gpu, 3, 768, 2, "f64"),
+    case(On::Gpu, 3, 768, 8, "f32"),
+    case(On::Gpu, 2, 16384, 2, "f32"),
+    case(On::Both, 3, 768, 2, "f32"),
+    case(On::Both, 3, 768, 8, "f32"),
 ];
 
 /// What came of it.
@@ -98,8 +109,9 @@ impl Stencils {
         let mut command = String::from("warpweft bench stencil");
         if let Some(only) = self.only {
             command.push_str(match only {
-                Kind::Cpu => " --only cpu",
-                Kind::Gpu => " --only gpu",
+                On::Cpu => " --only cpu",
+                On::Gpu => " --only gpu",
+                On::Both => " --only both",
             });
         }
         if self.shrink > 1 {
@@ -125,31 +137,38 @@ impl Stencils {
         }
         let mut figures = Vec::new();
         let mut peers = Vec::new();
-        for on in [Kind::Cpu, Kind::Gpu] {
-            if self.only.is_some_and(|only| only != on) {
+        for on in [On::Cpu, On::Gpu, On::Both] {
+            let wanted = match self.only {
+                Some(On::Both) => on != On::Cpu,
+                Some(only) => on == only,
+                None => on != On::Both,
+            };
+            if !wanted {
                 continue;
             }
-            if on == Kind::Gpu && machine.gpus.is_empty() {
-                if self.only == Some(Kind::Gpu) {
+            if on != On::Cpu && machine.gpus.is_empty() {
+                if self.only.is_some() {
                     return Err(Error::spec(
-                        "--only gpu where there is no GPU",
+                        "stencils on a GPU where there is none",
                         "see `warpweft info`",
                     ));
                 }
                 note("no GPU: its cases are left out");
                 continue;
             }
-            for case in CASES.iter().filter(|case| case.on == on) {
+            let beside =
+                |case: &Case| self.only != Some(On::Both) || (case.dims, case.dtype) == (3, "f32");
+            for case in CASES.iter().filter(|case| case.on == on && beside(case)) {
                 let case = Case { size: case.size / self.shrink as usize, ..*case };
                 figures.push(figure(case, &machine, &probe, self.options.repeats)?);
                 // In the same minutes: shared machines change from hour to hour.
-                if on == Kind::Cpu {
+                if on == On::Cpu {
                     let threads = machine.cpu.threads();
                     let Case { size, steps, order, .. } = case;
                     peers.extend(peers::on_cores(folder, size, steps, order, threads)?);
                 }
             }
-            if on == Kind::Gpu && self.shrink == 1 {
+            if on == On::Gpu && self.shrink == 1 && self.only != Some(On::Both) {
                 peers.extend(peers::on_gpu(folder)?);
             }
         }
@@ -177,8 +196,9 @@ fn typed<T: Conducts<D>, const D: usize>(
     let mut noise = SplitMix::new(1);
     let mut volume = Volume::try_from_fn([case.size; D], |_| T::from_f64(noise.next_unit()))?;
     let target = match case.on {
-        Kind::Cpu => Target::Cpu,
-        Kind::Gpu => Target::Gpu(0),
+        On::Cpu => Target::Cpu,
+        On::Gpu => Target::Gpu(0),
+        On::Both => Target::CpuAndGpu(0),
     };
     let run = Run { target, ..Run::default() };
     let mut again = || stencil.run_with(&mut volume, Steps(case.steps), machine, &run);
@@ -190,8 +210,9 @@ fn typed<T: Conducts<D>, const D: usize>(
     }
     rates.sort_by(f64::total_cmp);
     let bandwidth = match case.on {
-        Kind::Cpu => probe.cpu.copy,
-        Kind::Gpu => probe.gpu(0).and_then(|gpu| gpu.bandwidth()),
+        On::Cpu => probe.cpu.copy,
+        On::Gpu => probe.gpu(0).and_then(|gpu| gpu.bandwidth()),
+        On::Both => None,
     };
     let compile = match serde_json::from_value(first.policy.clone()) {
         Ok(Policy::Cuda(policy)) => {

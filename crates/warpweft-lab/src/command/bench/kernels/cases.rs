@@ -74,7 +74,7 @@ const fn case(name: &'static str, dims: usize, size: usize, make: fn() -> Result
 }
 
 /// All of them.
-pub const CASES: [Case; 17] = [
+pub const CASES: [Case; 23] = [
     case("star5-f32", 2, 16384, || Ok(flat(Stencil::of(elements::star5(0.1f32))))),
     case("star5-f64", 2, 16384, || Ok(flat(Stencil::of(elements::star5(0.1f64))))),
     case("box9-f32", 2, 16384, || Ok(flat(Stencil::of(elements::box9(0.1f32, 0.05))))),
@@ -87,6 +87,24 @@ pub const CASES: [Case; 17] = [
     }),
     case("periodic5-f32", 2, 16384, || {
         Ok(Stencil::of(elements::star5(0.1f32)).boundary(Boundary::Periodic).into_spec())
+    }),
+    case("mirror5-f32", 2, 16384, || {
+        Ok(Stencil::of(elements::star5(0.1f32)).boundary(Boundary::Mirror).into_spec())
+    }),
+    case("faces5-f32", 2, 16384, || {
+        Ok(Stencil::of(elements::star5(0.1f32)).boundary_by(elements::tide(0.5)).into_spec())
+    }),
+    case("periodic7-f32", 3, 768, || {
+        Ok(Stencil::of(elements::star7(0.1f32)).boundary(Boundary::Periodic).into_spec())
+    }),
+    case("neumann7-f32", 3, 768, || {
+        Ok(Stencil::of(elements::star7(0.1f32)).boundary(Boundary::Neumann).into_spec())
+    }),
+    case("mirror7-f32", 3, 768, || {
+        Ok(Stencil::of(elements::star7(0.1f32)).boundary(Boundary::Mirror).into_spec())
+    }),
+    case("faces7-f32", 3, 768, || {
+        Ok(Stencil::of(elements::star7(0.1f32)).boundary_by(elements::swell(0.5)).into_spec())
     }),
     case("star7-f32", 3, 768, || Ok(deep(Stencil::of(elements::star7(0.1f32))))),
     case("star7-f64", 3, 768, || Ok(deep(Stencil::of(elements::star7(0.1f64))))),

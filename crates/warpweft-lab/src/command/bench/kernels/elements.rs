@@ -25,6 +25,20 @@ pub fn star7<T: Real>(u: Near<T, 3>, rate: T) -> T {
     u[[0, 0, 0]] + rate * (around - T::lit(6.0) * u[[0, 0, 0]])
 }
 
+/// What a plate holds beyond its faces: waves that run along them.
+#[boundary]
+pub fn tide(at: [i64; 2], step: u64, height: f32) -> f32 {
+    let phase = 0.001 * (at[0] + at[1]) as f32 - 0.01 * step as f32;
+    height * phase.sin()
+}
+
+/// The same of a volume.
+#[boundary]
+pub fn swell(at: [i64; 3], step: u64, height: f32) -> f32 {
+    let phase = 0.001 * (at[0] + at[1] + at[2]) as f32 - 0.01 * step as f32;
+    height * phase.sin()
+}
+
 /// Thirteen points: fourth order.
 #[stencil]
 pub fn star13<T: Real>(u: Near<T, 3>, rate: T) -> T {
