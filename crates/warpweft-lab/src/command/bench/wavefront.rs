@@ -267,6 +267,8 @@ impl Wavefronts {
                 figure => figure?,
             };
             let rate = figure.rate.value;
+            // At once: a run that is ended early leaves what it has measured.
+            note(&format!("{} {}: {}{}", case.what, case.size, scaled(rate), figure.rate.unit));
             let speedup = one.filter(|_| count > 1).map(|one: f64| rate / one);
             one = one.or(Some(rate));
             figures.push(Figure { speedup, ..figure });
