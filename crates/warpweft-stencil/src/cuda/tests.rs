@@ -2,6 +2,7 @@
 //! on machines with no GPU.
 
 mod engine;
+mod functions;
 pub(super) mod host;
 mod launch;
 mod packed;

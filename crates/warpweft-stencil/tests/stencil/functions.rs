@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use crate::ranks::run_in_process;
+use warpweft::cuda::{Device, compiler};
 use warpweft::prelude::*;
 use warpweft::stencil::cuda::compile_check;
 use warpweft::stencil::drive::{Distribution, Ranks, footprints_of, run_on_cores};
 use warpweft::stencil::{
-    Boundaries, Checkpoint, CpuPolicy, CudaKernel, CudaPolicy, Partition, Run, Target, reference,
+    Boundaries, Checkpoint, CpuPolicy, CudaKernel, CudaPolicy, CudaSweeps, Partition, Region, Run,
+    Sweep, SweepExecutor, Target, reference,
 };
 
 #[stencil]
@@ -234,4 +236,87 @@ fn a_function_that_panics_is_a_fault_of_the_element() {
     let error =
         stencil.run_with(&mut plate, Steps(9), &machine(), &run).expect_err("divides by zero");
     assert!(error.to_string().contains("divide by zero"), "{error}");
+}
+
+/// A tide without a division, whose bits are the same on a GPU.
+#[boundary]
+fn surge(at: [i64; 2], step: u64, mask: i64) -> Water {
+    let phase = ((at[0] * 3 + at[1] * 5 + step as i64) & mask) as f32;
+    Water { height: phase as f64 * 0.25, flow: 0.5 - 0.125 * phase, depth: 1.0 + 0.0625 * phase }
+}
+
+#[stencil]
+fn turn(u: Near<i32, 3>, by: i32) -> i32 {
+    let around = u[[-1, 0, 0]] - 3 * u[[1, 0, 0]] + 5 * u[[0, -1, 0]] - 7 * u[[0, 1, 0]];
+    by * u[[0, 0, 0]] + around + 11 * u[[0, 0, -1]] - 13 * u[[0, 0, 1]]
+}
+
+#[boundary]
+fn hull(at: [i64; 3], step: u64) -> i32 {
+    (at[0] * 10_000 + at[1] * 100 + at[2]) as i32 + 17 * (step as i32)
+}
+
+fn fused(cells: [u32; 3], warps: u32, temporal_depth: u32, prefetch: u32) -> CudaPolicy {
+    CudaPolicy {
+        kernel: CudaKernel::Temporal,
+        cells,
+        warps,
+        min_blocks: 1,
+        chunk: 7,
+        prefetch,
+        temporal_depth,
+        phases: 0,
+        contraction: false,
+    }
+}
+
+/// Sweeps of fused steps, of these and single ones, and of single ones alone, against the reference. Without a GPU, the
+/// kernel is compiled.
+fn check_fused<S: Fields, const D: usize>(
+    stencil: &Stencil<S, D>,
+    start: &Volume<S, D>,
+    policy: &CudaPolicy,
+) {
+    let Ok(device) = Device::open(0) else {
+        compile_check(stencil, start.extents().into(), policy, "sm_90").expect("compiles");
+        return;
+    };
+    let depth = u64::from(policy.temporal_depth);
+    let mut expect = start.clone();
+    let mut sweeps = CudaSweeps::new(stencil, start, policy, &device).expect("an executor");
+    let mut taken = 0;
+    for steps in [2 * depth + 1, 18 * depth, 1, depth, 2] {
+        let region = Region::whole(start.extents().into());
+        let sweep = Sweep { first_step: taken, steps, region, following: 0, keep_change: false };
+        sweeps.sweep(&sweep).expect("a sweep");
+        taken += steps;
+    }
+    sweeps.finish().expect("the end");
+    reference(stencil, &mut expect, taken).expect("well posed");
+    let mut found = start.clone();
+    sweeps.store(found.writable()).expect("cells");
+    for field in 0..stencil.cell.len() {
+        assert!(found.field_bytes(field) == expect.field_bytes(field), "{}", stencil.boundaries);
+    }
+}
+
+#[test]
+fn fused_steps_ask_functions_in_every_step() {
+    if compiler().is_err() {
+        return println!("skipped: no NVRTC");
+    }
+    let flow_and_rise = || Stencil::sequence((flow(0.25), rise(0.25)));
+    let (_, start) = coast();
+    let start = Volume::from_fn([61, 300], |[y, x]| start.get([y % 19, x % 23]).expect("water"));
+    let sides = flow_and_rise().boundary(Boundary::Neumann);
+    let sides = sides.face_by(1, Face::Low, surge(31)).face_by(1, Face::High, surge(15));
+    for stencil in [flow_and_rise().boundary_by(surge(63)), sides] {
+        check_fused(&stencil, &start, &fused([4, 1, 1], 2, 4, 3));
+    }
+    let start = Volume::from_fn([21, 40, 140], |[z, y, x]| (z * 17 + y * 5 + x * 3) as i32 % 101);
+    let around = Stencil::of(turn(3)).boundary(Boundary::Periodic).face_by(2, Face::Low, hull());
+    let around = around.face(2, Face::High, Boundary::Mirror);
+    for stencil in [Stencil::of(turn(3)).boundary_by(hull()), around] {
+        check_fused(&stencil, &start, &fused([4, 2, 1], 4, 2, 2));
+    }
 }

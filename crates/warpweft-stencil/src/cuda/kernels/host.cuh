@@ -124,6 +124,11 @@ T __shfl_down_sync(unsigned, T value, int by) {
   return exchange(value, from > 31 ? int(threadIdx.x) : from);
 }
 
+template <class T>
+T __shfl_sync(unsigned, T value, int from) {
+  return exchange(value, from & 31);
+}
+
 // The copy engine: a map is what `tensor_map` would encode, and copies are done when they are asked for.
 struct host_map {
   const char* at;

@@ -80,7 +80,7 @@ fn write_kernel(
 }
 
 /// `.name_`: how the derive calls a member (`member_name` of the macros).
-fn member(name: &str) -> String {
+pub(crate) fn member(name: &str) -> String {
     let mut text = String::from(".");
     for c in name.strip_prefix("r#").unwrap_or(name).chars() {
         match c.is_ascii_alphanumeric() || c == '_' {

@@ -181,7 +181,9 @@ impl Queue<'_> {
         let arrays = |f: usize| {
             [state, state ^ FUSED].map(|state| self.arrays.cell(f, self.arrays.now(f, state)))
         };
-        let given = temporal::Given { arrays: &arrays, block: block.bytes() };
+        let clock = self.faces.map_or(0, |faces| faces.clock.address());
+        let frame = temporal::frame(self.stencil, layout, clock);
+        let given = temporal::Given { arrays: &arrays, block: block.bytes(), frame };
         let list = temporal::parameters(self.stencil, shape);
         let args = temporal::arguments(self.stencil, &list, &given);
         let launch = Launch::new(block.blocks, [32, policy.warps, 1]).shared(shape.shared as u32);
@@ -270,6 +272,15 @@ impl Queue<'_> {
         let now: Vec<_> =
             (0..self.stencil.cell.len()).map(|f| self.arrays.current(f, state)).collect();
         self.faces_of(When { steps: steps.or(Some(0)), fields, tick: false }, &now)
+    }
+
+    /// The launch that gives those of function faces their values of the steps that are counted, in the arrays that are
+    /// current in `state`: passes of several steps count them and leave ghosts as they are.
+    pub fn faces_now(&self, state: usize) -> Option<Queued> {
+        let now: Vec<_> =
+            (0..self.stencil.cell.len()).map(|f| self.arrays.current(f, state)).collect();
+        let fields = [self.stencil.times(0).now, 0];
+        self.faces_of(When { steps: None, fields, tick: false }, &now)
     }
 
     fn faces_of(&self, mut when: When, now: &[usize]) -> Option<Queued> {

@@ -45,6 +45,9 @@ impl SweepExecutor for CudaSweeps {
         }
         let cone = self.cones.of(sweep)?;
         self.welcome()?;
+        // Passes of several steps leave the ghosts of function faces as they are.
+        let depth = self.fused_now().map_or(u64::MAX, Fused::depth);
+        let renewed = sweep.steps < depth || !sweep.steps.is_multiple_of(depth);
         let overlapped = self.overlaps && self.exchanging() && self.may_overlap(sweep, &cone);
         if !overlapped {
             self.settle()?;
@@ -72,7 +75,7 @@ impl SweepExecutor for CudaSweeps {
             }
         }
         if let Some(faces) = &mut self.faces {
-            faces.done = Some(sweep.first_step + sweep.steps);
+            faces.done = renewed.then_some(sweep.first_step + sweep.steps);
         }
         Ok(())
     }

@@ -120,6 +120,10 @@ impl CudaSweeps {
             self.state = unsafe { passes.run(&self.stream, steps / depth, self.state)? };
             self.history.passes += steps / depth;
             steps %= depth;
+            if let Some(queued) = self.queue().faces_now(self.state).filter(|_| steps > 0) {
+                // SAFETY: as above.
+                unsafe { queued.launch(&self.stream)? };
+            }
         }
         self.history.passes += steps;
         // The last of single steps takes in what is expected.

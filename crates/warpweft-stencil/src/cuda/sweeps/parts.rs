@@ -109,6 +109,9 @@ impl CudaSweeps {
                 passes += 1;
             }
         }
+        if (1..steps).contains(&done) {
+            queued.extend(queue.faces_now(state));
+        }
         for step in done..steps {
             queued.extend(queue.step(&self.kernels, state, |stage| cone.at(step, stage))?);
             state ^= STEP;

@@ -9,21 +9,22 @@
 // which is constant as callers unroll phases. A lane has `vx` cells of each of `vy` rows in registers; `margin`
 // more on either side come by shuffles, and the rows next to its own from `Beside`.
 //
-// Boundaries are exact at every level. Cells beyond a closed face (Dirichlet, Neumann, mirror) get their
+// Boundaries are exact at every level. Cells beyond a closed face (Dirichlet, function, Neumann, mirror) get their
 // value from the planes that the level has: along x when rows are widened, along z when the first and the last
 // planes arrive, along y when the rows next to a tile are fetched. Open faces (periodic ones, cuts between devices) have ghost cells in memory, deep enough for
 // all levels, that are computed like any others.
 //
 // `S` is the shape that the host writes: `Fields` and `Writes`, index lists; `Type<f>` as stored and `Number<f>` as computed; `Assigns<n>`, the
 // fields that stage n assigns; `face(axis, side)`; `high(n)`, `low(n)`, `cross(n)`; `wide(n, f, side)`; the
-// numbers `vx`, `vy`, `beside`, `levels`, `stages`, `kept`, `margin`, `last`; and `run<n>(elements, near, next)`.
+// numbers `vx`, `vy`, `beside`, `levels`, `stages`, `kept`, `margin`, `last`; `Held`, what is known of held faces; and
+// `run<n>(elements, near, next)`.
 // With `packed` above 1 (packed.cuh) so many cells are one element of rows, and all counts along x are of these.
 // Source of the idea: 2.5D streaming with register pipelines (AN5D, EBISU), one template for all elements.
 #pragma once
 
 namespace ww::stencil {
 
-enum face_kind { open_face, dirichlet_face, neumann_face, mirror_face };
+enum face_kind { open_face, dirichlet_face, neumann_face, mirror_face, function_face };
 
 // Cells to store, and where the closed faces are, along z, y and x.
 struct TimeBlock {
@@ -41,6 +42,12 @@ struct TimeBlock {
 struct HeldValues {
   u64 bits[3][2][32];
 };
+// What is known of held faces: these values, or a struct with them and the functions (functions.cuh).
+template <class S>
+using Held = typename S::Held;
+WW_FN const HeldValues& held_values(const HeldValues& held) { return held; }
+// Whether a face has values of its own.
+WW_FN constexpr bool holds(int kind) { return kind == dirichlet_face || kind == function_face; }
 
 // The number of a warp in its block, in a form that shows the compiler that all lanes agree: branches on it then need no point
 // where lanes meet again, and registers are saved. 5 points at 16384^2 in f32, 24 steps: 3,570 Gcells/s, else 3,270.
@@ -222,21 +229,31 @@ struct AssignedOf<S, indices<F...>> : AssignedField<F, Number<S, F>>... {
 };
 
 // What is known of a lane: whether its first cell is the first inside the low face along x, and whether its
-// cell `last - 1` is the last inside the high one.
+// cell `last - 1` is the last inside the high one; whether that is so of any lane; its first row and cell.
 struct LaneFaces {
-  bool low, high;
+  bool low, high, any_low, any_high;
+  int y, x;
 };
 
 template <class S, int F>
-WW_FN RegisterType<S, F> held_value(const HeldValues& held, int axis, int side) {
+WW_FN RegisterType<S, F> held_value(const Held<S>& held, int axis, int side) {
+  const u64& bits = held_values(held).bits[axis][side][F];
   if constexpr (S::packed == 32) {
-    return (held.bits[axis][side][F] & 1) != 0 ? ~0u : 0u;
+    return (bits & 1) != 0 ? ~0u : 0u;
   } else {
     typename S::template Type<F> value;
-    memcpy(&value, &held.bits[axis][side][F], sizeof(value));
+    memcpy(&value, &bits, sizeof(value));
     return InRegister<S, F>::put(value);
   }
 }
+
+// What functions say of a cell beyond their face, and what a lane has asked them for (functions.cuh).
+template <class S, int F, int Axis, int Side>
+WW_FN RegisterType<S, F> function_value(const Held<S>& held, const TimeBlock& block, int level, int z, int y, int x);
+template <class S, int F, int Side>
+WW_FN RegisterType<S, F> asked_value(const Held<S>& held, int k, int lane);
+template <class S>
+WW_FN void ask_functions(Held<S>& held, const TimeBlock& block, const LaneFaces& faces, int lane, int s);
 
 // The element that ghost `k` (from 1) beyond the high face along x copies, and beyond the low one.
 template <class S>
@@ -248,40 +265,53 @@ WW_FN constexpr int source_low(int k) {
   return S::face(2, 0) == mirror_face ? k : k - 1;
 }
 
+// Ghost `k` (from 1) of row i beyond a face along x. Of functions, lane `lane` has asked for it.
+template <class S, int F, int Side, class Rows>
+WW_FN RegisterType<S, F> ghost_along_x(Rows& plane, int i, const Held<S>& held, int k, int lane) {
+  constexpr int kind = S::face(2, Side);
+  if constexpr (kind == dirichlet_face) {
+    return held_value<S, F>(held, 2, Side);
+  } else if constexpr (kind == function_face) {
+    return asked_value<S, F, Side>(held, k, lane);
+  } else {
+    return plane.at(i, Side == 0 ? source_low<S>(k) : source_high<S>(k));
+  }
+}
+
 // Gives the ghosts first ..= end (from 1) of row i beyond the high face along x their values, in the lane that
 // holds the last cell.
 template <class S, int F, class Rows>
-WW_FN void close_high(Rows& plane, int i, bool here, const HeldValues& held, int first, int end) {
-  constexpr int kind = S::face(2, 1);
+WW_FN void close_high(Rows& plane, int i, bool here, const Held<S>& held, int first, int end, int lane) {
 #pragma unroll
   for (int k = first; k <= end; k++) {
-    const auto ghost = kind == dirichlet_face ? held_value<S, F>(held, 2, 1) : plane.at(i, source_high<S>(k));
+    const auto ghost = ghost_along_x<S, F, 1>(plane, i, held, k, lane);
     plane.at(i, S::last - 1 + k) = here ? ghost : plane.at(i, S::last - 1 + k);
   }
 }
 
 // Fetches the cells next to the lane's own, as far as a stage reads, and closes the faces along x.
-template <class S, int Stage, bool Edge, int Rows>
-WW_FN void widen(LevelRowsOf<S, Rows, typename S::Fields>& plane, LaneFaces faces, const HeldValues& held) {
+template <class S, int Level, int Phase, bool Edge, int Rows>
+WW_FN void widen(LevelRowsOf<S, Rows, typename S::Fields>& plane, const LaneFaces& faces, const Held<S>& held) {
+  constexpr int stage = Level % S::stages;
   each(typename S::Fields{}, [&](auto f) {
     constexpr int F = decltype(f)::value;
-    constexpr int below = S::wide(Stage, F, 0), above = S::wide(Stage, F, 1);
+    constexpr int below = S::wide(stage, F, 0), above = S::wide(stage, F, 1);
     constexpr bool close_above = Edge && S::face(2, 1) != open_face;
     constexpr int inside = S::vx - S::last < above ? S::vx - S::last : above;  // ghosts in the lane itself
     auto& own = plane.template of<F>();
 #pragma unroll
     for (int i = 0; i < Rows; i++) {
+      const int lane = (Level * S::batch + Phase % S::batch) * Rows + i;
 #pragma unroll
       for (int r = 1; r <= below; r++) own.at(i, -r) = __shfl_up_sync(~0u, own.at(i, S::vx - r), 1);
-      if constexpr (close_above) close_high<S, F>(own, i, faces.high, held, 1, inside);
+      if constexpr (close_above) close_high<S, F>(own, i, faces.high, held, 1, inside, lane);
 #pragma unroll
       for (int r = 0; r < above; r++) own.at(i, S::vx + r) = __shfl_down_sync(~0u, own.at(i, r), 1);
-      if constexpr (close_above) close_high<S, F>(own, i, faces.high, held, inside + 1, above);
+      if constexpr (close_above) close_high<S, F>(own, i, faces.high, held, inside + 1, above, lane);
       if constexpr (Edge && S::face(2, 0) != open_face) {
 #pragma unroll
         for (int k = 1; k <= below; k++) {
-          const auto ghost = S::face(2, 0) == dirichlet_face ? held_value<S, F>(held, 2, 0)
-                                                             : own.at(i, source_low<S>(k));
+          const auto ghost = ghost_along_x<S, F, 0>(own, i, held, k, lane);
           own.at(i, -k) = faces.low ? ghost : own.at(i, -k);
         }
       }
@@ -289,27 +319,34 @@ WW_FN void widen(LevelRowsOf<S, Rows, typename S::Fields>& plane, LaneFaces face
   });
 }
 
-// Gives all of a plane the values of a Dirichlet face along z.
-template <class S, int Rows>
-WW_FN void hold_plane(LevelRowsOf<S, Rows, typename S::Fields>& plane, const HeldValues& held, int side) {
+// Gives all of plane z, beyond a face along z that holds values, these.
+template <class S, int Level, int Side, int Rows>
+WW_FN void hold_plane(LevelRowsOf<S, Rows, typename S::Fields>& plane, const LaneFaces& faces, const TimeBlock& block,
+                      const Held<S>& held, int z) {
   each(typename S::Fields{}, [&](auto f) {
     constexpr int F = decltype(f)::value;
 #pragma unroll
     for (int i = 0; i < Rows; i++) {
 #pragma unroll
       for (int e = -S::margin; e < S::vx + S::margin; e++) {
-        plane.template of<F>().at(i, e) = held_value<S, F>(held, 0, side);
+        auto& cell = plane.template of<F>().at(i, e);
+        if constexpr (S::face(0, Side) == function_face) {
+          cell = function_value<S, F, 0, Side>(held, block, Level, z, faces.y + i, faces.x + e);
+        } else {
+          cell = held_value<S, F>(held, 0, Side);
+        }
       }
     }
   });
 }
 
-// Makes the newest plane, `k` planes beyond the high face along z, what that face says.
-template <class S, int Phase, int K>
-WW_FN void close_above(LevelQueue<S>& queue, Plane<S>& plane, const HeldValues& held) {
+// Makes the newest plane p, `k` planes beyond the high face along z, what that face says.
+template <class S, int Level, int Phase, int K>
+WW_FN void close_above(LevelQueue<S>& queue, Plane<S>& plane, const LaneFaces& faces, const TimeBlock& block,
+                       const Held<S>& held, int p) {
   constexpr int kind = S::face(0, 1);
-  if constexpr (kind == dirichlet_face) {
-    hold_plane<S>(plane, held, 1);
+  if constexpr (holds(kind)) {
+    hold_plane<S, Level, 1>(plane, faces, block, held, p);
   } else {
     plane = level_plane<S, Phase, (kind == mirror_face ? 2 * K + 2 : 2 * K + 1)>(queue, plane);
   }
@@ -317,18 +354,20 @@ WW_FN void close_above(LevelQueue<S>& queue, Plane<S>& plane, const HeldValues& 
 
 // Gives the planes before the first one, of which the newest is `k` cells inside the low face along z, what
 // that face says.
-template <class S, int Phase, int K, int Stage>
-WW_FN void close_below(LevelQueue<S>& queue, Plane<S>& plane, const HeldValues& held) {
-  constexpr int kind = S::face(0, 0);
-  if constexpr (kind == dirichlet_face) {
+template <class S, int Level, int Phase, int K>
+WW_FN void close_below(LevelQueue<S>& queue, Plane<S>& plane, const LaneFaces& faces, const TimeBlock& block,
+                       const Held<S>& held, int p) {
+  constexpr int kind = S::face(0, 0), low = S::low(Level % S::stages);
+  if constexpr (holds(kind)) {
     if constexpr (K == 0) {
-      each(up_to<S::low(Stage)>{}, [&](auto back) {
-        hold_plane<S>(level_plane<S, Phase, decltype(back)::value + 1>(queue, plane), held, 0);
+      each(up_to<low>{}, [&](auto n) {
+        constexpr int back = decltype(n)::value + 1;
+        hold_plane<S, Level, 0>(level_plane<S, Phase, back>(queue, plane), faces, block, held, p - back);
       });
     }
   } else if constexpr (kind == mirror_face) {
     if constexpr (K > 0) level_plane<S, Phase, 2 * K>(queue, plane) = plane;
-  } else if constexpr (K < S::low(Stage)) {
+  } else if constexpr (K < low) {
     level_plane<S, Phase, 2 * K + 1>(queue, plane) = plane;
   }
 }
@@ -337,26 +376,26 @@ WW_FN void close_below(LevelQueue<S>& queue, Plane<S>& plane, const HeldValues& 
 // next to the lane's in plane p - high of the input. With Edge a lane may hold cells at a face along x, with Check
 // planes may lie at or beyond a face along z.
 template <class S, int Level, int Phase, bool Edge, bool Check, class E>
-WW_FN void level(LevelQueue<S>& queue, Plane<S>& plane, const Beside<S>& rows, int p, LaneFaces faces,
-                 const TimeBlock& block, const HeldValues& held, const E& elements) {
+WW_FN void level(LevelQueue<S>& queue, Plane<S>& plane, const Beside<S>& rows, int p, const LaneFaces& faces,
+                 const TimeBlock& block, const Held<S>& held, const E& elements) {
   constexpr int stage = Level % S::stages, high = S::high(stage);
-  if constexpr (!S::cross(stage)) widen<S, stage, Edge>(plane, faces, held);
+  if constexpr (!S::cross(stage)) widen<S, Level, Phase, Edge>(plane, faces, held);
   if constexpr (Check && S::face(0, 1) != open_face) {
     each(up_to<high>{}, [&](auto k) {
       if (p - block.face_high[0] == decltype(k)::value) {
-        close_above<S, Phase, decltype(k)::value>(queue, plane, held);
+        close_above<S, Level, Phase, decltype(k)::value>(queue, plane, faces, block, held, p);
       }
     });
   }
   if constexpr (Check && S::face(0, 0) != open_face && S::low(stage) > 0) {
     each(up_to<S::low(stage) + 1>{}, [&](auto k) {
       if (p - block.face_low[0] == decltype(k)::value) {
-        close_below<S, Phase, decltype(k)::value, stage>(queue, plane, held);
+        close_below<S, Level, Phase, decltype(k)::value>(queue, plane, faces, block, held, p);
       }
     });
   }
   Plane<S>& centre = level_plane<S, Phase, high>(queue, plane);
-  if constexpr (S::cross(stage)) widen<S, stage, Edge>(centre, faces, held);
+  if constexpr (S::cross(stage)) widen<S, Level, Phase, Edge>(centre, faces, held);
   Plane<S> done;
 #pragma unroll
   for (int i = 0; i < S::vy; i++) {

@@ -1,8 +1,10 @@
-//! Kernels that fuse several steps of any stencil in one pass over memory (levels.cuh, rows.cuh, volumes.cuh, partial.cuh): which
+//! Kernels that fuse several steps of any stencil in one pass over memory (levels.cuh, rows.cuh, volumes.cuh, partial.cuh,
+//! functions.cuh): which
 //! stencils they take, their shape, their text, and the launch over a region.
 
 mod block;
 mod candidates;
+mod functions;
 mod parameters;
 mod partial;
 mod shape;
@@ -10,6 +12,7 @@ mod text;
 
 pub use block::TimeBlock;
 pub use candidates::temporal_shapes;
+pub use functions::{frame, functors};
 #[cfg(test)]
 pub use parameters::held_values;
 pub use parameters::{Given, arguments, parameters};

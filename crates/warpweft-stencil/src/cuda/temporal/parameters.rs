@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 
+use super::functions::Functor;
 use super::shape::TemporalShape;
 use crate::cuda::launch::queued::element_argument;
 use crate::cuda::memory::layout::axes;
@@ -22,8 +23,12 @@ pub enum Parameter {
     Block,
     /// `HeldValues`.
     Held,
+    /// `FaceFrame`.
+    Frame,
     /// The element function of a stage, with its own parameters.
     Element(usize),
+    /// The function of a face, likewise.
+    Face(usize),
 }
 
 /// What the arguments of a launch are made of.
@@ -32,6 +37,8 @@ pub struct Given<'a> {
     pub arrays: &'a dyn Fn(usize) -> [u64; 2],
     /// `TimeBlock`'s bytes.
     pub block: Vec<u8>,
+    /// `FaceFrame`'s bytes, where faces are functions.
+    pub frame: Vec<u8>,
 }
 
 /// The parameters of the kernel, in order.
@@ -40,15 +47,21 @@ pub fn parameters(stencil: &Spec, shape: &TemporalShape) -> Vec<Parameter> {
     let mut all: Vec<_> = shape.fields.iter().map(|&f| Parameter::In(f)).collect();
     all.extend(shape.writes.iter().map(|&f| Parameter::Out(f)));
     all.extend([Parameter::Block, Parameter::Held]);
+    if shape.functions {
+        all.push(Parameter::Frame);
+    }
     all.extend(given.map(Parameter::Element));
+    let faces = stencil.function_faces().enumerate();
+    let given = faces.filter(|(_, (_, _, function))| function.parameters_size() > 0);
+    all.extend(given.map(|(n, _)| Parameter::Face(n)));
     all
 }
 
-/// The parameters as C++ declares them; `functors` are the names of the stages' types.
+/// The parameters as C++ declares them; `functors` and `faces` are the types of the stages and of the faces' functions.
 pub fn declaration(
     stencil: &Spec,
     list: &[Parameter],
-    functors: &[String],
+    (functors, faces): (&[String], &[Functor]),
     shape: &TemporalShape,
 ) -> String {
     let mut text = String::new();
@@ -72,7 +85,11 @@ pub fn declaration(
             Parameter::Held => {
                 write!(text, "{comma}const __grid_constant__ ww::stencil::HeldValues held")
             }
+            Parameter::Frame => {
+                write!(text, "{comma}const __grid_constant__ ww::stencil::FaceFrame frame")
+            }
             Parameter::Element(n) => write!(text, "{comma}const {} stage{n}", functors[n]),
+            Parameter::Face(n) => write!(text, "{comma}const {} face{n}", faces[n].0),
         };
     }
     text
@@ -96,7 +113,14 @@ pub fn arguments(stencil: &Spec, list: &[Parameter], given: &Given<'_>) -> Args 
             Parameter::Out(f) => _ = args.value((given.arrays)(f)[1]),
             Parameter::Block => _ = args.blob(&given.block, 8),
             Parameter::Held => _ = args.blob(&held_values(stencil), 8),
+            Parameter::Frame => _ = args.blob(&given.frame, 8),
             Parameter::Element(n) => element_argument(&mut args, &*stencil.stages[n]),
+            Parameter::Face(n) => {
+                if let Some((_, _, function)) = stencil.function_faces().nth(n) {
+                    // SAFETY: a function promises that so many bytes are there.
+                    unsafe { args.opaque(function.parameters(), function.parameters_size()) };
+                }
+            }
         }
     }
     args

@@ -23,7 +23,7 @@ struct Strip {
 
   const Pointers<S>& fields;
   const TimeBlock& block;
-  const HeldValues& held;
+  Held<S> held;
   LevelQueue<S> queue[S::levels];
   char* shared;  // the lane's 16 bytes of every 512
   LaneFaces faces;
@@ -152,6 +152,7 @@ struct Strip {
       load<false>(from + G * hand, row);
     }
     request(G > 0 ? source + (G - 1) * ring : before);
+    if constexpr (Edge && S::asks && G % S::batch == 0) ask_functions<S>(held, block, faces, lane, s);
     levels_from<0, G % S::kept, Edge, Check>(row, s, elements);
     if (warp < S::warps - 1) {
       hand_on(shared + target + G * hand, row);
@@ -211,7 +212,7 @@ struct Strip {
 
 // The strip of block (x, ·, chunk).
 template <class S, class E>
-WW_FN void time_block(const Pointers<S>& fields, const TimeBlock& block, const HeldValues& held,
+WW_FN void time_block(const Pointers<S>& fields, const TimeBlock& block, const Held<S>& held,
                       const E& elements) {
   static_assert(S::group % S::kept == 0 && (S::prefetch + 1) % S::group == 0, "phases are constant");
   static_assert(S::shared_bytes == (S::prefetch + 1) * Strip<S>::ring +
@@ -228,7 +229,9 @@ WW_FN void time_block(const Pointers<S>& fields, const TimeBlock& block, const H
   strip.end = lower(strip.first + block.chunk, block.high[0]);
   const int tile_x = block.origin[1] + tile * inner;
   const int x = tile_x + lane * S::vx;
-  strip.faces = {x == block.face_low[2], x + S::last == block.face_high[2]};
+  strip.faces = {x == block.face_low[2], x + S::last == block.face_high[2], tile_x <= block.face_low[2],
+                 tile_x + columns >= block.face_high[2], 0, x};
+  if constexpr (S::functions) strip.held.steps += strip.warp * (S::levels / S::stages);
   // The outermost tiles have no overlap cells beyond a face.
   const int from = tile == 0 ? block.low[2] : tile_x + S::overlap_low;
   const int to = tile == tiles - 1 ? block.high[2] : tile_x + columns - S::overlap_high;

@@ -6,6 +6,8 @@ use crate::{Boundary, CudaKernel, CudaPolicy, Spec, Stage};
 use warpweft_core::element::Unit;
 use warpweft_core::grid::Axes;
 
+/// Lanes of a warp.
+const LANES: usize = 32;
 /// Bytes of a sector of memory.
 const SECTOR: usize = 32;
 
@@ -21,6 +23,8 @@ pub enum FaceKind {
     Neumann = 2,
     /// The same without the last.
     Mirror = 3,
+    /// What a function says.
+    Function = 4,
 }
 
 impl FaceKind {
@@ -83,6 +87,10 @@ pub struct TemporalShape {
     pub parts: Vec<PartialStage>,
     /// Planes ahead of the one that a level of such parts takes in, and behind it, which faces copy there.
     pub copies: [usize; 2],
+    /// Whether any face is a function.
+    pub functions: bool,
+    /// Rounds for which lanes ask functions of faces along x at once (functions.cuh).
+    pub batch: usize,
     /// Cells of the last lane of a row, from 1.
     pub last: usize,
     /// Dynamic shared memory in bytes.
@@ -103,8 +111,8 @@ fn reach(stencil: &Spec) -> [[usize; 2]; 3] {
     [z, y, x].map(|axis| axis.map_or([0; 2], |axis| reach[axis]))
 }
 
-/// The kind of every face along z, y and x; `None` where one is a function.
-fn faces(stencil: &Spec) -> Option<[[FaceKind; 2]; 3]> {
+/// The kind of every face along z, y and x.
+fn faces(stencil: &Spec) -> [[FaceKind; 2]; 3] {
     let [_, z, y, x] = axes(stencil.rank());
     let mut kinds = [[FaceKind::Open; 2]; 3];
     for (to, axis) in [z, y, x].into_iter().enumerate() {
@@ -115,29 +123,32 @@ fn faces(stencil: &Spec) -> Option<[[FaceKind; 2]; 3]> {
                 Boundary::Dirichlet(_) => FaceKind::Dirichlet,
                 Boundary::Neumann => FaceKind::Neumann,
                 Boundary::Mirror => FaceKind::Mirror,
-                Boundary::Function => return None,
+                Boundary::Function => FaceKind::Function,
             };
         }
     }
-    Some(kinds)
+    kinds
 }
 
 /// Whether several steps of `stencil` can be fused: in two dimensions with any footprint, in three with stars and with
-/// functions that can be taken apart by planes, with any fields and stages, but without faces that are functions, faults,
-/// or loops that depend on cells, and not where a function is told its cell's index or the step.
+/// functions that can be taken apart by planes, with any fields and stages, but without faults, or loops that depend on
+/// cells, and not where a function is told its cell's index or the step, nor of planes between faces that are functions.
 pub fn fuses(stencil: &Spec) -> bool {
     // Tiles compute beyond the volume, on anything, where nothing may be reported nor go on for ever.
     let mut unit = Unit::new();
     for stage in &stencil.stages {
         stage.cuda(&mut unit);
     }
+    for (_, _, function) in stencil.function_faces() {
+        function.cuda(&mut unit);
+    }
+    let apart = |parts: Vec<PartialStage>| parts.is_empty() || !stencil.has_functions();
     matches!(stencil.rank(), 2 | 3)
         && !stencil.written_fields().is_empty()
-        && faces(stencil).is_some()
         && !stencil.knows().anything()
         && !unit.faults()
         && !unit.loops()
-        && parts(stencil).is_some()
+        && parts(stencil).is_some_and(apart)
 }
 
 /// Cells that kernels of `policy` hold in a word: in its bits where a lane has as many, else in its bytes.
@@ -175,6 +186,7 @@ fn packs(
     stencil.rank() == 2
         && x.is_some_and(|x| whole(extents[x]))
         && !faces[2].iter().any(|kind| kind.copies())
+        && !stencil.has_functions()
         && (!periodic || deep.iter().all(|cells| cells.is_multiple_of(ghosts)))
         && stencil.packs(1).is_some_and(|most| packed == BYTES || most == 1)
 }
@@ -252,12 +264,11 @@ impl TemporalShape {
         extents: Axes<usize>,
         parts: &dyn Fn() -> Option<Vec<PartialStage>>,
     ) -> Option<Self> {
-        let (faces, fields) = (faces(stencil)?, used_fields(stencil));
-        let planes = keeps_planes(stencil);
+        let (faces, fields) = (faces(stencil), used_fields(stencil));
         let (depth, warps) = (policy.temporal_depth as usize, policy.warps as usize);
         let packed = packed_by(policy);
         let [vx, vy, _] = policy.cells.map(|cells| cells as usize);
-        let (flat, vx) = (stencil.rank() == 2, vx / packed);
+        let (flat, vx, planes) = (stencil.rank() == 2, vx / packed, keeps_planes(stencil));
         if packed > 1 && !packs(stencil, (extents, policy), &faces) {
             return None;
         }
@@ -285,9 +296,11 @@ impl TemporalShape {
             overlap: [below, (below + above).next_multiple_of(vx) - below],
             copies: copies_of(&lags, &faces),
             parts: Vec::new(),
+            functions: stencil.has_functions(),
+            batch: 1,
             shared: 0,
             packed,
-            columns: 32 * vx,
+            columns: LANES * vx,
             fields,
             lags,
             faces,
@@ -304,7 +317,16 @@ impl TemporalShape {
         }
         shape.parts = parts()?;
         shape.shared = shape.shared_bytes(stencil, slots, warps);
-        Some(shape)
+        (!shape.functions || shape.asks(vy)).then_some(shape)
+    }
+
+    /// Makes as many rounds as there are lanes for ask functions of faces at once, in lanes of `vy` rows; whether that is
+    /// possible.
+    fn asks(&mut self, vy: usize) -> bool {
+        let rows = if self.rows == 1 { 1 } else { vy };
+        let fits = |rounds: usize| rounds * self.levels * rows <= LANES;
+        self.batch = if self.rows == 1 && fits(self.kept) { self.kept } else { 1 };
+        self.parts.is_empty() && fits(self.batch)
     }
 
     /// Whether tiles of lanes of `vx` by `vy` cells have cells to store, and rows enough at closed faces.

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::functions::{FUNCTIONS, Functor, write_declared, write_functions, write_members};
 use super::parameters::{Parameter, declaration, element_of, parameters};
 use super::partial::PartialStage;
 use super::shape::TemporalShape;
@@ -34,14 +35,18 @@ fn list<T: ToString>(numbers: impl IntoIterator<Item = T>) -> String {
     numbers.join(", ")
 }
 
-/// Writes the kernel of `shape` for stages whose functors have these names.
+/// Writes the kernel of `shape` for stages and faces whose functors have these names.
 pub fn write_temporal(
     text: &mut String,
     stencil: &Spec,
-    functors: &[String],
+    (functors, faces): (&[String], &[Functor]),
     (policy, shape): (&CudaPolicy, &TemporalShape),
 ) -> std::fmt::Result {
     text.push_str(LEVELS);
+    if shape.functions {
+        text.push_str(FUNCTIONS);
+        write_declared(text, stencil.rank())?;
+    }
     text.push_str(COPIES);
     text.push_str(match stencil.rank() {
         2 => ROWS,
@@ -56,8 +61,11 @@ pub fn write_temporal(
     }
     write_shape(text, stencil, (policy, shape))?;
     write_elements(text, functors, shape)?;
+    if shape.functions {
+        write_functions(text, stencil, shape, faces)?;
+    }
     let parameters = parameters(stencil, shape);
-    let declared = declaration(stencil, &parameters, functors, shape);
+    let declared = declaration(stencil, &parameters, (functors, faces), shape);
     let (threads, blocks) = (32 * policy.warps, policy.min_blocks);
     writeln!(
         text,
@@ -68,6 +76,7 @@ pub fn write_temporal(
             writeln!(text, "  const {functor} stage{n}{{}};")?;
         }
     }
+    let held = write_held(text, faces)?;
     let pointers = shape.fields.iter().map(|f| match shape.writes.contains(f) {
         true => format!("{{in{f}, out{f}}}"),
         false => format!("{{in{f}, nullptr}}"),
@@ -77,11 +86,29 @@ pub fn write_temporal(
         text,
         "  const ww::stencil::Pointers<ww_time_shape> fields{{{}}};
   const ww_time_elements elements{{{}}};
-  ww::stencil::time_block<ww_time_shape>(fields, block, held, elements);
+  ww::stencil::time_block<ww_time_shape>(fields, block, {held}, elements);
 }}",
         list(pointers),
         list(stages)
     )
+}
+
+/// What the kernel knows of held faces, written where some are functions; its name.
+fn write_held(text: &mut String, faces: &[Functor]) -> Result<&'static str, std::fmt::Error> {
+    if faces.is_empty() {
+        return Ok("held");
+    }
+    for (n, (functor, _)) in faces.iter().enumerate().filter(|(_, (_, given))| !given) {
+        writeln!(text, "  const {functor} face{n}{{}};")?;
+    }
+    let all = (0..faces.len()).map(|n| format!("face{n}"));
+    writeln!(
+        text,
+        "  const ww_time_functions functions{{{}}};
+  const ww::stencil::FunctionFaces<ww_time_shape> faces{{held, frame, functions, ww::stencil::steps_done(frame, ww_time_shape::depth)}};",
+        list(all)
+    )?;
+    Ok("faces")
 }
 
 /// The element functions of a step's stages.
@@ -183,6 +210,7 @@ fn write_shape(
         overlap_low = shape.overlap[0],
         overlap_high = shape.overlap[1],
     )?;
+    write_members(text, stencil, shape)?;
     write_tables(text, stencil, shape)
 }
 

@@ -16,7 +16,7 @@ struct Tile {
 
   const Pointers<S>& fields;
   const TimeBlock& block;
-  const HeldValues& held;
+  Held<S> held;
   LaneFaces faces;
   bool face_above, face_below;  // the warp's first row is the first inside the low face along y; its last the last
   bool at_face;                 // whether the tile has a face along x or y
@@ -40,7 +40,8 @@ struct Tile {
     int tile_y = block.origin[0] + int(blockIdx.y) * inner_y;
     if (last_y) tile_y = lower(tile_y, block.last_tile);
     y = tile_y + warp * S::vy;
-    faces = {x == block.face_low[2], x + S::last == block.face_high[2]};
+    faces = {x == block.face_low[2], x + S::last == block.face_high[2], tile_x <= block.face_low[2],
+             tile_x + columns >= block.face_high[2], y, x};
     face_above = y == block.face_low[1];
     face_below = y + S::vy == block.face_high[1];
     // The outermost tiles have no overlap cells beyond a face.

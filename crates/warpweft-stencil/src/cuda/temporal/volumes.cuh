@@ -127,8 +127,9 @@ struct Slab : Tile<S> {
     });
   }
 
-  // Gives the rows beyond faces along y their values, given the plane that they are next to it.
-  WW_FN void close_rows(const Plane<S>& plane, Beside<S>& rows) const {
+  // Gives the rows beyond faces along y their values, given plane z, which they are next to.
+  template <int Level>
+  WW_FN void close_rows(const Plane<S>& plane, Beside<S>& rows, int z) const {
     each(typename S::Fields{}, [&](auto f) {
       constexpr int F = decltype(f)::value;
       const auto& own = plane.template of<F>();
@@ -138,16 +139,25 @@ struct Slab : Tile<S> {
         for (int j = 0; j < S::vx; j++) {
           if constexpr (S::face(1, 0) != open_face) {
             constexpr int kind = S::face(1, 0), back = kind == mirror_face ? 0 : 1;
-            const auto ghost = kind == dirichlet_face ? held_value<S, F>(held, 1, 0) : own.at(k - back, j);
             auto& row = rows.above.template of<F>().at(S::beside - k, j);
-            row = face_above ? ghost : row;
+            if constexpr (kind == function_face) {
+              if (face_above) row = function_value<S, F, 1, 0>(held, block, Level, z, faces.y - k, faces.x + j);
+            } else {
+              const auto ghost = kind == dirichlet_face ? held_value<S, F>(held, 1, 0) : own.at(k - back, j);
+              row = face_above ? ghost : row;
+            }
           }
           if constexpr (S::face(1, 1) != open_face) {
-            constexpr int kind = S::face(1, 1), back = kind == mirror_face ? 1 : 0;
-            const auto ghost =
-                kind == dirichlet_face ? held_value<S, F>(held, 1, 1) : own.at(S::vy - k - back, j);
+            constexpr int kind = S::face(1, 1), back = kind == mirror_face ? 1 : 0, vy = S::vy;
             auto& row = rows.below.template of<F>().at(k - 1, j);
-            row = face_below ? ghost : row;
+            if constexpr (kind == function_face) {
+              if (face_below) {
+                row = function_value<S, F, 1, 1>(held, block, Level, z, faces.y + vy - 1 + k, faces.x + j);
+              }
+            } else {
+              const auto ghost = kind == dirichlet_face ? held_value<S, F>(held, 1, 1) : own.at(vy - k - back, j);
+              row = face_below ? ghost : row;
+            }
           }
         }
       }
@@ -164,7 +174,7 @@ struct Slab : Tile<S> {
         get_edges<Level, level_slot<S, Phase, high>()>(rows);
         if constexpr (Edge) {
           if (face_above || face_below) {
-            close_rows(level_plane<S, Phase, high>(queue[Level], plane), rows);
+            close_rows<Level>(level_plane<S, Phase, high>(queue[Level], plane), rows, p - high);
           }
         }
       }
@@ -182,6 +192,7 @@ struct Slab : Tile<S> {
     load(plane);
     request(slot == 0 ? S::prefetch * ring : slot - ring);
     slot = slot == S::prefetch * ring ? 0 : slot + ring;
+    if constexpr (Edge && S::asks) ask_functions<S>(this->held, block, faces, lane, s);
     levels_from<0, Phase, Edge, Check>(plane, s, elements);
     const int z = s - S::lag;
     if (z >= first && z < end) this->template store<Edge>(plane, at_out);
@@ -218,7 +229,7 @@ struct Slab : Tile<S> {
 };
 
 template <class S, class E>
-WW_FN void time_block(const Pointers<S>& fields, const TimeBlock& block, const HeldValues& held,
+WW_FN void time_block(const Pointers<S>& fields, const TimeBlock& block, const Held<S>& held,
                       const E& elements) {
   static_assert(S::shared_bytes == Slab<S>::edges + Slab<S>::ring * Slab<S>::slots,
                 "host and kernel disagree on shared memory");

@@ -8,10 +8,11 @@ use super::{engine, host, taken};
 use crate::cuda::launch::boxes::{PipelineBox, hold, step_box};
 use crate::cuda::memory::layout::{Layout, axes};
 use crate::cuda::sums::{COPIES, Summand};
-use crate::cuda::temporal::{TemporalShape, TimeBlock, held_values};
+use crate::cuda::temporal::{TemporalShape, TimeBlock, frame, held_values};
 use crate::cuda::text::{
     FusedShape, PipelineShape, StepText, fused_text, layout_of, step_text, summed_text,
 };
+use crate::spec::functions::FaceFunction;
 use crate::spec::reduction::Reduction;
 use crate::{Boundaries, Boundary, CudaKernel, CudaPolicy, Ghost, Region, Spec};
 use warpweft_core::element::{Scalar, ScalarKind, Unit};
@@ -43,10 +44,12 @@ fn numbers_from(from: usize, count: usize) -> String {
 }
 
 impl Told {
+    /// Of fused steps after so many others.
     fn of_block(
+        stencil: &Spec,
         layout: &Layout,
         (policy, shape): (&CudaPolicy, &TemporalShape),
-        region: &Region,
+        (region, steps): (&Region, u64),
     ) -> Self {
         let block = TimeBlock::new(layout, shape, policy, region);
         let axes: Vec<_> = (0..6).map(|n| numbers_from(3 * n, 3)).collect();
@@ -55,16 +58,18 @@ impl Told {
         let setup = format!(
             "ww::stencil::TimeBlock block{{{}, {origin}, {}, {sz}, {sy}}};
   ww::stencil::HeldValues held;
-  if (fread(&held, 1, sizeof held, file) != sizeof held) return 3;",
+  if (fread(&held, 1, sizeof held, file) != sizeof held) return 3;
+  {}",
             axes.join(", "),
             &chunk[1..chunk.len() - 1],
+            functions_setup(stencil),
         );
         Self {
             kernel: "ww_time_block",
             blocks: block.blocks,
             warps: policy.warps,
             waits: true,
-            numbers: block.numbers.to_vec(),
+            numbers: block.numbers.into_iter().chain([steps as i32]).collect(),
             setup,
             origin: layout.origin,
             ghosts: layout.ghosts,
@@ -128,6 +133,33 @@ impl Told {
     }
 }
 
+/// The functions of faces that have parameters, with their numbers.
+fn functions_given(stencil: &Spec) -> impl Iterator<Item = (usize, &FaceFunction)> {
+    let faces = stencil.function_faces().enumerate().map(|(n, (_, _, function))| (n, function));
+    faces.filter(|(_, function)| function.parameters_size() > 0)
+}
+
+/// The C++ that reads what fused steps are told of faces that are functions.
+fn functions_setup(stencil: &Spec) -> String {
+    if !stencil.has_functions() {
+        return String::new();
+    }
+    let mut text = String::from(
+        "ww::stencil::FaceFrame frame;
+  if (fread(&frame, 1, sizeof frame, file) != sizeof frame) return 5;
+  ww::stencil::FaceClock clock{ww::u64(number(22)), 0};
+  frame.clock = &clock;
+",
+    );
+    for (n, function) in functions_given(stencil) {
+        let (functor, size) = (function.cuda(&mut Unit::new()), function.parameters_size());
+        text += &format!(
+            "  {functor} face{n};\n  if (fread((void*)&face{n}, 1, {size}, file) != {size}) return 6;\n"
+        );
+    }
+    text
+}
+
 /// The type of an element of rows.
 fn scalar_of(kind: ScalarKind, policy: &CudaPolicy) -> String {
     let packed = policy.kernel == CudaKernel::Packed;
@@ -152,6 +184,9 @@ fn main_of(
     let words = if sums { ", words" } else { "" };
     let size = kind.size();
     let (args, map) = match (*kernel, ringed) {
+        ("ww_time_block", _) if stencil.has_functions() => {
+            ("in, out, block, held, frame", String::new())
+        }
         ("ww_time_block", _) => ("in, out, block, held", String::new()),
         ("ww_pipeline", _) => ("in, out, domain", String::new()),
         (_, None) => ("in, out, box", String::new()),
@@ -161,6 +196,9 @@ fn main_of(
     let functor = stencil.stages[0].cuda(&mut Unit::new());
     let scalar = scalar_of(kind, policy);
     let pointers = taken::pointers(&*stencil.stages[0]);
+    let fused = *kernel == "ww_time_block";
+    let faces = functions_given(stencil).filter(|_| fused).map(|(n, _)| format!(", face{n}"));
+    let faces = faces.collect::<String>();
     format!(
         "static const double numbers[] = {{{taken}}};
 namespace ww::stencil {{ alignas(128) char shared_memory[1 << 20]; }}
@@ -181,7 +219,7 @@ int main(int, char** names) {{
   {map}
   {functor} f;
   memcpy(&f, element, sizeof f);
-  run_grid({{unsigned(number(-3)), unsigned(number(-2)), unsigned(number(-1))}}, {{32, {warps}, 1}}, {waits}, [&] {{ {kernel}({args}, f{pointers}{words}); }});
+  run_grid({{unsigned(number(-3)), unsigned(number(-2)), unsigned(number(-1))}}, {{32, {warps}, 1}}, {waits}, [&] {{ {kernel}({args}, f{pointers}{words}{faces}); }});
   file = fopen(names[2], \"wb\");
   if (!file || fwrite(words, 8, {room}, file) != {room}) return 4;
   return fwrite(b, {size}, {len}, file) != {len} || fclose(file);
@@ -206,6 +244,18 @@ fn input<T: Scalar, const D: usize>(
         std::slice::from_raw_parts(stage.parameters().cast::<u8>(), stage.parameters_size())
     });
     bytes.extend(held_values(stencil));
+    if stencil.has_functions() {
+        bytes.extend(frame(stencil, layout, 0));
+    }
+    for (_, function) in functions_given(stencil) {
+        // SAFETY: the function's parameters, as many bytes as it says.
+        bytes.extend_from_slice(unsafe {
+            std::slice::from_raw_parts(
+                function.parameters().cast::<u8>(),
+                function.parameters_size(),
+            )
+        });
+    }
     bytes
 }
 
@@ -237,13 +287,24 @@ pub fn launch<T: Scalar, const D: usize>(
     region: &Region,
     folder: &Path,
 ) -> Option<Volume<T, D>> {
-    launch_summed(stencil, volume, policy, (region, None), folder).map(|(cells, _)| cells)
+    launch_after(stencil, (volume, 0), policy, (region, None), folder).map(|(cells, _)| cells)
 }
 
 /// The same, and the words of what the launch has summed up.
 pub fn launch_summed<T: Scalar, const D: usize>(
     stencil: &Spec,
     volume: &Volume<T, D>,
+    policy: &CudaPolicy,
+    regions: (&Region, Option<Summand>),
+    folder: &Path,
+) -> Option<(Volume<T, D>, Vec<u64>)> {
+    launch_after(stencil, (volume, 0), policy, regions, folder)
+}
+
+/// The same, after so many steps.
+pub fn launch_after<T: Scalar, const D: usize>(
+    stencil: &Spec,
+    (volume, steps): (&Volume<T, D>, u64),
     policy: &CudaPolicy,
     (region, summand): (&Region, Option<Summand>),
     folder: &Path,
@@ -256,7 +317,9 @@ pub fn launch_summed<T: Scalar, const D: usize>(
     };
     let fused = fused_text(stencil, volume.extents().into(), &policy);
     let told = match fused.as_ref().map(|it| &it.shape) {
-        Some(FusedShape::Temporal(shape)) => Told::of_block(&layout, (&policy, shape), region),
+        Some(FusedShape::Temporal(shape)) => {
+            Told::of_block(stencil, &layout, (&policy, shape), (region, steps))
+        }
         Some(FusedShape::Pipeline(shape)) => {
             Told::of_pipeline(stencil, &layout, (&policy, shape), region)
         }
@@ -319,7 +382,8 @@ fn padded<T: Scalar, const D: usize>(
                     let cell = match boundaries.ghost(own.into(), extents.into(), |_| false) {
                         Ghost::Value(value) => T::from_f64(value),
                         Ghost::Cell(from) => volume.get(from.map(|n| n as usize).array()).unwrap(),
-                        Ghost::Function { .. } => unreachable!("no face is a function here"),
+                        // Fused steps ask the function themselves.
+                        Ghost::Function { .. } => continue,
                     };
                     let index = layout.origin as isize
                         + (0..4).map(|d| at[d] * layout.strides[d] as isize).sum::<isize>();

@@ -85,6 +85,7 @@ pub fn fused_text(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -> 
     let shape = FusedShape::of(stencil, extents, policy)?;
     let mut unit = Unit::new();
     let names: Vec<String> = stencil.stages.iter().map(|stage| stage.cuda(&mut unit)).collect();
+    let faces = temporal::functors(stencil, &mut unit);
     let mut source = unit.source();
     if policy.kernel == CudaKernel::Packed {
         // Calls in element functions find what stands before them.
@@ -99,7 +100,7 @@ pub fn fused_text(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -> 
             write_pipeline(&mut source, stage, &names[0], policy, shape.shared)
         }
         FusedShape::Temporal(shape) => {
-            write_temporal(&mut source, stencil, &names, (policy, shape))
+            write_temporal(&mut source, stencil, (&names, &faces), (policy, shape))
         }
         FusedShape::Resident(shape) => {
             source.push_str(if stencil.rank() == 2 { STRIPS } else { PATCHES });

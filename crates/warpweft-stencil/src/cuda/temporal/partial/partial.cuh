@@ -213,15 +213,15 @@ struct Streamed : Tile<S> {
     if constexpr (Check) slot = slot_after<size, bytes>(slot, copied_from<stage>(p));
     Window<S> window;
     load<Level == 0>(at + slot, window);
-    widen<S, stage, Edge>(window, this->faces, held);
+    widen<S, Level, 0, Edge>(window, this->faces, held);
     if constexpr (Edge && S::beside > 0) {
       if (this->face_above || this->face_below) close_rows(window);
     }
     if constexpr (Check && S::face(0, 0) == dirichlet_face) {
-      if (p < block.face_low[0]) hold_plane<S>(window, held, 0);
+      if (p < block.face_low[0]) hold_plane<S, Level, 0>(window, this->faces, block, held, p);
     }
     if constexpr (Check && S::face(0, 1) == dirichlet_face) {
-      if (p >= block.face_high[0]) hold_plane<S>(window, held, 1);
+      if (p >= block.face_high[0]) hold_plane<S, Level, 1>(window, this->faces, block, held, p);
     }
     Plane<S> done;
 #pragma unroll
@@ -290,7 +290,7 @@ struct Streamed : Tile<S> {
 };
 
 template <class S, class E>
-WW_FN void time_block(const Pointers<S>& fields, const TimeBlock& block, const HeldValues& held,
+WW_FN void time_block(const Pointers<S>& fields, const TimeBlock& block, const Held<S>& held,
                       const E& elements) {
   static_assert(S::shared_bytes == Streamed<S>::input_bytes + (S::levels - 1) * Streamed<S>::level_bytes,
                 "host and kernel disagree on shared memory");

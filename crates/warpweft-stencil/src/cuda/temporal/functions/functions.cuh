@@ -1,0 +1,137 @@
+// Faces that are functions of position and time, for the kernels that fuse several steps (rows.cuh, volumes.cuh).
+//
+// Beyond a face along z or y each lane asks for its own cells. Ghosts along x are of one lane alone, so lanes ask for one
+// another: of `batch` rounds, lane ((level * batch + round) * vy + row) asks for what that level needs there, and gets it by
+// a shuffle. `S` has, next to what levels.cuh says: `batch`; `late(n, f)`, whether stage n reads of field f beyond a face
+// what the function says of step 0 (0), of the steps done when the step begins (1), or of one more (2); and
+// `face_value<axis, side, f>(functions, at, step)`.
+// Invariants: passes follow one another on the device, which counts their steps; levels * batch * vy is 32 at most.
+#pragma once
+
+namespace ww::stencil {
+
+struct FaceClock {
+  u64 steps;    // done before the present pass
+  u32 arrived;  // blocks of it that have read that
+};
+
+// Along z, y and x: where the first cell is in the whole volume, and its extent where indices wrap, else 0.
+struct FaceFrame {
+  i64 begin[3], period[3];
+  FaceClock* clock;
+};
+
+// Steps done before this pass of `depth` steps. The last block that asks counts the pass (as in NVIDIA's sample
+// threadFenceReduction).
+WW_FN u64 steps_done(const FaceFrame& frame, int depth) {
+  const u64 steps = *const_cast<const volatile u64*>(&frame.clock->steps);
+#if WW_DEVICE
+  __syncthreads();
+  if (threadIdx.x == 0 && threadIdx.y == 0) {
+    __threadfence();
+    const u32 last = gridDim.x * gridDim.y * gridDim.z - 1;
+    if (atomicInc(&frame.clock->arrived, last) == last) frame.clock->steps = steps + depth;
+  }
+#endif
+  return steps;
+}
+
+template <class S>
+struct FunctionFaces {
+  const HeldValues& values;
+  const FaceFrame& frame;
+  const typename S::Functions& functions;
+  u64 steps;                                   // done before the first level
+  LevelRowsOf<S, 2, typename S::Fields> asked;  // by side and distance: what this lane has asked for
+};
+template <class S>
+WW_FN const HeldValues& held_values(const FunctionFaces<S>& faces) {
+  return faces.values;
+}
+
+// The index that a function is told of cell `at` of an axis.
+template <class S, int Axis>
+WW_FN i64 function_index(const TimeBlock& block, const FaceFrame& frame, int at) {
+  constexpr int below = S::face(Axis, 0), above = S::face(Axis, 1);
+  int from = at;
+  if constexpr (below == neumann_face || below == mirror_face) {
+    const int low = block.face_low[Axis];
+    if (at < low) from = 2 * low - at - (below == neumann_face);
+  }
+  if constexpr (above == neumann_face || above == mirror_face) {
+    const int high = block.face_high[Axis];
+    if (at >= high) from = 2 * high - at - (above == neumann_face ? 1 : 2);
+  }
+  i64 index = from + frame.begin[Axis];
+  const i64 period = frame.period[Axis];
+  if (period > 0) {
+    index %= period;
+    if (index < 0) index += period;
+  }
+  return index;
+}
+
+// What the function of a face says of a cell beyond it, as a level reads it.
+template <class S, int F, int Axis, int Side>
+WW_FN RegisterType<S, F> function_value(const Held<S>& held, const TimeBlock& block, int level, int z, int y, int x) {
+  const int late = S::late(level % S::stages, F);
+  const u64 step = late == 0 ? 0 : held.steps + u64(level / S::stages + late - 1);
+  array<i64, S::dims> at;
+  at.items[0] = function_index<S, 0>(block, held.frame, z);
+  if constexpr (S::dims == 3) at.items[1] = function_index<S, 1>(block, held.frame, y);
+  at.items[S::dims - 1] = function_index<S, 2>(block, held.frame, x);
+  return InRegister<S, F>::put(S::template face_value<Axis, Side, F>(held.functions, at, step));
+}
+
+// Cells next to a lane's own along x that any stage reads of a field.
+template <class S>
+WW_FN constexpr int widest(int field, int side) {
+  int most = 0;
+  for (int n = 0; n < S::stages; n++) most = S::wide(n, field, side) > most ? S::wide(n, field, side) : most;
+  return most;
+}
+
+// Asks for the ghosts along x of what levels take in by the rounds s .. s + batch, where the tile has such faces.
+template <class S>
+WW_FN void ask_functions(Held<S>& held, const TimeBlock& block, const LaneFaces& faces, int lane, int s) {
+  const int row = lane % S::vy, round = lane / S::vy % S::batch, level = lane / (S::vy * S::batch);
+  int z = s + round;
+#pragma unroll
+  for (int n = 0; n < S::levels; n++) {
+    const int high = S::high(n % S::stages);
+    // A star is widened in the plane that it computes.
+    z -= n < level || (n == level && S::cross(n % S::stages)) ? high : 0;
+  }
+  each(typename S::Fields{}, [&](auto f) {
+    constexpr int F = decltype(f)::value;
+    auto& asked = held.asked.template of<F>();
+    if constexpr (S::face(2, 0) == function_face) {
+#pragma unroll
+      for (int k = 1; k <= widest<S>(F, 0); k++) {
+        asked.at(0, k - 1) = 0;
+        if (faces.any_low) {
+          asked.at(0, k - 1) =
+              function_value<S, F, 2, 0>(held, block, level, z, faces.y + row, block.face_low[2] - k);
+        }
+      }
+    }
+    if constexpr (S::face(2, 1) == function_face) {
+#pragma unroll
+      for (int k = 1; k <= widest<S>(F, 1); k++) {
+        asked.at(1, k - 1) = 0;
+        if (faces.any_high) {
+          asked.at(1, k - 1) =
+              function_value<S, F, 2, 1>(held, block, level, z, faces.y + row, block.face_high[2] - 1 + k);
+        }
+      }
+    }
+  });
+}
+
+// What a lane has asked for of the ghost `k` (from 1) along x.
+template <class S, int F, int Side>
+WW_FN RegisterType<S, F> asked_value(const Held<S>& held, int k, int lane) {
+  return __shfl_sync(~0u, held.asked.template of<F>().at(Side, k - 1), lane);
+}
+
+}  // namespace ww::stencil

@@ -1,0 +1,146 @@
+//! Faces that are functions, in a kernel that fuses several steps (functions.cuh): their text and what a launch tells
+//! them.
+
+use std::fmt::Write;
+
+use super::shape::TemporalShape;
+use crate::Spec;
+use crate::cuda::launch::faces::member;
+use crate::cuda::memory::layout::{Layout, axes};
+use crate::cuda::text::reach::type_of;
+use crate::{Boundary, Face};
+use warpweft_core::element::Unit;
+
+/// The text, but for what a shape decides.
+pub const FUNCTIONS: &str = include_str!("functions.cuh");
+
+/// The name of a function's type, and whether it has parameters.
+pub type Functor = (String, bool);
+
+/// Those of the faces that are functions, in order, defined in `unit`.
+pub fn functors(stencil: &Spec, unit: &mut Unit) -> Vec<Functor> {
+    let faces = stencil.function_faces();
+    faces.map(|(_, _, of)| (of.cuda(unit), of.parameters_size() > 0)).collect()
+}
+
+/// The call of a face's function, declared.
+pub fn write_declared(text: &mut String, dims: usize) -> std::fmt::Result {
+    writeln!(
+        text,
+        "struct ww_time_functions;
+template <int Axis, int Side, int F, class T>
+WW_FN void ww_time_face(const ww_time_functions& functions, const ww::array<ww::i64, {dims}>& at, ww::u64 step, T& value);"
+    )
+}
+
+/// What of the shape is about functions.
+pub fn write_members(text: &mut String, stencil: &Spec, shape: &TemporalShape) -> std::fmt::Result {
+    let along_x = stencil.function_faces().any(|(axis, ..)| axis + 1 == stencil.rank());
+    let TemporalShape { functions, batch, .. } = shape;
+    let held = match functions {
+        true => "ww::stencil::FunctionFaces<ww_time_shape>",
+        false => "const ww::stencil::HeldValues&",
+    };
+    writeln!(
+        text,
+        "  using Held = {held};
+  static constexpr bool functions = {functions}, asks = {along_x};
+  static constexpr int batch = {batch};"
+    )?;
+    if !functions {
+        return Ok(());
+    }
+    let late = (0..stencil.stages.len()).map(|stage| {
+        let times = stencil.times(stage);
+        let of = |f: usize| match 1 << f {
+            bit if times.never & bit != 0 => "0",
+            bit if times.now & bit != 0 => "1",
+            _ => "2",
+        };
+        format!("{{{}}}", (0..stencil.cell.len()).map(of).collect::<Vec<_>>().join(", "))
+    });
+    writeln!(
+        text,
+        "  using Functions = ww_time_functions;
+  WW_FN static constexpr int late(int stage, int field) {{
+    const int all[{}][{}] = {{{}}};
+    return all[stage][field];
+  }}
+  template <int Axis, int Side, int F>
+  WW_FN static Type<F> face_value(const ww_time_functions& functions, const ww::array<ww::i64, {}>& at, ww::u64 step) {{
+    Type<F> value;
+    ww_time_face<Axis, Side, F>(functions, at, step, value);
+    return value;
+  }}",
+        stencil.stages.len(),
+        stencil.cell.len(),
+        late.collect::<Vec<_>>().join(", "),
+        stencil.rank(),
+    )
+}
+
+/// The functions themselves. They are called in many places, by few lanes: none is compiled into its callers.
+pub fn write_functions(
+    text: &mut String,
+    stencil: &Spec,
+    shape: &TemporalShape,
+    functors: &[Functor],
+) -> std::fmt::Result {
+    text.push_str("struct ww_time_functions {\n");
+    for (n, (functor, _)) in functors.iter().enumerate() {
+        writeln!(text, "  const {functor}& face{n};")?;
+    }
+    text.push_str("};\n#if WW_DEVICE\n#define WW_OUTLINE __device__ __noinline__\n#else\n#define WW_OUTLINE static\n#endif\n");
+    let dims = stencil.rank();
+    let fields = || shape.fields.iter().map(|&f| (f, type_of(stencil.cell, f)));
+    for (n, (functor, _)) in functors.iter().enumerate() {
+        for (f, kind) in fields() {
+            let name = stencil.cell.fields()[f].name;
+            let value = if name.is_empty() { String::new() } else { member(name) };
+            writeln!(
+                text,
+                "WW_OUTLINE {kind} ww_face_{n}_{f}(const {functor}& face, ww::array<ww::i64, {dims}> at, ww::u64 step) {{
+  return face(at, step){value};
+}}"
+            )?;
+        }
+    }
+    writeln!(
+        text,
+        "template <int Axis, int Side, int F, class T>
+WW_FN void ww_time_face(const ww_time_functions& functions, const ww::array<ww::i64, {dims}>& at, ww::u64 step, T& value) {{"
+    )?;
+    for (n, (axis, face, _)) in stencil.function_faces().enumerate() {
+        let (axis, side) = (place_of(dims, axis), face as usize);
+        for (f, _) in fields() {
+            writeln!(
+                text,
+                "  if constexpr (Axis == {axis} && Side == {side} && F == {f}) value = ww_face_{n}_{f}(functions.face{n}, at, step);"
+            )?;
+        }
+    }
+    text.push_str("}\n");
+    Ok(())
+}
+
+/// Which of z, y and x an axis is.
+fn place_of(dims: usize, axis: usize) -> usize {
+    axes(dims).iter().position(|own| *own == Some(axis)).map_or(0, |place| place - 1)
+}
+
+/// `struct FaceFrame`, byte for byte, for arrays laid out so and a `struct FaceClock` at `clock`.
+pub fn frame(stencil: &Spec, layout: &Layout, clock: u64) -> Vec<u8> {
+    let own = axes(stencil.rank());
+    let period = |d: usize| {
+        let faces = own[d].map(|axis| stencil.boundaries.0[axis][Face::Low as usize]);
+        let around = faces == Some(Boundary::Periodic) && !layout.shared[d][0];
+        match layout.period[d] {
+            0 if around => layout.extents[d] as i64,
+            period => period,
+        }
+    };
+    let numbers = (1..4).map(|d| layout.begin[d]).chain((1..4).map(period));
+    let mut bytes: Vec<u8> = numbers.flat_map(i64::to_ne_bytes).collect();
+    bytes.extend(clock.to_ne_bytes());
+    bytes
+}
