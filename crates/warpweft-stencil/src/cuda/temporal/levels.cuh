@@ -247,9 +247,12 @@ WW_FN RegisterType<S, F> held_value(const Held<S>& held, int axis, int side) {
   }
 }
 
-// What functions say of a cell beyond their face, and what a lane has asked them for (functions.cuh).
+// What functions say of a cell beyond their face and of a plane, and what a lane has asked them for (functions.cuh).
 template <class S, int F, int Axis, int Side>
 WW_FN RegisterType<S, F> function_value(const Held<S>& held, const TimeBlock& block, int level, int z, int y, int x);
+template <class S, int F, int Level, int Side, int Rows>
+WW_FN void hold_by_function(LevelRowsOf<S, Rows, typename S::Fields>& plane, const LaneFaces& faces, const TimeBlock& block,
+                            const Held<S>& held, int z);
 template <class S, int F, int Side>
 WW_FN RegisterType<S, F> asked_value(const Held<S>& held, int k, int lane);
 template <class S>
@@ -325,16 +328,15 @@ WW_FN void hold_plane(LevelRowsOf<S, Rows, typename S::Fields>& plane, const Lan
                       const Held<S>& held, int z) {
   each(typename S::Fields{}, [&](auto f) {
     constexpr int F = decltype(f)::value;
+    if constexpr (S::face(0, Side) == function_face) {
+      hold_by_function<S, F, Level, Side>(plane, faces, block, held, z);
+      return;
+    }
 #pragma unroll
     for (int i = 0; i < Rows; i++) {
 #pragma unroll
       for (int e = -S::margin; e < S::vx + S::margin; e++) {
-        auto& cell = plane.template of<F>().at(i, e);
-        if constexpr (S::face(0, Side) == function_face) {
-          cell = function_value<S, F, 0, Side>(held, block, Level, z, faces.y + i, faces.x + e);
-        } else {
-          cell = held_value<S, F>(held, 0, Side);
-        }
+        plane.template of<F>().at(i, e) = held_value<S, F>(held, 0, Side);
       }
     }
   });

@@ -8,6 +8,13 @@
 // Invariants: passes follow one another on the device, which counts their steps; levels * batch * vy is 32 at most.
 #pragma once
 
+// What is called in many places, by few lanes. Compiled into its callers it made kernels that took 20 s to compile.
+#if WW_DEVICE
+#define WW_OUTLINE __device__ __noinline__
+#else
+#define WW_OUTLINE
+#endif
+
 namespace ww::stencil {
 
 struct FaceClock {
@@ -71,16 +78,42 @@ WW_FN i64 function_index(const TimeBlock& block, const FaceFrame& frame, int at)
   return index;
 }
 
-// What the function of a face says of a cell beyond it, as a level reads it.
+// What the function of a face says of a cell beyond it after so many steps.
+template <class S, int F, int Axis, int Side>
+WW_OUTLINE typename S::template Type<F> function_cell(const typename S::Functions& functions, const TimeBlock& block,
+                                                      const FaceFrame& frame, u64 step, int z, int y, int x) {
+  array<i64, S::dims> at;
+  at.items[0] = function_index<S, 0>(block, frame, z);
+  if constexpr (S::dims == 3) at.items[1] = function_index<S, 1>(block, frame, y);
+  at.items[S::dims - 1] = function_index<S, 2>(block, frame, x);
+  return S::template face_value<Axis, Side, F>(functions, at, step);
+}
+// The same as a level reads it.
 template <class S, int F, int Axis, int Side>
 WW_FN RegisterType<S, F> function_value(const Held<S>& held, const TimeBlock& block, int level, int z, int y, int x) {
   const int late = S::late(level % S::stages, F);
   const u64 step = late == 0 ? 0 : held.steps + u64(level / S::stages + late - 1);
-  array<i64, S::dims> at;
-  at.items[0] = function_index<S, 0>(block, held.frame, z);
-  if constexpr (S::dims == 3) at.items[1] = function_index<S, 1>(block, held.frame, y);
-  at.items[S::dims - 1] = function_index<S, 2>(block, held.frame, x);
-  return InRegister<S, F>::put(S::template face_value<Axis, Side, F>(held.functions, at, step));
+  return InRegister<S, F>::put(function_cell<S, F, Axis, Side>(held.functions, block, held.frame, step, z, y, x));
+}
+
+// Gives all of plane z, beyond a face along z, what its function says. A loop, with one call: the cells are in registers.
+template <class S, int F, int Level, int Side, int Rows>
+WW_FN void hold_by_function(LevelRowsOf<S, Rows, typename S::Fields>& plane, const LaneFaces& faces, const TimeBlock& block,
+                            const Held<S>& held, int z) {
+  constexpr int width = S::vx + 2 * S::margin;
+#pragma unroll 1
+  for (int n = 0; n < Rows * width; n++) {
+    const int row = n / width, at = n % width - S::margin;
+    const auto value = function_value<S, F, 0, Side>(held, block, Level, z, faces.y + row, faces.x + at);
+#pragma unroll
+    for (int i = 0; i < Rows; i++) {
+#pragma unroll
+      for (int e = -S::margin; e < S::vx + S::margin; e++) {
+        auto& cell = plane.template of<F>().at(i, e);
+        cell = i == row && e == at ? value : cell;
+      }
+    }
+  }
 }
 
 // Cells next to a lane's own along x that any stage reads of a field.

@@ -7,7 +7,6 @@ use super::shape::TemporalShape;
 use crate::Spec;
 use crate::cuda::launch::faces::member;
 use crate::cuda::memory::layout::{Layout, axes};
-use crate::cuda::text::reach::type_of;
 use crate::{Boundary, Face};
 use warpweft_core::element::Unit;
 
@@ -79,7 +78,7 @@ pub fn write_members(text: &mut String, stencil: &Spec, shape: &TemporalShape) -
     )
 }
 
-/// The functions themselves. They are called in many places, by few lanes: none is compiled into its callers.
+/// The calls of the functions.
 pub fn write_functions(
     text: &mut String,
     stencil: &Spec,
@@ -90,21 +89,14 @@ pub fn write_functions(
     for (n, (functor, _)) in functors.iter().enumerate() {
         writeln!(text, "  const {functor}& face{n};")?;
     }
-    text.push_str("};\n#if WW_DEVICE\n#define WW_OUTLINE __device__ __noinline__\n#else\n#define WW_OUTLINE static\n#endif\n");
+    text.push_str("};\n");
     let dims = stencil.rank();
-    let fields = || shape.fields.iter().map(|&f| (f, type_of(stencil.cell, f)));
-    for (n, (functor, _)) in functors.iter().enumerate() {
-        for (f, kind) in fields() {
-            let name = stencil.cell.fields()[f].name;
-            let value = if name.is_empty() { String::new() } else { member(name) };
-            writeln!(
-                text,
-                "WW_OUTLINE {kind} ww_face_{n}_{f}(const {functor}& face, ww::array<ww::i64, {dims}> at, ww::u64 step) {{
-  return face(at, step){value};
-}}"
-            )?;
-        }
-    }
+    let fields = || {
+        shape.fields.iter().map(|&f| match stencil.cell.fields()[f].name {
+            "" => (f, String::new()),
+            name => (f, member(name)),
+        })
+    };
     writeln!(
         text,
         "template <int Axis, int Side, int F, class T>
@@ -112,10 +104,10 @@ WW_FN void ww_time_face(const ww_time_functions& functions, const ww::array<ww::
     )?;
     for (n, (axis, face, _)) in stencil.function_faces().enumerate() {
         let (axis, side) = (place_of(dims, axis), face as usize);
-        for (f, _) in fields() {
+        for (f, member) in fields() {
             writeln!(
                 text,
-                "  if constexpr (Axis == {axis} && Side == {side} && F == {f}) value = ww_face_{n}_{f}(functions.face{n}, at, step);"
+                "  if constexpr (Axis == {axis} && Side == {side} && F == {f}) value = functions.face{n}(at, step){member};"
             )?;
         }
     }
