@@ -145,7 +145,7 @@ fn length_of_common(a: &[u8], b: &[u8]) -> i32 {
 /// Cells of the path, from its start on, with the vector that leads to each.
 fn cells(steps: &[Dependence], [mut i, mut j]: [isize; 2]) -> Vec<([isize; 2], Dependence)> {
     let walk = steps.iter().map(|&[di, dj]| {
-        (i, j) = (i - di as isize, j - dj as isize);
+        (i, j) = (i - di, j - dj);
         ([i, j], [di, dj])
     });
     walk.collect()
