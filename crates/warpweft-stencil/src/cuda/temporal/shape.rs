@@ -90,7 +90,7 @@ pub struct TemporalShape {
     /// Whether any face is a function.
     pub functions: bool,
     /// Rounds for which lanes ask functions of faces along x at once (functions.cuh).
-    pub batch: usize,
+    pub batch: u8,
     /// Cells of the last lane of a row, from 1.
     pub last: usize,
     /// Dynamic shared memory in bytes.
@@ -325,8 +325,9 @@ impl TemporalShape {
     fn asks(&mut self, vy: usize) -> bool {
         let rows = if self.rows == 1 { 1 } else { vy };
         let fits = |rounds: usize| rounds * self.levels * rows <= LANES;
-        self.batch = if self.rows == 1 && fits(self.kept) { self.kept } else { 1 };
-        self.parts.is_empty() && fits(self.batch)
+        // At most as many as there are lanes.
+        self.batch = if self.rows == 1 && fits(self.kept) { self.kept as u8 } else { 1 };
+        self.parts.is_empty() && fits(self.batch.into())
     }
 
     /// Whether tiles of lanes of `vx` by `vy` cells have cells to store, and rows enough at closed faces.
