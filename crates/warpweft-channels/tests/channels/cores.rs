@@ -3,10 +3,8 @@
 // Programs as users write them, whether the lint likes them or not.
 #![allow(clippy::only_used_in_recursion, clippy::let_and_return)]
 
-use warpweft::channels::Spawning;
 use warpweft::channels::cpu::CpuExecutor;
 use warpweft::channels::{Channels, ChannelsExecutor as _, CpuPolicy};
-use warpweft::element::Unit;
 use warpweft::machine::Machine;
 use warpweft::prelude::*;
 use warpweft_lab::conformance::channels::{Case, fib, queens, suite};
@@ -37,35 +35,6 @@ fn one_call_is_run_on_the_machine() {
     assert_eq!((solutions, report.done, report.pattern), (92, 2057, "channels"));
     let (fibs, _) = Channels::all((0..10).map(fib::call)).run_all(&machine).unwrap();
     assert_eq!(fibs, [0, 1, 1, 2, 3, 5, 8, 13, 21, 34]);
-}
-
-/// A serial helper that calls itself below the size at which calls are spawned.
-#[device]
-fn serial<T: Scalar>(n: u32, one: T) -> u64 {
-    if n < 2 { u64::from(n) } else { serial(n - 1, one) + serial::<T>(n - 2, one) }
-}
-
-#[spawning]
-fn coarse(n: u32) -> u64 {
-    if n < 12 {
-        return serial(n, 1u8);
-    }
-    let a = spawn!(coarse(n - 1));
-    let b = spawn!(coarse(n - 2));
-    sync!();
-    let sum = a + b;
-    sum
-}
-
-#[test]
-fn a_serial_helper_may_call_itself_on_the_cores() {
-    let machine = Machine::detect().unwrap();
-    let mut executor = CpuExecutor::new(&machine, 3, CpuPolicy::default()).unwrap();
-    let (values, _) = executor.run(&Channels::of(coarse::call(20))).unwrap();
-    assert_eq!(values, [6765]);
-    let mut unit = Unit::new();
-    <coarse as Spawning>::cuda(&mut unit);
-    assert!(unit.source().contains("#error serial_ww calls itself, which code for GPUs can not"));
 }
 
 /// Arguments and a value of more bytes than a place for a call has.

@@ -5,6 +5,7 @@ mod by_hand;
 mod cores;
 mod cuda;
 mod flow;
+mod recursion;
 mod run_with;
 #[path = "../../../warpweft/tests/rustc/mod.rs"]
 mod rustc;

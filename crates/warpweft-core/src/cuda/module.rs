@@ -24,7 +24,14 @@ struct Loaded {
     device: Device,
     raw: sys::CUmodule,
     name: String,
+    /// Whether functions call themselves.
+    recursive: bool,
 }
+
+/// Bytes of a lane's stack for functions that call themselves: `element/prelude.cuh` says how they stay within it.
+const STACK: usize = 32 << 10;
+/// In the name of such a function, mangled: the type of its level.
+const LEVEL: &[u8] = b"2ww5levelE";
 
 // SAFETY: the driver lets any thread use a module, and locks inside.
 unsafe impl Send for Loaded {}
@@ -47,7 +54,8 @@ impl Module {
         let code = unsafe { sys::cuModuleLoadData(&mut raw, cubin.image().as_ptr().cast()) };
         device.check(code, &format!("loading {}", cubin.name()))?;
         let name = cubin.name().to_owned();
-        Ok(Self { loaded: Arc::new(Loaded { device: *device, raw, name }) })
+        let recursive = cubin.image().windows(LEVEL.len()).any(|bytes| bytes == LEVEL);
+        Ok(Self { loaded: Arc::new(Loaded { device: *device, raw, name, recursive }) })
     }
 
     /// The kernel with this name (`extern "C"`). It is fully loaded, so that its first launch costs no more
@@ -78,6 +86,9 @@ impl Module {
             constant_bytes: attribute(Attribute::CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES)?,
             max_threads: attribute(Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
         };
+        if self.loaded.recursive {
+            device.need_stack(STACK + attributes.local_bytes as usize)?;
+        }
         Ok(Kernel { module: self.clone(), raw, name: name.into(), attributes })
     }
 

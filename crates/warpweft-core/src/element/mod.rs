@@ -11,6 +11,7 @@ mod fields;
 pub mod method;
 mod near;
 mod packed;
+mod recursion;
 mod scalar;
 mod shadow;
 mod stored;

@@ -5,6 +5,7 @@
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #define WW_DEVICE 1
 #define WW_FN __device__ __forceinline__
+#define WW_RECURSIVE __device__ __noinline__
 #define WW_CONST static __device__ constexpr
 #define WW_MATH(name) ::name
 #define WW_OFFSET(type, member) __INTADDR__(&((type*)0)->member)
@@ -17,6 +18,7 @@
 #else
 #define WW_DEVICE 0
 #define WW_FN inline
+#define WW_RECURSIVE inline
 #define WW_CONST static constexpr
 #define WW_MATH(name) __builtin_##name
 #define WW_OFFSET(type, member) __builtin_offsetof(type, member)
@@ -53,6 +55,33 @@ struct unit {};
 
 // Records that site `site` did what panics in Rust. The first record stays.
 WW_FN void fail(u32 site) { WW_FAIL(site); }
+
+// How deep a function that calls itself is. A lane has 32 KiB of stack for such functions (cuda/module.rs), of which what
+// these call gets 4. Frames of one function are of one size, so a function that leaves no room for another frame as large as
+// its own is too deep.
+WW_FN u32 stack_now() {
+#if WW_DEVICE
+  u32 here;
+  asm volatile("" :: "l"(&here) : "memory");
+  return (u32)__cvta_generic_to_local(&here);
+#else
+  return (u32)(usize)__builtin_frame_address(0);
+#endif
+}
+struct level {
+  u32 depth, first, last;
+  WW_FN level next() const { return {depth + 1, first, stack_now()}; }
+  WW_FN bool too_deep() const {
+    const u32 now = stack_now();
+    return depth >= 256u || first - now + (last - now) > (28u << 10);
+  }
+  // Whether it looks for faults of others: not at each level, since it reads memory.
+  WW_FN bool looks() const { return (depth & 7u) == 7u; }
+};
+WW_FN level first_level() {
+  const u32 now = stack_now();
+  return {0, now, now};
+}
 
 // Ends loops after a fault of this thread, or of one whose cells it reads: Rust ends there, and a loop that
 // continues with 0 in place of a value may never end. An iteration costs an addition and a test; memory is

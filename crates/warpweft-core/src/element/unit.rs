@@ -1,7 +1,9 @@
 //! The CUDA translation unit to which element functions add their definitions.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use super::recursion::{Calls, Levels, TOO_DEEP};
 use crate::error::Error;
 
 /// Marks the rest of a line as needed only if something can fault: a loop then checks whether to continue.
@@ -11,12 +13,22 @@ const IF_FAULTS: char = '\u{3}';
 /// A place in the user's Rust source that a device-side fault can name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Site {
-    /// Source file, as `file!()` gives it.
-    pub file: &'static str,
-    /// Line number, from 1.
+    /// Source file, as `file!()` gives it, or the name of a function if there is no line.
+    pub file: Cow<'static, str>,
+    /// Line number, from 1; 0: none.
     pub line: u32,
     /// What went wrong there, e.g. "attempt to divide by zero".
     pub what: &'static str,
+}
+
+impl Site {
+    /// File and line, or the function.
+    pub fn place(&self) -> String {
+        match self.line {
+            0 => format!("`{}`", self.file),
+            line => format!("{}:{line}", self.file),
+        }
+    }
 }
 
 /// The definitions of one translation unit, each written once, in the order of their dependences.
@@ -35,6 +47,10 @@ pub struct Unit {
     notes: BTreeSet<String>,
     /// Keys of the definitions being built, outermost first.
     open: Vec<String>,
+    /// Which definition uses which, by name.
+    calls: Calls,
+    /// The fault of functions that call themselves too deep, where there are any.
+    too_deep: Option<u32>,
 }
 
 impl Unit {
@@ -48,7 +64,7 @@ impl Unit {
     /// `key` must differ between entities (crate path plus type arguments); `name` is the preferred name. The
     /// suffix `_ww` keeps it apart from keywords, macros and functions of CUDA C++, and from members (`x_`)
     /// and locals (`x_1`) of translated code. If the name is taken, a number precedes the suffix. Functions
-    /// that call themselves, directly or in a cycle, leave an `#error` with that message.
+    /// that call themselves, directly or in a cycle, end with a fault if they do so too deep.
     pub fn define(
         &mut self,
         key: &str,
@@ -104,15 +120,13 @@ impl Unit {
 
     /// The name of the entity, and whether it is new. If so, its definition is now open.
     fn named(&mut self, key: &str, name: &str) -> (String, bool) {
-        if let Some(known) = self.names.get(key) {
-            if self.open.iter().any(|open| open == key) {
-                // The compiler of device code reports it by name.
-                let circle = format!(
-                    "#error {known} calls itself, which code for GPUs can not: run it on the cores, or write a loop\n"
-                );
-                self.definitions.push(circle);
+        if let Some(known) = self.names.get(key).cloned() {
+            self.used(&known);
+            if self.too_deep.is_none() && self.open.iter().any(|open| open == key) {
+                let file = known.trim_end_matches("_ww").to_owned().into();
+                self.too_deep = Some(self.site(Site { file, line: 0, what: TOO_DEEP }));
             }
-            return (known.clone(), false);
+            return (known, false);
         }
         let clean: String =
             name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
@@ -123,9 +137,17 @@ impl Unit {
             number += 1;
             name = format!("{clean}{number}_ww");
         }
+        self.used(&name);
         self.names.insert(key.into(), name.clone());
         self.open.push(key.into());
         (name, true)
+    }
+
+    /// What is being built uses `name`.
+    fn used(&mut self, name: &str) {
+        if let Some(caller) = self.open.last().and_then(|open| self.names.get(open)) {
+            self.calls.add(caller, name);
+        }
     }
 
     /// Registers a place that may fault. Its number, from 1, is the argument of `ww::fail(number)`.
@@ -156,10 +178,7 @@ impl Unit {
     /// The error for a non-zero fault word that was read back from `device`.
     pub fn fault(&self, word: u32, device: &str) -> Error {
         match self.site_of(word) {
-            Some(site) => Error::Element {
-                place: format!("{}:{}", site.file, site.line),
-                what: site.what.into(),
-            },
+            Some(site) => Error::Element { place: site.place(), what: site.what.into() },
             None => Error::Element {
                 place: device.into(),
                 what: format!("fault {word}, which is no place of its own"),
@@ -170,7 +189,7 @@ impl Unit {
     /// The device prelude, every definition, then every promised text.
     pub fn source(&self) -> String {
         let mut text = String::from(include_str!("prelude.cuh"));
-        for definition in self.definitions.iter().chain(&self.bodies) {
+        for definition in self.texts() {
             for line in definition.split_inclusive('\n') {
                 match line.split_once(IF_FAULTS) {
                     None => text.push_str(line),
@@ -181,5 +200,19 @@ impl Unit {
             text.push('\n');
         }
         text
+    }
+
+    /// Every definition, then every promised text, with levels where functions call themselves.
+    fn texts(&self) -> Vec<Cow<'_, str>> {
+        let Some(site) = self.too_deep else {
+            return self.definitions.iter().chain(&self.bodies).map(Cow::from).collect();
+        };
+        let (mut levels, heads) = Levels::new(&self.calls, site, &self.definitions);
+        let definitions = self.definitions.iter();
+        let mut texts: Vec<Cow<'_, str>> =
+            definitions.map(|text| levels.definition(text, &heads).into()).collect();
+        let bodies = self.bodies.iter();
+        texts.extend(bodies.map(|text| levels.with_levels(text, "ww::first_level()").into()));
+        texts
     }
 }

@@ -106,7 +106,7 @@ fn site_text(tokens: &impl Spanned, what: &str) -> TokenStream {
     let line = quote_spanned!(tokens.span()=> ::core::line!());
     quote! {
         __unit.site(::warpweft::element::Site {
-            file: ::core::file!(),
+            file: ::core::file!().into(),
             line: #line,
             what: #what,
         }).to_string() + "u"

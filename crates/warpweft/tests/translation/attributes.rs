@@ -1,5 +1,6 @@
 //! What the attributes make of element functions, checked against calling them as Rust.
 
+use crate::translation_support::host::check;
 use warpweft::element::{DeviceFn, Unit};
 use warpweft::prelude::*;
 use warpweft::stencil::{StencilElement, Tap};
@@ -176,11 +177,50 @@ fn pong(n: u32) -> u32 {
     if n == 0 { 1 } else { ping(n - 1) }
 }
 
+#[device]
+fn pinged(n: u32) -> u32 {
+    ping(n) + 2
+}
+
 #[test]
-fn a_circle_of_calls_is_an_error_of_the_device_compiler() {
+fn functions_in_a_circle_of_calls_get_levels() {
     let mut unit = Unit::new();
     <ping as DeviceFn>::cuda(&mut unit);
-    assert!(unit.source().contains("#error ping_ww calls itself, which code for GPUs can not"));
+    let source = unit.source();
+    assert!(
+        source
+            .contains("WW_RECURSIVE ww::u32 ping_ww(const ww::u32 n_1, const ww::level ww_level);")
+    );
+    assert!(
+        unit.faults() && unit.fault(1, "GPU").to_string().contains("`ping`: calls itself deeper")
+    );
+    check("circles", |cases| case!(cases, pinged, (n), &[(0,), (1,), (7,), (200,)]));
+}
+
+/// Values in structs and arrays, by a function that calls itself twice with what its calls return.
+#[device]
+fn ackermann(m: u32, n: [u32; 2]) -> [u32; 2] {
+    if m == 0 {
+        return [n[0] + 1, n[1] + 1];
+    }
+    if n[0] == 0 {
+        return ackermann(m - 1, [1, n[1]]);
+    }
+    let inner = ackermann(m, [n[0] - 1, n[1]]);
+    ackermann(m - 1, inner)
+}
+
+#[device]
+fn ackermanns_number(m: u32, n: u32) -> u32 {
+    let value = ackermann(m, [n, 0]);
+    value[0] * 1000 + value[1]
+}
+
+#[test]
+fn a_function_that_calls_itself_gives_what_rust_gives() {
+    check("recursion", |cases| {
+        case!(cases, ackermanns_number, (m, n), &[(0, 3), (1, 4), (2, 3), (3, 3)])
+    });
 }
 
 /// Kernels that compute cells to be dropped are for elements that can't fault.

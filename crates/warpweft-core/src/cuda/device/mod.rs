@@ -170,6 +170,25 @@ impl Device {
         Ok((free as u64, total as u64))
     }
 
+    /// Gives each lane at least `bytes` of stack. The driver allocates them for all lanes that can be resident.
+    ///
+    /// # Errors
+    /// The driver's, e.g. too little memory.
+    pub(in crate::cuda) fn need_stack(&self, bytes: usize) -> Result<()> {
+        self.bind()?;
+        let which = sys::CUlimit::CU_LIMIT_STACK_SIZE;
+        let mut now = 0;
+        // SAFETY: writes one size, for the current context.
+        let code = unsafe { sys::cuCtxGetLimit(&mut now, which) };
+        self.check(code, "asking for the stack of a lane")?;
+        if now >= bytes {
+            return Ok(());
+        }
+        // SAFETY: sets one number of the current context.
+        let code = unsafe { sys::cuCtxSetLimit(which, bytes) };
+        self.check(code, &format!("giving each lane {bytes} bytes of stack"))
+    }
+
     /// Waits until everything launched on the device by this process is done.
     ///
     /// # Errors
