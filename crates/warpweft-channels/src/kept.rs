@@ -19,7 +19,7 @@ pub(super) fn cores(threads: usize) -> String {
 pub(super) fn tuned_on_gpu<C: 'static>(gpu: &str) -> Option<StacksPolicy> {
     match TuningCache::user().policy(&key::<C>(gpu))? {
         Policy::Stacks(policy) => policy.check().is_ok().then_some(policy),
-        Policy::Cpu(_) => None,
+        Policy::Cpu(_) | Policy::Levels(_) => None,
     }
 }
 
@@ -27,6 +27,6 @@ pub(super) fn tuned_on_gpu<C: 'static>(gpu: &str) -> Option<StacksPolicy> {
 pub(super) fn tuned_on_cores<C: 'static>(threads: usize) -> Option<CpuPolicy> {
     match TuningCache::user().policy(&key::<C>(&cores(threads)))? {
         Policy::Cpu(policy) => policy.check().is_ok().then_some(policy),
-        Policy::Stacks(_) => None,
+        Policy::Stacks(_) | Policy::Levels(_) => None,
     }
 }

@@ -25,7 +25,7 @@ mod tune;
 pub use borrowing::Borrowing;
 pub use combine::{Add, Combine, Or, Store, Wrapping, Xor};
 pub use executor::ChannelsExecutor;
-pub use policy::{CpuPolicy, Policy, StacksPolicy};
+pub use policy::{CpuPolicy, LevelsPolicy, Policy, StacksPolicy};
 pub use reference::reference;
 pub use report::{Counts, TimeShares};
 pub use run::{ChannelsPattern, Run};

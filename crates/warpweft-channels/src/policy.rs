@@ -15,6 +15,8 @@ pub enum Policy {
     Cpu(CpuPolicy),
     /// On one NVIDIA GPU.
     Stacks(StacksPolicy),
+    /// On one NVIDIA GPU, all calls of one depth after another.
+    Levels(LevelsPolicy),
 }
 
 impl Policy {
@@ -123,6 +125,36 @@ impl StacksPolicy {
         }
         Ok(())
     }
+}
+
+/// How a GPU runs calls level by level, as the paper does without its scheduler (figures 10 to 12): all calls of one depth, then all
+/// that they spawned. For functions whose values are one sum over all calls. Memory holds two levels, so wide recursions need much
+/// of it; the usual policy needs little and is faster (ADR 124).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct LevelsPolicy {
+    /// The most calls of a level; 0: as many as half of the GPU's free memory holds.
+    #[serde(default)]
+    pub calls: usize,
+}
+
+impl LevelsPolicy {
+    /// Whether there is such a policy.
+    ///
+    /// # Errors
+    /// More than 2^32 - 1 calls.
+    pub fn check(&self) -> Result<()> {
+        if self.calls as u64 > u64::from(u32::MAX) {
+            let what = format!("levels of {} calls", self.calls);
+            return Err(Error::spec(what, "take at most 4294967295, or 0"));
+        }
+        Ok(())
+    }
+}
+
+/// The error of a level of more calls of `name` than there is room for.
+pub(super) fn too_wide(name: &str, (level, calls): (u32, u64), room: u64) -> Error {
+    let what = format!("level {level} of `{name}` has {calls} calls, and there is room for {room}");
+    Error::spec(what, "allow more (`LevelsPolicy::calls`), or run without levels")
 }
 
 /// The error of a call of `name` too deep.

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use super::borrowing::Borrowing;
 use super::cpu::CpuExecutor;
-use super::cuda::CudaExecutor;
+use super::cuda::{CudaExecutor, LevelsExecutor};
 use super::kept::{tuned_on_cores, tuned_on_gpu};
 use super::policy::{CpuPolicy, Policy, StacksPolicy};
 use super::spawning::{Call, Spawning};
@@ -30,7 +30,7 @@ impl Pattern for ChannelsPattern {
     fn suits(policy: &Policy) -> Suits {
         match policy {
             Policy::Cpu(_) => Suits::Cores,
-            Policy::Stacks(_) => Suits::Gpus,
+            Policy::Stacks(_) | Policy::Levels(_) => Suits::Gpus,
         }
     }
 }
@@ -140,12 +140,17 @@ impl<C: Spawning> Channels<C> {
                 let trace = run.trace.as_deref();
                 CpuExecutor::new(machine, threads, policy)?.run_watched(self, &watch, trace)?
             }
+            (None, [gpu], Some(Policy::Levels(policy))) => {
+                let trace = run.trace.as_deref();
+                LevelsExecutor::new(&gpu.device()?, policy)?.run_watched(self, &watch, trace)?
+            }
             (None, [gpu], policy) => {
                 let policy = match policy {
                     Some(Policy::Stacks(policy)) => policy,
                     _ => tuned_on_gpu::<C>(&gpu.name).unwrap_or_default(),
                 };
-                CudaExecutor::new(&gpu.device()?, policy)?.run_watched(self, &watch)?
+                let trace = run.trace.as_deref();
+                CudaExecutor::new(&gpu.device()?, policy)?.run_watched(self, &watch, trace)?
             }
             _ => return Err(several_devices(run)),
         };
@@ -273,12 +278,18 @@ impl<C: Borrowing> Channels<C> {
                 let trace = run.trace.as_deref();
                 CpuExecutor::new(machine, threads, on_cores(run))?.run_once(self, &watch, trace)?
             }
+            (None, [_], Some(Policy::Levels(_))) => {
+                let what = format!("`{}` level by level, which borrows", C::NAME);
+                return Err(Error::spec(what, "calls that borrow run without levels"));
+            }
             (None, [gpu], policy) => {
                 let policy = match policy {
                     Some(Policy::Stacks(policy)) => policy,
                     _ => StacksPolicy::default(),
                 };
-                CudaExecutor::new(&gpu.device()?, policy)?.run_borrowing(&mut self, &watch)?
+                let trace = run.trace.as_deref();
+                let mut executor = CudaExecutor::new(&gpu.device()?, policy)?;
+                executor.run_borrowing(&mut self, &watch, trace)?
             }
             _ => return Err(several_devices(run)),
         };

@@ -14,6 +14,7 @@ use warpweft_core::cuda::{Device, Event, Stream, Watchdog};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::report::Report;
 use warpweft_core::run::Watch;
+use warpweft_core::trace::Trace;
 
 /// How long all warps may wait for one another.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -53,7 +54,7 @@ impl CudaExecutor {
 
 impl<C: Spawning> ChannelsExecutor<C> for CudaExecutor {
     fn run(&mut self, channels: &Channels<C>) -> Result<(Vec<C::Output>, Report)> {
-        self.run_watched(channels, &Watch::default())
+        self.run_watched(channels, &Watch::default(), None)
     }
 }
 
@@ -64,6 +65,7 @@ impl CudaExecutor {
         &mut self,
         channels: &Channels<C>,
         watch: &Watch<'_>,
+        trace: Option<&Trace>,
     ) -> Result<(Vec<C::Value>, Report)> {
         let begin = Instant::now();
         channels.check()?;
@@ -76,6 +78,7 @@ impl CudaExecutor {
         let mut tasks = Tasks::of(&self.device, &self.stream, self.policy, channels)?;
         let (device, stream) = (&self.device, &self.stream);
         let (start, end) = (Event::new(device)?, Event::new(device)?);
+        let launched = Instant::now();
         tasks.launch(stream, &self.watchdog, channels, &start)?;
         stream.record(&end)?;
         let (mut second, mut stopped) = (None, false);
@@ -89,6 +92,9 @@ impl CudaExecutor {
         };
         let waited = self.watchdog.wait_while(stream, LIMIT, &mut look);
         waited.map_err(|error| self.stuck(error))?;
+        if let Some(trace) = trace {
+            trace.add(device.label(), C::NAME, launched);
+        }
         let seconds = start.seconds_until(&end)?;
         let (status, counted) = tasks.ended(stream)?;
         if tasks.unit.faults() {
@@ -117,6 +123,7 @@ impl CudaExecutor {
         &mut self,
         channels: &mut Channels<C>,
         watch: &Watch<'_>,
+        trace: Option<&Trace>,
     ) -> Result<(Vec<C::Output>, Report)> {
         let begin = Instant::now();
         let stream = Stream::new(&self.device)?;
@@ -124,11 +131,19 @@ impl CudaExecutor {
         let roots = channels.roots.iter().map(|call| call.lend(&mut memory));
         let roots = roots.collect::<Result<Vec<_>>>()?;
         let there = begin.elapsed().as_secs_f64();
+        let device = self.device;
+        let traced = |what: &str, from| {
+            if let Some(trace) = trace {
+                trace.add(device.label(), what, from);
+            }
+        };
+        traced("slices to the GPU", begin);
         let lent = Channels { roots, levels: channels.levels, children: channels.children };
-        let (outputs, mut report) = self.run_watched(&lent, watch)?;
+        let (outputs, mut report) = self.run_watched(&lent, watch, trace)?;
         let begin = Instant::now();
         channels.roots.iter_mut().try_for_each(|call| call.take_back(&mut memory))?;
         let back = begin.elapsed().as_secs_f64();
+        traced("slices back", begin);
         report.setup_seconds += there;
         let [to, from] = memory.bytes().map(|bytes| bytes as f64 / f64::from(1 << 20));
         report.notes.push(format!(

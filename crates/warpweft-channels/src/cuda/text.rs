@@ -47,6 +47,22 @@ pub(super) struct Arguments {
     pub _padding: u32,
 }
 
+/// Warps of a block of the kernel of a level.
+pub(super) const LEVEL_WARPS: u32 = 8;
+
+/// Its struct of arguments, as `ww_level_arguments` in `levels.cuh`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(super) struct LevelArguments {
+    pub from: u64,
+    pub to: u64,
+    pub results: u64,
+    pub appended: u64,
+    pub status: u64,
+    pub count: u64,
+    pub capacity: u64,
+}
+
 /// CUDA C++ of the kernel for calls of `root`, with `proof` if they are one sum, for one root or any number, with clocks or
 /// without, with lanes' windows in shared memory or not, and for so many warps of an SM, or any number if 0.
 ///
@@ -59,14 +75,7 @@ pub(super) fn source(
     (uniform, timed): (bool, bool),
     (shared, warps): (bool, u32),
 ) -> Result<String> {
-    let count = unit.numbered().len();
-    if count > FUNCTIONS {
-        let what = format!(
-            "`{}` spawns {count} different functions, directly or indirectly",
-            root.trim_end_matches("_ww")
-        );
-        return Err(Error::spec(what, format!("spawn at most {FUNCTIONS} different functions")));
-    }
+    check_count(unit, root)?;
     let unroll = unroll(unit);
     Ok(format!(
         "#define WW_UNIFORM {}
@@ -98,6 +107,54 @@ pub(super) fn source(
         proof.map_or(0, |proof| proof.operation),
         size_of::<Arguments>(),
     ))
+}
+
+/// CUDA C++ of the kernel that runs a level of calls of `root`, with as many first calls.
+///
+/// # Errors
+/// Too many functions that spawn one another.
+pub(super) fn level_source<C: DeviceCall>(
+    unit: &Unit,
+    root: &str,
+    proof: Proof,
+    roots: usize,
+) -> Result<String> {
+    check_count(unit, root)?;
+    Ok(format!(
+        "#define WW_UNIFORM {}
+#define WW_ONE_ROOT {}
+#define WW_JOINS 0
+#define WW_TEAMS 0
+#define WW_BLOCK_TEAMS 0
+{}
+#define WW_FUNCTIONS(F) {}
+#define WW_ROOT {root}
+#define WW_WARPS {}
+#define WW_OPERATION {}
+#define WW_ARGUMENTS_BYTES {}
+#include \"levels.cuh\"
+",
+        u32::from(is_uniform::<C>(unit, roots)),
+        u32::from(roots == 1),
+        unit.source(),
+        numbered(unit),
+        LEVEL_WARPS,
+        proof.operation,
+        size_of::<LevelArguments>(),
+    ))
+}
+
+/// That functions are not too many.
+fn check_count(unit: &Unit, root: &str) -> Result<()> {
+    let count = unit.numbered().len();
+    if count <= FUNCTIONS {
+        return Ok(());
+    }
+    let what = format!(
+        "`{}` spawns {count} different functions, directly or indirectly",
+        root.trim_end_matches("_ww")
+    );
+    Err(Error::spec(what, format!("spawn at most {FUNCTIONS} different functions")))
 }
 
 /// Steps in a row without a test: 1 where functions are long.
@@ -163,6 +220,8 @@ pub(super) fn options() -> Options {
         ("tasks_blocks.cuh", include_str!("teams/tasks_blocks.cuh")),
         ("words.cuh", include_str!("words.cuh")),
         ("clocks.cuh", include_str!("clocks.cuh")),
+        ("operations.cuh", include_str!("operations.cuh")),
+        ("levels.cuh", include_str!("levels.cuh")),
     ])
 }
 

@@ -10,7 +10,9 @@ mod tune;
 use std::process::ExitCode;
 
 use clap::Subcommand;
+use warpweft::Result;
 
+use crate::run::outcome::Outcome;
 use crate::world;
 
 pub use tune::Tune;
@@ -32,8 +34,9 @@ pub struct Channels {
     app: App,
 }
 
+/// Which program.
 #[derive(Subcommand)]
-enum App {
+pub enum App {
     /// A Fibonacci number by recursion: fib(n) spawns fib(n - 1) and fib(n - 2).
     Fib(trees::Fib),
     /// The number of solutions of the n-queens problem.
@@ -50,19 +53,25 @@ enum App {
     Strassen(matrices::Strassen),
 }
 
+impl App {
+    /// Runs and checks.
+    pub fn outcome(&self) -> Result<Outcome> {
+        match self {
+            Self::Fib(fib) => fib.outcome(),
+            Self::Queens(queens) => queens.outcome(),
+            Self::Uts(uts) => uts.outcome(),
+            Self::Quadrature(quadrature) => quadrature.outcome(),
+            Self::Knapsack(knapsack) => knapsack.outcome(),
+            Self::Sort(sort) => sort.outcome(),
+            Self::Strassen(strassen) => strassen.outcome(),
+        }
+    }
+}
+
 impl Channels {
     /// Runs, checks and prints.
     pub fn execute(&self) -> ExitCode {
-        let outcome = match &self.app {
-            App::Fib(fib) => fib.outcome(),
-            App::Queens(queens) => queens.outcome(),
-            App::Uts(uts) => uts.outcome(),
-            App::Quadrature(quadrature) => quadrature.outcome(),
-            App::Knapsack(knapsack) => knapsack.outcome(),
-            App::Sort(sort) => sort.outcome(),
-            App::Strassen(strassen) => strassen.outcome(),
-        };
-        match outcome {
+        match self.app.outcome() {
             Ok(outcome) => world::leave(outcome.report()),
             Err(error) => world::fail(&error),
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::json;
 use warpweft::Result;
 use warpweft::channels::flow::{self, FlowGraph, Results};
-use warpweft::channels::{Borrowing, Call, Channels, Run, Spawning};
+use warpweft::channels::{Borrowing, Call, Channels, Policy, Run, Spawning};
 use warpweft::machine::Machine;
 use warpweft::report::Report;
 use warpweft::run::Target;
@@ -38,6 +38,19 @@ pub struct Options {
     /// Print one JSON object instead of the report.
     #[arg(long)]
     json: bool,
+}
+
+/// How a device runs calls.
+#[derive(clap::Args)]
+pub struct By {
+    /// How to run the calls, as --json prints it; '{"executor": "levels"}' runs them level by level on a GPU.
+    #[arg(long, value_name = "JSON", value_parser = policy)]
+    policy: Option<Policy>,
+}
+
+fn policy(text: &str) -> std::result::Result<Policy, String> {
+    serde_json::from_str(text)
+        .map_err(|error| format!("{error}; give the `policy` that --json prints"))
 }
 
 /// How deep calls may spawn.
@@ -75,8 +88,20 @@ impl<V> Ran<V> {
 impl Options {
     /// Runs `channels`.
     pub fn run<C: Spawning>(&self, channels: &Channels<C>) -> Result<Ran<Vec<C::Output>>> {
+        self.run_tree(channels, &By { policy: None })
+    }
+
+    /// Runs `channels` by a policy, if one is named.
+    pub fn run_tree<C: Spawning>(
+        &self,
+        channels: &Channels<C>,
+        by: &By,
+    ) -> Result<Ran<Vec<C::Output>>> {
         channels.check()?;
-        self.run_by(|machine, run| channels.run_all_with(machine, run))
+        self.run_by(|machine, run| {
+            let run = Run { policy: by.policy, ..run.clone() };
+            channels.run_all_with(machine, &run)
+        })
     }
 
     /// Runs `channels`, which are for the cores only.

@@ -5,7 +5,7 @@ use warpweft::Result;
 use warpweft_apps::uts::{Search, Shape, Tree};
 use warpweft_apps::{fib, queens};
 
-use super::options::{Depth, Options, Said, alike};
+use super::options::{By, Depth, Options, Said, alike};
 use crate::run::check::Check;
 use crate::run::outcome::Outcome;
 
@@ -26,6 +26,8 @@ pub struct Fib {
     #[command(flatten)]
     depth: Depth,
     #[command(flatten)]
+    by: By,
+    #[command(flatten)]
     options: Options,
 }
 
@@ -42,6 +44,8 @@ pub struct Queens {
     n: u32,
     #[command(flatten)]
     depth: Depth,
+    #[command(flatten)]
+    by: By,
     #[command(flatten)]
     options: Options,
 }
@@ -63,13 +67,15 @@ pub struct Uts {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=20))]
     depth: Option<u32>,
     #[command(flatten)]
+    by: By,
+    #[command(flatten)]
     options: Options,
 }
 
 impl Fib {
     pub fn outcome(&self) -> Result<Outcome> {
         let n = self.n;
-        let ran = self.options.run(&self.depth.of(fib::channels(n)?))?;
+        let ran = self.options.run_tree(&self.depth.of(fib::channels(n)?), &self.by)?;
         let (found, calls) = (ran.values[0], ran.report.done);
         let check = self.options.checking.unless_none(|| match calls == fib::calls(n) {
             true => alike("doubling", found, fib::plain(n)),
@@ -84,7 +90,7 @@ impl Fib {
 impl Queens {
     pub fn outcome(&self) -> Result<Outcome> {
         let n = self.n;
-        let ran = self.options.run(&self.depth.of(queens::channels(n)?))?;
+        let ran = self.options.run_tree(&self.depth.of(queens::channels(n)?), &self.by)?;
         let found = ran.values[0];
         let known = || match queens::SOLUTIONS.get(n as usize - 1) {
             Some(&expect) => alike("list of solutions (OEIS A000170)", found, expect),
@@ -106,12 +112,12 @@ impl Uts {
         };
         let (ran, nodes) = match tree.search() {
             Search::Geometric(calls) => {
-                let ran = self.options.run(&calls)?;
+                let ran = self.options.run_tree(&calls, &self.by)?;
                 let nodes = ran.values[0];
                 (ran, nodes)
             }
             Search::Binomial(calls, others) => {
-                let ran = self.options.run(&calls)?;
+                let ran = self.options.run_tree(&calls, &self.by)?;
                 let nodes = ran.values.iter().sum::<u64>() + others;
                 (ran, nodes)
             }

@@ -56,6 +56,8 @@ enum App {
     Laplace(crate::recurrences::Laplace),
     /// A picture by a path tracer, with a channel for each material.
     Paths(paths::Paths),
+    #[command(flatten)]
+    Channels(crate::channels::App),
     /// The Mandelbrot set, a farm of tiles: tasks of very different length.
     Mandelbrot(crate::farms::mandelbrot::Mandelbrot),
     /// Call options priced by Monte Carlo, a farm of tasks of 100 us.
@@ -64,9 +66,10 @@ enum App {
 }
 
 impl Run {
-    /// Whether processes that `mpirun` started share the work; sweeps in place and path tracing run in one process.
+    /// Whether processes that `mpirun` started share the work; sweeps in place, path tracing and fork-join tasks run in one
+    /// process.
     pub fn is_of_ranks(&self) -> bool {
-        !matches!(self.app, App::Laplace(_) | App::Paths(_))
+        !matches!(self.app, App::Laplace(_) | App::Paths(_) | App::Channels(_))
     }
 
     /// Runs it and reports.
@@ -84,6 +87,7 @@ impl Run {
             App::Seismic(seismic) => seismic.execute(),
             App::Laplace(laplace) => laplace.run().map(Some),
             App::Paths(paths) => paths.run().map(Some),
+            App::Channels(app) => app.outcome().map(Some),
             App::Mandelbrot(mandelbrot) => mandelbrot.run(),
             App::Pricing(pricing) => pricing.run(),
         });

@@ -25,6 +25,26 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// How long a launch may take.
 const LIMIT: Duration = Duration::from_secs(24 * 3600);
 
+/// How often the timeline gets how many items channels hold.
+const SAMPLES: Duration = Duration::from_millis(1);
+
+/// What a timeline needs of a graph.
+type Traced<'t> = (&'t Trace, &'t FlowGraph, &'t Plan);
+
+/// How many items channels hold, firings that are under way included, when so many credits of all levels are left.
+fn held<'p>(
+    plan: &'p Plan,
+    layout: &'p Layout,
+    credits: &'p [u32],
+) -> impl Iterator<Item = (usize, usize)> {
+    plan.order.iter().map(move |&channel| {
+        let group = layout.groups[layout.channels[channel].group];
+        let free = &credits[group.credits..][..group.levels];
+        let free: usize = free.iter().map(|&free| free as usize).sum();
+        (channel, (group.capacity * group.levels).saturating_sub(free))
+    })
+}
+
 /// Graphs on one GPU.
 pub struct FlowGpuExecutor {
     device: Device,
@@ -106,7 +126,8 @@ impl FlowGpuExecutor {
         let mut seconds = 0.0;
         loop {
             let from = Instant::now();
-            seconds += self.launch(&memory, (kernel, *blocks), &layout, watch)?;
+            let traced = trace.map(|trace| (trace, graph, &plan));
+            seconds += self.launch(&memory, (kernel, *blocks), &layout, (watch, traced))?;
             if let Some(trace) = trace {
                 trace.add(self.device.label(), "channels_flow", from);
             }
@@ -142,7 +163,7 @@ impl FlowGpuExecutor {
         memory: &Memory,
         (kernel, blocks): (&Kernel, u32),
         layout: &Layout,
-        watch: &Watch<'_>,
+        (watch, traced): (&Watch<'_>, Option<Traced<'_>>),
     ) -> Result<f64> {
         let (device, stream) = (&self.device, &self.stream);
         let (start, end) = (Event::new(device)?, Event::new(device)?);
@@ -152,7 +173,16 @@ impl FlowGpuExecutor {
         memory.launch((kernel, stream), layout, (blocks, 32 * WARPS), patience)?;
         stream.record(&end)?;
         let (second, mut stopped) = (Stream::new(device)?, false);
+        let mut sampled = Instant::now();
         let mut look = || {
+            if let Some((trace, graph, plan)) = traced
+                && sampled.elapsed() >= SAMPLES
+            {
+                sampled = Instant::now();
+                for (channel, held) in held(plan, layout, &memory.credits(&second, layout)?) {
+                    trace.level(format!("items in {}", graph.channels[channel].name), held as f64);
+                }
+            }
             if !stopped && watch.is_needed() && watch.look() {
                 stopped = true;
                 memory.stop(&second)?;
@@ -226,13 +256,7 @@ impl FlowGpuExecutor {
     ) -> Result<Error> {
         let (_, pending) = memory.counts(&self.stream, graph.kernels.len())?;
         let credits = memory.credits(&self.stream, layout)?;
-        let held = plan.order.iter().map(|&channel| {
-            let group = layout.groups[layout.channels[channel].group];
-            let free = &credits[group.credits..][..group.levels];
-            let free: usize = free.iter().map(|&free| free as usize).sum();
-            (channel, (group.capacity * group.levels).saturating_sub(free))
-        });
-        Ok(plan.stuck(pending as usize, held))
+        Ok(plan.stuck(pending as usize, held(plan, layout, &credits)))
     }
 
     fn ended_with(&self, status: u32) -> Error {

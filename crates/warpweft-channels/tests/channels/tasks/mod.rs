@@ -4,6 +4,7 @@
 mod blocks;
 mod generate;
 mod joins;
+mod levels;
 mod random;
 mod slices;
 mod sums;
@@ -46,7 +47,7 @@ struct Roots {
 
 /// Runs `calls` on played warps: calls that were run, given away and put into global memory. `operation`: what they are a sum
 /// of.
-fn played<C: Spawning>(
+pub(crate) fn played<C: Spawning>(
     calls: &[(C, Vec<String>)],
     operation: Option<u32>,
     uniform: bool,
@@ -72,7 +73,10 @@ fn skeleton(is_sum: bool) -> String {
         include_str!("../../../src/cuda/tasks.cuh"),
         include_str!("../../../src/cuda/tasks_frames.cuh"),
         match is_sum {
-            true => include_str!("../../../src/cuda/tasks_sums.cuh"),
+            true => concat!(
+                include_str!("../../../src/cuda/operations.cuh"),
+                include_str!("../../../src/cuda/tasks_sums.cuh")
+            ),
             false => include_str!("../../../src/cuda/tasks_joins.cuh"),
         },
         include_str!("../../../src/cuda/tasks_sharing.cuh"),

@@ -14,6 +14,9 @@ fn fibonacci_numbers_and_their_calls() {
             assert_eq!(object["check"]["passed"], true);
         }
     }
+    // The same program under `run`.
+    let object = warpweft("run fib 20 --device cpu --json").json();
+    assert_eq!((&object["app"], &object["result"]["value"]), (&"fib".into(), &6765.into()));
     let said = warpweft("channels fib 20 --device cpu").fine();
     for part in ["fib: F(20)", "value 6765", "calls 21891", "calls/s", "against the doubling"] {
         assert!(said.contains(part), "{part} in {said}");
@@ -141,6 +144,11 @@ fn what_can_not_be_asked_for() {
         ("channels sort 9 --device gpu --by quick", ["quicksort on a GPU", "--by teams"]),
         ("channels strassen 0", ["matrices of 0 rows", "take 1 to 16384"]),
         ("channels fib 20 --device tpu", ["no device 'tpu'", "cpu, gpu"]),
+        ("channels fib 20 --policy {\"executor\":\"nobody\"}", ["nobody", "`levels`"]),
+        (
+            "channels fib 20 --device cpu --policy {\"executor\":\"levels\"}",
+            ["GPUs", "give a policy for that target"],
+        ),
         (
             "channels fib 20 --device cpu --levels 12",
             ["`fib` spawned deeper than 12 levels", "`levels`"],
