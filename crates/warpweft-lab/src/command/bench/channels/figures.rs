@@ -1,5 +1,5 @@
 //! The experiments of "Fine-grain task aggregation and coordination on GPUs" (Orr et al., ISCA 2014) on channel-flow
-//! graphs: figures 15, 17, 18 and 19, on the first GPU or on the cores.
+//! graphs: figures 6, 15, 17, 18 and 19, on the first GPU or on the cores.
 
 use clap::ValueEnum;
 use serde::Serialize;
@@ -10,6 +10,7 @@ use warpweft::channels::flow::{
 };
 use warpweft::machine::Machine;
 use warpweft::prelude::*;
+use warpweft_apps::fib;
 use warpweft_apps::knapsack::Knapsack;
 use warpweft_apps::paths::Paths;
 use warpweft_terminal::output::{note, scaled, time};
@@ -20,6 +21,9 @@ use crate::bench::Options;
 /// Which experiment.
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
 pub enum Figure {
+    /// The program of figure 6 as a graph, a single item that goes round, and a tree of far more items than its channels hold.
+    #[value(name = "6")]
+    Program,
     /// Speed-up over the number of SMs or cores, tasks of some microseconds each.
     #[value(name = "15")]
     Scaling,
@@ -38,6 +42,7 @@ impl Figure {
     /// As the command calls it.
     pub fn number(self) -> u32 {
         match self {
+            Self::Program => 6,
             Self::Scaling => 15,
             Self::Aggregation => 17,
             Self::Width => 18,
@@ -93,7 +98,7 @@ fn work(seed: u32, steps: u32, sum: &Shared<u64>) {
 }
 
 #[channel_kernel]
-fn fib(n: u32, calls: &mut Out<u32, 2>, result: &Shared<u64>) {
+fn leaves(n: u32, calls: &mut Out<u32, 2>, result: &Shared<u64>) {
     if n <= 2 {
         result.add(0, 1);
     } else {
@@ -129,8 +134,29 @@ pub fn fibonacci(n: u32, width: usize) -> FlowGraph {
     let mut graph = FlowGraph::new();
     let calls = graph.channel_stack("calls", width, n as usize);
     let result = graph.buffer([0u64]);
-    graph.connect(calls, fib(calls, result));
+    graph.connect(calls, leaves(calls, result));
     graph.put(calls, [n]);
+    graph
+}
+
+/// Nodes of a binary tree, so many levels below the root.
+#[channel_kernel]
+fn node(below: u32, nodes: &mut Out<u32, 2>, leaves: &Shared<u64>) {
+    if below == 0 {
+        leaves.add(0, 1);
+    } else {
+        nodes.emit(below - 1);
+        nodes.emit(below - 1);
+    }
+}
+
+/// A whole binary tree with a channel of so many items for each level.
+fn whole_tree(below: u32, width: usize) -> FlowGraph {
+    let mut graph = FlowGraph::new();
+    let nodes = graph.channel_stack("nodes", width, below as usize + 1);
+    let leaves = graph.buffer([0u64]);
+    graph.connect(nodes, node(nodes, leaves));
+    graph.put(nodes, [below]);
     graph
 }
 
@@ -156,6 +182,9 @@ pub fn measure(
     }
     let bench = Bench { machine, on_gpu, options };
     Ok(match figure {
+        Figure::Program => {
+            (bench.program()?, "Figure 6: a hop, Fibonacci numbers, and a tree in narrow channels")
+        }
         Figure::Scaling => (bench.scaling()?, "Figure 15: scaling over SMs or cores"),
         Figure::Aggregation => {
             (bench.aggregation()?, "Figure 17: atomic operations per firing or per item")
@@ -223,6 +252,27 @@ impl Bench<'_> {
         let row =
             Row { what, device, seconds, range, items, firings, yields, lanes, efficiency: None };
         Ok((row, counts))
+    }
+
+    fn program(&self) -> Result<Vec<Row>> {
+        let hops = if self.on_gpu { 20_000 } else { 2000 };
+        let (n, below) = if self.on_gpu { (40, 25) } else { (27, 18) };
+        // Of all items, the last level is half.
+        let items = (2u64 << below) - 1;
+        let mut rows = vec![];
+        for (what, graph, expect) in [
+            (format!("one item, {hops} hops"), rounds(1, 1, hops), u64::from(hops) + 1),
+            (format!("fib({n})"), fibonacci(n, 65536), 2 * fib::plain(n) - 1),
+            (format!("a tree of {items} items"), whole_tree(below, 8192), items),
+        ] {
+            let (row, _) = self.run(what, &graph, USUAL)?;
+            if row.items != expect {
+                let what = format!("{}: {} items instead of {expect}", row.what, row.items);
+                return Err(Error::spec(what, "report this as a bug"));
+            }
+            rows.push(row);
+        }
+        Ok(rows)
     }
 
     fn scaling(&self) -> Result<Vec<Row>> {
@@ -338,7 +388,7 @@ mod tests {
         let results = reference(&rounds(2, 9, 5)).unwrap();
         let items: Vec<_> = results.channels().iter().map(|channel| channel.items).collect();
         assert_eq!(items, [9 * 6, 9 * 6]);
-        let graphs = [rounds(8, 64, 1), tasks(9, 9), fibonacci(9, 64)];
+        let graphs = [rounds(8, 64, 1), tasks(9, 9), fibonacci(9, 64), whole_tree(3, 64)];
         if let Err(error) = warpweft::cuda::compiler() {
             return println!("skipped: {error}");
         }

@@ -89,8 +89,12 @@ pub fn plain(app: &str, n: u32) -> (u64, f64) {
 ///
 /// # Errors
 /// As a run; a wrong value.
-pub fn measure(machine: &Machine, app: &str, n: u32, repeats: u32) -> Result<Measured> {
-    let threads = machine.cpu.threads();
+pub fn measure(
+    (machine, threads): (&Machine, usize),
+    app: &str,
+    n: u32,
+    repeats: u32,
+) -> Result<Measured> {
     let mut executor = CpuExecutor::new(machine, threads, CpuPolicy::default())?;
     let (expect, alone) = plain(app, n);
     let mut reports = vec![];
@@ -112,7 +116,7 @@ mod tests {
     #[test]
     fn small_cases_give_what_the_plain_function_gives() {
         let machine = Machine::detect().unwrap();
-        let measured = measure(&machine, "sort", 10_000, 1).unwrap();
+        let measured = measure((&machine, 2), "sort", 10_000, 1).unwrap();
         assert_eq!(measured.reports.len(), 2);
         assert_eq!(order(&[5, 1]), 7);
     }

@@ -1,4 +1,4 @@
-//! Calls a second of fork-join tasks: Fibonacci numbers and queens, without cutoff, on the cores and a GPU; on the cores flat
+//! Calls a second of fork-join tasks: Fibonacci numbers and queens, without cutoff, on the cores and a GPU, there also level by level; on the cores flat
 //! loops and sorting too. The paper's experiments are in `figures`.
 
 mod figures;
@@ -7,14 +7,15 @@ mod tables;
 mod teams;
 mod waiting;
 
+use std::num::NonZero;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use warpweft::channels::cpu::CpuExecutor;
-use warpweft::channels::cuda::CudaExecutor;
-use warpweft::channels::{ChannelsExecutor, CpuPolicy, Spawning, StacksPolicy};
+use warpweft::channels::cuda::{CudaExecutor, LevelsExecutor};
+use warpweft::channels::{ChannelsExecutor, CpuPolicy, LevelsPolicy, Spawning, StacksPolicy};
 use warpweft::machine::{Gpu, Machine};
 use warpweft::prelude::*;
 use warpweft_apps::{fib, queens, uts};
@@ -32,7 +33,10 @@ pub struct Trees {
     /// Only the cores, or only the GPU.
     #[arg(long, value_enum)]
     only: Option<Kind>,
-    /// One of the paper's experiments on channel-flow graphs instead: 15, 17, 18 or 19.
+    /// Threads on the cores [default: one per core].
+    #[arg(long, value_name = "N", value_parser = warpweft_terminal::arguments::threads)]
+    threads: Option<NonZero<usize>>,
+    /// One of the paper's experiments on channel-flow graphs instead: 6, 15, 17, 18 or 19.
     #[arg(long, value_enum, value_name = "N")]
     figure: Option<Experiment>,
     /// One of the paper's tables instead, on the first GPU: 4 (lines of code) or 5 (share of time in the scheduler).
@@ -47,23 +51,33 @@ pub struct Trees {
 }
 
 /// What is computed.
-const CASES: [(&str, u32); 11] = [
+const CASES: [(&str, u32); 20] = [
     ("fib", 30),
     ("fib", 35),
     ("fib", 40),
     ("queens", 13),
     ("queens", 16),
+    ("queens", 17),
+    ("queens", 18),
     ("uts", 10),
     ("uts", 13),
     ("uts", 15),
     ("fib-waiting", 40),
     ("queens-waiting", 13),
     ("queens-waiting", 16),
+    ("queens-waiting", 18),
+    ("path-waiting", 30_000),
+    ("uts-t3l", 0),
+    ("fib-levels", 40),
+    ("queens-levels", 13),
+    ("queens-levels", 16),
+    ("uts-levels", 13),
 ];
 
 /// Whether a case is for the GPU only: the same takes the cores long, or nothing else.
 fn gpu_only(app: &str, n: u32) -> bool {
-    (app == "uts" && n > 10) || app.ends_with("-waiting")
+    let large = (app == "uts" && n > 10) || (app == "queens" && n > 16);
+    large || ["-waiting", "-levels", "-t3l"].iter().any(|form| app.ends_with(form))
 }
 
 /// Seconds after which a case is not measured again.
@@ -82,6 +96,8 @@ struct Figure {
     /// The median, the fastest and the slowest, without making the executor and compiling.
     seconds: f64,
     range: [f64; 2],
+    /// Seconds on the host before such a run, which finds the compiled kernel and its memory.
+    setup: f64,
     /// On cores: the plain function on one of them, over as many as there are. On a GPU: how long its shared memory
     /// takes to move every call in and out of a stack once, and its value in.
     ideal: f64,
@@ -89,6 +105,16 @@ struct Figure {
 }
 
 impl Figure {
+    fn of(
+        (app, n): (&'static str, u32),
+        device: String,
+        report: Report,
+        (range, ideal): ([f64; 2], f64),
+    ) -> Self {
+        let (calls, seconds, setup) = (report.done, report.seconds, report.setup_seconds);
+        Self { app, n, device, calls, seconds, range, setup, ideal, notes: report.notes }
+    }
+
     /// Whether the peer does the same on the same kind of device.
     fn beside(&self, peer: &Peer, machine: &Machine) -> bool {
         let on_gpu = machine.gpus.iter().any(|gpu| gpu.label() == self.device);
@@ -134,7 +160,9 @@ impl Trees {
             self.figure.map_or_else(String::new, |it| format!(" --figure {}", it.number()));
         let table = self.table.map_or_else(String::new, |it| format!(" --table {}", it.number()));
         let teams = self.teams.map_or_else(String::new, |what| format!(" --teams{}", what.said()));
-        format!("warpweft bench channels{only}{figure}{table}{teams}{}", self.options.command())
+        let threads = self.threads.map_or_else(String::new, |it| format!(" --threads {it}"));
+        let options = self.options.command();
+        format!("warpweft bench channels{only}{threads}{figure}{table}{teams}{options}")
     }
 
     fn measure(&self) -> Result<String> {
@@ -161,7 +189,7 @@ impl Trees {
         for (app, n) in CASES {
             if self.only != Some(Kind::Gpu) && !gpu_only(app, n) {
                 note(&format!("{app} {n} on the cores"));
-                let threads = machine.cpu.threads();
+                let threads = self.on_threads(&machine);
                 let executor = CpuExecutor::new(&machine, threads, CpuPolicy::default())?;
                 figures.push(self.one(app, n, On::Cores(executor, threads))?);
                 if app != "uts" {
@@ -170,8 +198,17 @@ impl Trees {
             }
             if let Some(gpu) = gpu {
                 note(&format!("{app} {n} on {}", gpu.label()));
-                let executor = CudaExecutor::new(&gpu.device()?, StacksPolicy::default())?;
-                figures.push(self.one(app, n, On::Gpu(executor, gpu))?);
+                let device = gpu.device()?;
+                figures.push(match app.strip_suffix("-levels") {
+                    Some(_) => {
+                        let executor = LevelsExecutor::new(&device, LevelsPolicy::default())?;
+                        self.one(app, n, On::Levels(executor, gpu))?
+                    }
+                    None => {
+                        let executor = CudaExecutor::new(&device, StacksPolicy::default())?;
+                        self.one(app, n, On::Gpu(executor, gpu))?
+                    }
+                });
             }
         }
         if self.only != Some(Kind::Gpu) {
@@ -186,8 +223,14 @@ impl Trees {
                 .find(|it| it.beside(peer, &machine))
                 .map(|it| peer.seconds / it.seconds);
         }
-        let record = Record::new("channels", &self.command(), &machine, probe, &figures, &found);
+        let threads = self.threads.map_or_else(String::new, |it| format!("-{it}-threads"));
+        let name = format!("channels{threads}");
+        let record = Record::new(&name, &self.command(), &machine, probe, &figures, &found);
         record.conclude(&self.options, table(&figures, &found, &machine))
+    }
+
+    fn on_threads(&self, machine: &Machine) -> usize {
+        self.threads.map_or_else(|| machine.cpu.threads(), NonZero::get)
     }
 
     /// Programs of teams of lanes.
@@ -225,28 +268,36 @@ impl Trees {
         figures: &mut Vec<Figure>,
         found: &mut Vec<Peer>,
     ) -> Result<()> {
-        let threads = machine.cpu.threads();
+        let threads = self.on_threads(machine);
         let leaves = loops::LEAVES.map(|(count, _)| ("leaves", count));
         for (app, n) in leaves.into_iter().chain([("sort", loops::SORTED)]) {
             note(&format!("{app} {n} on the cores"));
             let Measured { reports, ideal } =
-                loops::measure(machine, app, n, self.options.repeats)?;
+                loops::measure((machine, threads), app, n, self.options.repeats)?;
             let (report, range) = median(reports);
-            let (calls, seconds, notes) = (report.done, report.seconds, report.notes);
-            let device = cores(threads);
-            figures.push(Figure { app, n, device, calls, seconds, range, ideal, notes });
+            figures.push(Figure::of((app, n), cores(threads), report, (range, ideal)));
             found.extend(rayon(&self.options, app, n, threads)?);
         }
         Ok(())
     }
 
     fn one(&self, app: &'static str, n: u32, on: On<'_>) -> Result<Figure> {
-        match app {
+        match app.trim_end_matches("-levels") {
             "fib" => self.figure(app, n, &fib::channels(n)?, || fib::fib(n), on),
             "uts" => {
                 let root = uts::root(tree(n).seed);
                 let calls = Channels::of(uts::geometric::call(root, n)).levels(n + 1).children(100);
                 self.figure(app, n, &calls, || uts::geometric(root, n), on)
+            }
+            "uts-t3l" => {
+                let uts::Search::Binomial(calls, _) = t3l().search() else {
+                    return Err(Error::spec("T3L is no binomial tree", "report this as a bug"));
+                };
+                self.figure(app, n, &calls, || answer(app, n), on)
+            }
+            "path-waiting" => {
+                let calls = Channels::of(waiting::path::call(n)).levels(n + 1);
+                self.figure(app, n, &calls, || answer(app, n), on)
             }
             "fib-waiting" => {
                 let calls = Channels::of(waiting::fib::call(n)).levels(n + 1);
@@ -279,9 +330,11 @@ impl Trees {
             let (values, report) = match &mut on {
                 On::Cores(executor, _) => executor.run(calls)?,
                 On::Gpu(executor, _) => executor.run(calls)?,
+                On::Levels(executor, _) => executor.run(calls)?,
             };
-            if values != [expect] {
-                let what = format!("{app} {n}: {values:?} instead of {expect}");
+            let found: u64 = values.iter().sum();
+            if found != expect {
+                let what = format!("{app} {n}: {found} instead of {expect}");
                 return Err(Error::spec(what, "report this as a bug"));
             }
             Ok(report)
@@ -299,14 +352,13 @@ impl Trees {
                 std::hint::black_box(plain());
                 (cores(*threads), begin.elapsed().as_secs_f64() / *threads as f64)
             }
-            On::Gpu(_, gpu) => {
+            On::Gpu(_, gpu) | On::Levels(_, gpu) => {
                 let bytes = 2 * (4 + size_of::<C>().next_multiple_of(4)) + size_of::<u64>();
                 let rate = f64::from(gpu.sms) * 128.0 * gpu.clock;
                 (gpu.label(), report.done as f64 * bytes as f64 / rate)
             }
         };
-        let (calls, seconds, notes) = (report.done, report.seconds, report.notes);
-        Ok(Figure { app, n, device, calls, seconds, range, ideal, notes })
+        Ok(Figure::of((app, n), device, report, (range, ideal)))
     }
 }
 
@@ -330,6 +382,7 @@ fn median(mut reports: Vec<Report>) -> (Report, [f64; 2]) {
 enum On<'g> {
     Cores(CpuExecutor, usize),
     Gpu(CudaExecutor, &'g Gpu),
+    Levels(LevelsExecutor, &'g Gpu),
 }
 
 /// The geometric tree of so many levels: T1, T1L or T1XL.
@@ -341,11 +394,19 @@ fn tree(levels: u32) -> uts::Tree {
     }]
 }
 
+/// The binomial tree of 17,845 levels.
+fn t3l() -> uts::Tree {
+    uts::TREES[uts::TREES.len() - 1]
+}
+
 /// What the case gives, by other ways than calls.
 fn answer(app: &str, n: u32) -> u64 {
-    match app {
+    match app.trim_end_matches("-levels") {
         "fib" | "fib-waiting" => fib::plain(n),
         "uts" => tree(n).nodes,
+        // The root is no call.
+        "uts-t3l" => t3l().nodes - 1,
+        "path-waiting" => u64::from(n) + 1,
         "leaves" => loops::sum(n),
         "sort" => loops::plain("sort", n).0,
         _ => queens::SOLUTIONS[n as usize - 1],
@@ -400,15 +461,16 @@ fn checked(peer: Peer, expect: u64, program: &Path) -> Result<Peer> {
 fn table(figures: &[Figure], peers: &[Peer], machine: &Machine) -> String {
     let mut text = String::from("Fork-join tasks, without cutoff\n");
     for figure in figures {
-        let Figure { app, n, device, calls, seconds, range, ideal, .. } = figure;
+        let Figure { app, n, device, calls, seconds, range, setup, ideal, .. } = figure;
         text.push_str(&format!(
-            "  {app:<6} {n}  {device:<24} {:>9} ({} to {}), {}calls/s, {:.2} of the ideal {}\n",
+            "  {app:<6} {n}  {device:<24} {:>9} ({} to {}), {}calls/s, {:.2} of the ideal {}, set-up {}\n",
             time(*seconds),
             time(range[0]),
             time(range[1]),
             scaled(*calls as f64 / seconds),
             ideal / seconds,
             time(*ideal),
+            time(*setup),
         ));
         for peer in peers.iter().filter(|peer| figure.beside(peer, machine)) {
             text.push_str(&format!(

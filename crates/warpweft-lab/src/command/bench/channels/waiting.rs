@@ -14,6 +14,18 @@ pub fn fib(n: u32) -> u64 {
     (a + b).rotate_left(0)
 }
 
+/// A path of so many calls, each of which has another call to spawn when it is back.
+#[spawning]
+pub fn path(n: u32) -> u64 {
+    if n == 0 {
+        return 1;
+    }
+    let long = spawn!(path(n - 1));
+    let short = spawn!(path(0));
+    sync!();
+    (long + short).rotate_left(0)
+}
+
 /// Solutions below a row of a board.
 #[spawning]
 pub fn queens(all: u32, columns: u32, left: u32, right: u32) -> u64 {
