@@ -220,8 +220,8 @@ pub(super) fn options() -> Options {
         ("tasks_blocks.cuh", include_str!("teams/tasks_blocks.cuh")),
         ("words.cuh", include_str!("words.cuh")),
         ("clocks.cuh", include_str!("clocks.cuh")),
-        ("operations.cuh", include_str!("operations.cuh")),
-        ("levels.cuh", include_str!("levels.cuh")),
+        ("operations.cuh", include_str!("levels/operations.cuh")),
+        ("levels.cuh", include_str!("levels/levels.cuh")),
     ])
 }
 

@@ -11,7 +11,6 @@ mod fields;
 pub mod method;
 mod near;
 mod packed;
-mod recursion;
 mod scalar;
 mod shadow;
 mod stored;

@@ -70,7 +70,7 @@ impl Lower<'_> {
         if name == self.function && segments.len() == 1 && !self.recursive {
             return Err(reject(
                 call,
-                format_args!("`{name}` calls itself: device code has no recursion"),
+                format_args!("`{name}` calls itself: only functions with `#[device]` may"),
                 self.inputs.as_ref().map_or(AGAIN, |inputs| inputs.again()),
             ));
         }

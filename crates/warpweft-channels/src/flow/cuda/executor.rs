@@ -1,5 +1,6 @@
 //! Runs a graph on one GPU: items and buffers in, launches until all items are consumed, results out.
 
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::launch::{COUNTS, Memory, Record, status};
@@ -51,16 +52,19 @@ pub struct FlowGpuExecutor {
     stream: Stream,
     watchdog: Watchdog,
     policy: FlowGpuPolicy,
-    /// The kernel of the last graph, which the next run of the same graph uses again.
-    loaded: Option<Loaded>,
 }
 
+/// A compiled kernel, which later runs of the same graph use again, whatever executor they have.
 struct Loaded {
+    device: String,
     text: String,
     unit: Unit,
     kernel: Kernel,
-    blocks: u32,
 }
+
+/// Compiled kernels, the last used at the end, and how many there are at most.
+static KEPT: Mutex<Vec<Arc<Loaded>>> = Mutex::new(Vec::new());
+const KEPT_MOST: usize = 16;
 
 impl FlowGpuExecutor {
     /// On `device`.
@@ -74,7 +78,6 @@ impl FlowGpuExecutor {
             stream: Stream::new(device)?,
             watchdog: Watchdog::new(device, PATIENCE)?,
             policy,
-            loaded: None,
         })
     }
 
@@ -87,21 +90,40 @@ impl FlowGpuExecutor {
         self.run_watched(graph, &Watch::default(), None)
     }
 
-    /// Compiles the kernel of `graph`, unless the last run was of the same.
-    fn prepare(&mut self, graph: &FlowGraph, plan: &Plan, layout: &Layout) -> Result<()> {
+    /// The kernel of `graph`, compiled unless an earlier run was of the same, and the blocks of a launch.
+    fn prepare(
+        &self,
+        graph: &FlowGraph,
+        plan: &Plan,
+        layout: &Layout,
+    ) -> Result<(Arc<Loaded>, u32)> {
         let shape = (WARPS, (self.policy.warps / WARPS).max(1));
         let forms = (self.policy.aggregated, self.policy.timed);
         let (text, unit) = source(graph, plan, layout, shape, forms);
-        if self.loaded.as_ref().is_some_and(|loaded| loaded.text == text) {
-            return Ok(());
-        }
-        let cubin = compile(&text, "channels_flow", &self.device.arch()?, &options())?;
-        let kernel = Module::load(&self.device, &cubin)?.kernel("channels_flow")?;
-        let fitting = kernel.blocks_per_sm(32 * WARPS, 0)?.max(1);
+        let device = self.device.label();
+        let known = |loaded: &Arc<Loaded>| loaded.device == device && loaded.text == text;
+        let kept = || KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = kept().iter().find(|loaded| known(loaded)).cloned();
+        let loaded = match found {
+            Some(loaded) => loaded,
+            None => {
+                let cubin = compile(&text, "channels_flow", &self.device.arch()?, &options())?;
+                let kernel = Module::load(&self.device, &cubin)?.kernel("channels_flow")?;
+                Arc::new(Loaded { device: device.into(), text: text.clone(), unit, kernel })
+            }
+        };
+        let oldest = {
+            let mut kept = kept();
+            kept.retain(|other| !known(other));
+            kept.push(loaded.clone());
+            (kept.len() > KEPT_MOST).then(|| kept.remove(0))
+        };
+        // Unloaded without the lock.
+        drop(oldest);
+        let fitting = loaded.kernel.blocks_per_sm(32 * WARPS, 0)?.max(1);
         let all = fitting.min(self.policy.warps / WARPS).max(1) * self.device.sms()?;
         let blocks = if self.policy.blocks == 0 { all } else { all.min(self.policy.blocks) };
-        self.loaded = Some(Loaded { text, unit, kernel, blocks });
-        Ok(())
+        Ok((loaded, blocks))
     }
 
     /// As [`FlowGpuExecutor::run`], until `watch` says to end: the host then sets a word that warps read between firings.
@@ -114,10 +136,8 @@ impl FlowGpuExecutor {
         let begin = Instant::now();
         let plan = graph.plan()?;
         let layout = Layout::of(graph, &plan, self.policy.collected)?;
-        self.prepare(graph, &plan, &layout)?;
-        let Some(Loaded { unit, kernel, blocks, .. }) = &self.loaded else {
-            return Err(self.ended_with(u32::MAX));
-        };
+        let (loaded, blocks) = self.prepare(graph, &plan, &layout)?;
+        let Loaded { unit, kernel, .. } = &*loaded;
         let warps = (blocks * WARPS) as usize;
         let memory = Memory::new(&self.device, &self.stream, graph, &layout, warps)?;
         self.stream.synchronize()?;
@@ -127,7 +147,7 @@ impl FlowGpuExecutor {
         loop {
             let from = Instant::now();
             let traced = trace.map(|trace| (trace, graph, &plan));
-            seconds += self.launch(&memory, (kernel, *blocks), &layout, (watch, traced))?;
+            seconds += self.launch(&memory, (kernel, blocks), &layout, (watch, traced))?;
             if let Some(trace) = trace {
                 trace.add(self.device.label(), "channels_flow", from);
             }
@@ -149,7 +169,7 @@ impl FlowGpuExecutor {
         let sinks = graph.channels.iter().zip(&sinks).map(|(channel, bytes)| {
             channel.consumer.is_none().then(|| channel.first.with_bytes(bytes))
         });
-        let policy = FlowPolicy::Gpu(FlowGpuPolicy { blocks: *blocks, ..self.policy });
+        let policy = FlowPolicy::Gpu(FlowGpuPolicy { blocks, ..self.policy });
         let devices = vec![self.device.label().to_string()];
         let mut report = report(&channels, devices, [seconds, setup], policy.to_json());
         let cycles = memory.cycles(&self.stream, graph.kernels.len())?;

@@ -78,8 +78,10 @@ fn played<C: Spawning>(calls: &[(C, Vec<String>)], operation: u32, capacity: u64
     let one = calls.len() == 1;
     let uniform = one && functions.len() == 1;
     let included = |line: &&str| !line.starts_with("#include") && !line.starts_with("#pragma");
-    let kernel = include_str!("../../../src/cuda/levels.cuh")
-        .replace("#include \"operations.cuh\"", include_str!("../../../src/cuda/operations.cuh"));
+    let kernel = include_str!("../../../src/cuda/levels/levels.cuh").replace(
+        "#include \"operations.cuh\"",
+        include_str!("../../../src/cuda/levels/operations.cuh"),
+    );
     let kernel: String = kernel.lines().filter(included).map(|line| format!("{line}\n")).collect();
     let text = format!(
         "#define WW_UNIFORM {}\n#define WW_ONE_ROOT {}\n#define WW_JOINS 0\n#define WW_TEAMS 0\n#define WW_BLOCK_TEAMS 0\n{}{}

@@ -74,7 +74,7 @@ fn skeleton(is_sum: bool) -> String {
         include_str!("../../../src/cuda/tasks_frames.cuh"),
         match is_sum {
             true => concat!(
-                include_str!("../../../src/cuda/operations.cuh"),
+                include_str!("../../../src/cuda/levels/operations.cuh"),
                 include_str!("../../../src/cuda/tasks_sums.cuh")
             ),
             false => include_str!("../../../src/cuda/tasks_joins.cuh"),

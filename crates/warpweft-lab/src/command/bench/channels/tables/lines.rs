@@ -12,7 +12,7 @@ use warpweft_apps::strassen::{difference, signs_of_rows};
 use warpweft_apps::strassen_teams::{multiplied, rows};
 use warpweft_terminal::output::{note, time};
 
-use super::super::answer;
+use super::super::cases::answer;
 use super::{On, repeated};
 use crate::bench::{Options, peers};
 

@@ -15,8 +15,9 @@ use warpweft_apps::strassen_teams::{multiplied, rows};
 use warpweft_apps::{fib, queens, uts};
 use warpweft_terminal::output::{note, time};
 
+use super::super::cases::tree;
 use super::super::teams::scrambled;
-use super::super::{figures, tree, waiting};
+use super::super::{figures, waiting};
 use super::{On, repeated};
 use crate::bench::Options;
 
@@ -52,7 +53,7 @@ pub fn measure(on: On<'_>, options: &Options) -> Result<Vec<Row>> {
         bench.product(4096, 2048)?,
         bench.graph("fib 34, channels", &figures::fibonacci(34, 16384))?,
         bench.graph("knapsack, channels", &graph)?,
-        bench.graph("tasks of 5 us, a channel", &figures::tasks(1 << 19, 1000))?,
+        bench.graph("tasks of 50 us, a channel", &figures::tasks(1 << 19, 1000))?,
     ])
 }
 

@@ -1,9 +1,11 @@
 //! The CUDA translation unit to which element functions add their definitions.
 
+mod recursion;
+
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::recursion::{Calls, Levels, TOO_DEEP};
+use self::recursion::{Calls, Levels, TOO_DEEP};
 use crate::error::Error;
 
 /// Marks the rest of a line as needed only if something can fault: a loop then checks whether to continue.
@@ -188,7 +190,7 @@ impl Unit {
 
     /// The device prelude, every definition, then every promised text.
     pub fn source(&self) -> String {
-        let mut text = String::from(include_str!("prelude.cuh"));
+        let mut text = String::from(include_str!("../prelude.cuh"));
         for definition in self.texts() {
             for line in definition.split_inclusive('\n') {
                 match line.split_once(IF_FAULTS) {
