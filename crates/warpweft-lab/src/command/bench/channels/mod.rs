@@ -164,17 +164,7 @@ impl Trees {
             }
             if let Some(gpu) = gpu {
                 note(&format!("{app} {n} on {}", gpu.label()));
-                let device = gpu.device()?;
-                figures.push(match app.strip_suffix("-levels") {
-                    Some(_) => {
-                        let executor = LevelsExecutor::new(&device, LevelsPolicy::default())?;
-                        self.one(app, n, On::Levels(executor, gpu))?
-                    }
-                    None => {
-                        let executor = CudaExecutor::new(&device, StacksPolicy::default())?;
-                        self.one(app, n, On::Gpu(executor, gpu))?
-                    }
-                });
+                figures.push(self.one(app, n, on_gpu(app, gpu)?)?);
             }
         }
         if self.only != Some(Kind::Gpu) {
@@ -349,6 +339,15 @@ enum On<'g> {
     Cores(CpuExecutor, usize),
     Gpu(CudaExecutor, &'g Gpu),
     Levels(LevelsExecutor, &'g Gpu),
+}
+
+/// By the stacks of lanes, or level by level.
+fn on_gpu<'g>(app: &str, gpu: &'g Gpu) -> Result<On<'g>> {
+    let device = gpu.device()?;
+    Ok(match app.strip_suffix("-levels") {
+        Some(_) => On::Levels(LevelsExecutor::new(&device, LevelsPolicy::default())?, gpu),
+        None => On::Gpu(CudaExecutor::new(&device, StacksPolicy::default())?, gpu),
+    })
 }
 
 /// A time that the paper of GTaP gives.
