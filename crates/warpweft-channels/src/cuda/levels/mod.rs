@@ -138,6 +138,8 @@ impl LevelsExecutor {
             return Err(too_wide(C::NAME, (1, roots as u64), capacity));
         }
         let number = levels.unit.numbered().iter().position(|name| *name == root).unwrap_or(0);
+        // The driver loads a kernel at its first launch, which is to be no part of the run.
+        self.launch(&levels, channels, ([0, 1], 0))?;
         for (word, words) in first_level(&channels.roots, levels.words, number as u32) {
             stream.upload(&levels.calls[0], word * capacity as usize * 4, &words)?;
         }
@@ -203,7 +205,7 @@ impl LevelsExecutor {
         if is_uniform::<C>(&levels.unit, channels.roots.len()) {
             args.blob(bytes_of(&channels.roots[..1]), align_of::<C>());
         }
-        let blocks = count.div_ceil(u64::from(32 * WARPS)).min(levels.blocks.into()) as u32;
+        let blocks = count.div_ceil(u64::from(32 * WARPS)).clamp(1, levels.blocks.into()) as u32;
         // SAFETY: the arguments are those of `channels_level` in order and layout; both levels have room for `capacity`
         // calls of as many words as the kernel says, and `levels` keeps all buffers past the wait.
         unsafe { self.stream.launch(&levels.kernel, Launch::line(blocks, 32 * WARPS), &args) }

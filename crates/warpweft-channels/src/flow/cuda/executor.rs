@@ -255,8 +255,7 @@ impl FlowGpuExecutor {
             status::FAULT => {
                 let item = graph.channels[kernel.input].first.shown(&record.item);
                 let site = unit.site_of(record.site);
-                let place = site
-                    .map_or_else(String::new, |site| format!(" at {}:{}", site.file, site.line));
+                let place = site.map_or_else(String::new, |site| format!(" at {}", site.place()));
                 Error::Element {
                     place: format!("`{name}` for the item {item}{place}"),
                     what: site.map_or("a fault", |site| site.what).into(),

@@ -184,7 +184,7 @@ fn waiting(n: u32) -> u32 {
     }
     let below = spawn!(waiting(n - 1));
     sync!();
-    below ^ n
+    (below ^ n).rotate_left(1)
 }
 
 #[test]

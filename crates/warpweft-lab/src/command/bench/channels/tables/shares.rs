@@ -53,7 +53,7 @@ pub fn measure(on: On<'_>, options: &Options) -> Result<Vec<Row>> {
         bench.product(4096, 2048)?,
         bench.graph("fib 34, channels", &figures::fibonacci(34, 16384))?,
         bench.graph("knapsack, channels", &graph)?,
-        bench.graph("tasks of 50 us, a channel", &figures::tasks(1 << 19, 1000))?,
+        bench.graph("tasks of about 50 us, a channel", &figures::tasks(1 << 19, 1000))?,
     ])
 }
 
