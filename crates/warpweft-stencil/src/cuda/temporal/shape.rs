@@ -278,7 +278,6 @@ impl TemporalShape {
         let wide = lags.iter_mut().flat_map(|lag| lag.wide.iter_mut().flatten());
         wide.for_each(|cells| *cells = cells.div_ceil(packed));
         let kept = lags.iter().map(|lag| kept_of(lag, &faces)).max()?.max(1);
-        let group = if kept == 1 { 2 } else { kept };
         let smallest = packed * fields.iter().map(|&f| stencil.cell.size(f)).min()?;
         let unit = (16 / smallest).clamp(1, vx.max(1));
         let reach = reach(stencil);
@@ -307,11 +306,11 @@ impl TemporalShape {
             reach,
             depth,
             kept,
-            group,
+            group: if kept == 1 { 2 } else { kept },
             unit,
         };
         let slots = policy.prefetch as usize + 1;
-        let rounds = !flat || (depth.is_multiple_of(warps) && slots.is_multiple_of(group));
+        let rounds = !flat || (depth.is_multiple_of(warps) && slots.is_multiple_of(shape.group));
         if depth == 0 || !rounds || vx == 0 || vx * smallest < 4 || !shape.tiles(vx, vy, extents) {
             return None;
         }
