@@ -48,6 +48,15 @@ pub trait DeviceFn {
 #[derive(Debug)]
 pub struct Slot<T>(PhantomData<T>);
 
+// Copies are moved into the closures that name types, where they take neither room nor code.
+impl<T> Clone for Slot<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Slot<T> {}
+
 impl<T> Default for Slot<T> {
     fn default() -> Self {
         Self::new()

@@ -37,7 +37,8 @@ pub use shadow::{Comparable, Convertible, comparable, convertible, like, scalar}
 pub use stored::Stored;
 #[doc(hidden)]
 pub use text::{
-    Value, define_load, define_store, define_struct, enum_text, key, struct_value, texts, weave,
+    Holes, Value, define_load, define_store, define_struct, enum_text, index_site_text, key,
+    site_text, struct_value, texts,
 };
 pub use unit::{Site, Unit};
 pub use words::{Counter, Shared, Table, TableBytes, Word};

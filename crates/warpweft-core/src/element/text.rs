@@ -2,7 +2,7 @@
 //!
 //! What is generic calls what is not: users' crates compile the former once for each of their types.
 
-use super::{DeviceType, Table, Unit};
+use super::{DeviceType, Site, Table, Unit};
 
 /// A text that identifies `T`, even among types with the same path in other blocks.
 pub fn key<T: 'static>() -> String {
@@ -13,15 +13,48 @@ fn identified(name: &str, id: std::any::TypeId) -> String {
     format!("{name} {id:?}")
 }
 
-/// `pieces`, each followed by the hole with its number, then `rest`.
-pub fn weave(pieces: &[(&str, usize)], rest: &str, holes: &[String]) -> String {
-    let mut text = String::new();
-    for (piece, hole) in pieces {
-        text.push_str(piece);
-        text.push_str(holes.get(*hole).map_or("", String::as_str));
+/// The texts of a function's holes, in order. Code that hands them in one by one is a third of what a list of them
+/// would be, whose every step says how to drop those before it.
+#[derive(Debug)]
+pub struct Holes(Vec<String>);
+
+impl Holes {
+    /// None yet, with room for so many.
+    pub fn room(count: usize) -> Self {
+        Self(Vec::with_capacity(count))
     }
-    text.push_str(rest);
-    text
+
+    /// Adds the next one.
+    #[inline(never)]
+    pub fn put(&mut self, text: String) {
+        self.0.push(text);
+    }
+
+    /// `pieces`, each followed by the hole with its number, then `rest`.
+    pub fn weave(&self, pieces: &[(&str, usize)], rest: &str) -> String {
+        let mut text = String::new();
+        for (piece, hole) in pieces {
+            text.push_str(piece);
+            text.push_str(self.0.get(*hole).map_or("", String::as_str));
+        }
+        text.push_str(rest);
+        text
+    }
+}
+
+/// The number, as C++ has it, of a fault `what` that line `line` of `file` may raise.
+#[inline(never)]
+pub fn site_text(unit: &mut Unit, file: &'static str, line: u32, what: &'static str) -> String {
+    format!("{}u", unit.site(Site { file: file.into(), line, what }))
+}
+
+/// The same of an index, which can't fault where it is known to be `inside`.
+#[inline(never)]
+pub fn index_site_text(unit: &mut Unit, inside: bool, file: &'static str, line: u32) -> String {
+    match inside {
+        true => "0u".into(),
+        false => site_text(unit, file, line, "index out of bounds"),
+    }
 }
 
 /// A member of a struct: its C++ name, its offset in Rust, and a function that names its type.

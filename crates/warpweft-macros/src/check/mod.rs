@@ -104,13 +104,7 @@ fn ours(span: Span) -> Span {
 /// Registers the fault `what` that `tokens` may raise; its number as C++ has it.
 fn site_text(tokens: &impl Spanned, what: &str) -> TokenStream {
     let line = quote_spanned!(tokens.span()=> ::core::line!());
-    quote! {
-        __unit.site(::warpweft::element::Site {
-            file: ::core::file!().into(),
-            line: #line,
-            what: #what,
-        }).to_string() + "u"
-    }
+    quote!(::warpweft::element::site_text(__unit, ::core::file!(), #line, #what))
 }
 
 /// The state of one function's lowering.
@@ -239,12 +233,16 @@ impl<'a> Lower<'a> {
         array: &TokenStream,
         at: TokenStream,
     ) -> (Hole, TokenStream) {
-        let site = site_text(index, "index out of bounds");
-        let Some(most) = self.most(index) else { return (self.hole(site), at) };
+        let Some(most) = self.most(index) else {
+            return (self.site(index, "index out of bounds"), at);
+        };
         let span = ours(index.span());
+        let line = quote_spanned!(index.span()=> ::core::line!());
         let slot = self.slot(span);
         let hole = self.hole(quote_spanned! {span=>
-            if #most < ::warpweft::element::length(&#slot) { "0u".to_string() } else { #site }
+            ::warpweft::element::index_site_text(
+                __unit, #most < ::warpweft::element::length(&#slot), ::core::file!(), #line,
+            )
         });
         // A method, because it sees through references as an index does.
         let at = quote_spanned! {span=> {

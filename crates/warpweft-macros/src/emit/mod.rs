@@ -69,8 +69,10 @@ pub fn weave(text: &str, holes: &[TokenStream]) -> TokenStream {
         pieces.push(quote!((#before, #number)));
         rest = after;
     }
+    let count = holes.len();
     quote! {{
-        let __holes: &[::std::string::String] = &[#(#holes),*];
-        ::warpweft::element::weave(&[#(#pieces),*], #rest, __holes)
+        let mut __holes = ::warpweft::element::Holes::room(#count);
+        #(__holes.put(#holes);)*
+        __holes.weave(&[#(#pieces),*], #rest)
     }}
 }

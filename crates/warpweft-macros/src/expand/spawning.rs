@@ -109,7 +109,7 @@ impl Form {
                 #(let #slots = ::warpweft::element::Slot::new();)*
                 let _shadow = |#declared| -> #output { #shadow };
                 let __key = ::warpweft::element::key::<Self>();
-                let __name = __unit.define(&__key, #clean_name, |__unit, __name| #text);
+                let __name = __unit.define(&__key, #clean_name, move |__unit, __name| #text);
                 let __called = __name.clone();
                 __unit.promise(&__key, |__unit| {
                     let __name = &*__called;

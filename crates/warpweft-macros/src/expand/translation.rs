@@ -69,7 +69,7 @@ impl Translation {
             fn cuda(#receiver __unit: &mut ::warpweft::element::Unit) -> ::std::string::String {
                 #(let #slots = ::warpweft::element::Slot::new();)*
                 let _shadow = |#parameters| #output { #shadow };
-                __unit.define(&::warpweft::element::key::<Self>(), #name, |__unit, __name| #text)
+                __unit.define(&::warpweft::element::key::<Self>(), #name, move |__unit, __name| #text)
             }
         }
     }
