@@ -1,4 +1,6 @@
 //! Serial helpers that call themselves: on cores, in C++ on the host, and on a GPU, where calls deeper than its stack are an error.
+// Parameters that calls hand on, and a `let` before the tail, are what is translated here.
+#![allow(clippy::only_used_in_recursion, clippy::let_and_return)]
 
 use warpweft::channels::cpu::CpuExecutor;
 use warpweft::channels::cuda::{CudaExecutor, LevelsExecutor, compile_check};
