@@ -67,7 +67,7 @@ impl CpuPolicy {
 pub struct StacksPolicy {
     /// Warps of an SM at most, a multiple of 4; fewer where lanes' stacks leave no room for them.
     pub warps: u32,
-    /// Blocks of 4 warps at most, on the whole device.
+    /// Blocks at most, on the whole device: of 4 warps, or 2 where calls wait for values.
     pub blocks: u32,
     /// Calls that the window of a lane's stack holds, a power of two from 8; older ones are in GPU memory.
     pub depth: u32,

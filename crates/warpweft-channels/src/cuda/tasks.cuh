@@ -69,22 +69,44 @@ constexpr u32 FUNCTIONS = 0u WW_FUNCTIONS(WW_SIZE);
 template<u32 BYTES> struct ww_word_of { using type = u32; };
 template<> struct ww_word_of<8> { using type = u64; };
 
+// Where a frame goes on: a label, which is at least WAITS for a wait; from bit 10 the call of which it has no value yet;
+// from bit 20 its function.
+constexpr u32 WAITS = 512, LABELS = 1023, SITE = 10, SITES = 1023, FUNCTION = 20;
+// `at` of a lane that has a value on its way and no present call; the bit of one whose call waits for other lanes.
+constexpr u32 KNOWN = ALL, BLOCKED = 1u << 31;
 // A frame says where it goes on only if that may differ.
 #if WW_JOINS
 constexpr bool LABELLED = true;
 #else
 constexpr bool LABELLED = FUNCTIONS > 1 || WW_ROOT::SUM_LATER == 0;
 #endif
-// Frames of an even number of words are copied two at a time.
-constexpr u32 WORDS = larger(largest_call(), 1u), FILLED = WORDS + (LABELLED ? 1u : 0u);
+#if WW_JOINS && !WW_BLOCK_TEAMS
+#define WW_SIZE(F) words = larger(words, F::STACK_WORDS);
+__host__ __device__ constexpr u32 largest_frame() { u32 words = 0; WW_FUNCTIONS(WW_SIZE) return words; }
+#undef WW_SIZE
+#define WW_SIZE(F) words = larger(words, F::START_WORDS);
+__host__ __device__ constexpr u32 largest_start() { u32 words = 0; WW_FUNCTIONS(WW_SIZE) return words; }
+#undef WW_SIZE
+#define WW_SIZE(F) + F::PUSHED
+constexpr u32 STATES = 0u WW_FUNCTIONS(WW_SIZE);
+#undef WW_SIZE
+// Bits of a label where there are few and frames are long: a lane has those of its window in a register. 0: each is in its frame.
+constexpr u32 LABEL_BITS = largest_frame() < 4 ? 0 : STATES <= 2 ? 1 : STATES <= 4 ? 2 : 0;
+constexpr u32 FRAME_WORDS = largest_frame() + (LABEL_BITS == 0 ? 1 : 0);
+// Words of a frame in a window, where three take as long as four, and elsewhere, where it has its label.
+constexpr u32 STACKED = FRAME_WORDS == 3 ? 4 : larger(FRAME_WORDS, 1u), RECORD = STACKED + (LABEL_BITS == 0 ? 0 : 1);
+// Words of a call.
+constexpr u32 WORDS = larger(largest_call(), STACKED);
+#else
+constexpr u32 LABEL_BITS = 0, WORDS = larger(largest_call(), 1u), FILLED = WORDS + (LABELLED ? 1u : 0u);
 #if WW_BLOCK_TEAMS
 constexpr u32 RECORD = (FILLED + 3) / 4 * 4;
-#elif WW_JOINS
-constexpr u32 RECORD = (FILLED + 1) / 2 * 2;
 #else
 constexpr u32 RECORD = FILLED;
 #endif
-constexpr u32 FRAME_BYTES = 128 * RECORD;
+constexpr u32 STACKED = RECORD;
+#endif
+constexpr u32 FRAME_BYTES = 128 * STACKED;
 // Frames that go to global memory at once, after the chunk before and the one after.
 constexpr u32 CHUNK = 4, CHUNK_WORDS = 2 + CHUNK * RECORD;
 
@@ -101,12 +123,23 @@ __device__ __noinline__ void ww_end(const ww_arguments& a, u32 why) { ww_compare
 #include "tasks_blocks.cuh"
 
 #if WW_BLOCK_TEAMS
-extern "C" __device__ u32 ww_sizes[3] = {RECORD, RECORD_WORDS, ROOM_BYTES};
+constexpr u32 ROOM = ROOM_BYTES;
 #else
-extern "C" __device__ u32 ww_sizes[3] = {RECORD, RECORD_WORDS, 0};
+constexpr u32 ROOM = 0;
+#endif
+extern "C" __device__ u32 ww_sizes[5] = {RECORD, RECORD_WORDS, ROOM, STACKED, LABEL_BITS};
+
+// Blocks of an SM for which registers are to suffice: as many as have room for windows, up to 24 warps, as many for each of the
+// SM's four schedulers. Functions that are long need registers more than warps.
+#if WW_JOINS && WW_SHARED && !WW_BLOCK_TEAMS && WW_UNROLL > 1
+constexpr u32 SM_BYTES = 232448, WINDOW = FRAME_BYTES * 16 <= 16384 ? 16 : 8;
+constexpr u32 FITTING_WARPS = (SM_BYTES / (WW_WARPS * WINDOW * FRAME_BYTES + 1100) * WW_WARPS + 3) / 4 * 4;
+constexpr u32 RESIDENT = larger(FITTING_WARPS < 24 ? FITTING_WARPS : 24, 4u) / WW_WARPS;
+#elif WW_DEVICE
+constexpr u32 RESIDENT = WW_RESIDENT;
 #endif
 
-extern "C" __global__ void __launch_bounds__(32 * WW_WARPS, WW_RESIDENT) channels_tasks(const __grid_constant__ ww_arguments a, const __grid_constant__ ww_watchdog dog
+extern "C" __global__ void __launch_bounds__(32 * WW_WARPS, RESIDENT) channels_tasks(const __grid_constant__ ww_arguments a, const __grid_constant__ ww_watchdog dog
 #if WW_UNIFORM
     , const __grid_constant__ WW_ROOT only_root
 #endif
@@ -132,9 +165,9 @@ extern "C" __global__ void __launch_bounds__(32 * WW_WARPS, WW_RESIDENT) channel
     __shared__ unsigned char givers[WW_WARPS][32];
 #if WW_SHARED
     extern __shared__ __align__(16) unsigned char ww_windows[];
-    const ww_place stack = (u32)__cvta_generic_to_shared(ww_windows) + number * (a.window * FRAME_BYTES);
+    const u32 stack = (u32)__cvta_generic_to_shared(ww_windows) + number * (a.window * FRAME_BYTES);
 #else
-    const ww_place stack = a.stacks + (u64)warp * (a.window * (FRAME_BYTES / 4));
+    u32* const stack = a.stacks + (u64)warp * (a.window * (FRAME_BYTES / 4));
 #endif
     ww_warp own{{{a, dog,
 #if WW_UNIFORM

@@ -115,11 +115,11 @@ impl Tasks {
         };
         // Teams' arrays lie where windows would.
         let policy = StacksPolicy { shared: policy.shared && !has_teams(&unit), ..policy };
-        let (module, [record, record_words, room], (window, inside)) =
-            loaded(stream, load, proof.is_some(), &policy)?;
+        let (module, sizes, (window, inside)) = loaded(stream, load, proof.is_some(), &policy)?;
+        let Sizes { record, record_words, room, stacked } = sizes;
         let kernel = module.kernel("channels_tasks")?;
         let each = block_warps(&unit);
-        let shared = if inside { each * window * 128 * record } else { room };
+        let shared = if inside { each * window * 128 * stacked } else { room };
         kernel.allow_shared(shared)?;
         let blocks = blocks(device, &kernel, &policy, (each, shared))?;
         let warps = blocks * holding_warps(&unit);
@@ -150,7 +150,7 @@ impl Tasks {
             ring_size,
             control: Buffer::new(device, control)?,
             inbox: Buffer::new(device, (warps * 128 * (record + 2)) as usize)?,
-            stacks: Buffer::new(device, (stacks * 128 * record as usize).max(16))?,
+            stacks: Buffer::new(device, (stacks * 128 * stacked as usize).max(16))?,
             pool: Buffer::new(device, chunks as usize * chunk)?,
             chunks,
             records: Buffer::new(device, (4 * all_records * record_words as usize).max(16))?,
@@ -297,16 +297,27 @@ impl Tasks {
     }
 }
 
-/// A module that `load` makes, with windows in shared memory where they fit; words of a frame and of a record, and the window.
+/// Words of a frame outside windows, of a record and of a frame in a window; bytes of a team's arrays.
+#[derive(Clone, Copy, Debug)]
+struct Sizes {
+    record: u32,
+    record_words: u32,
+    room: u32,
+    stacked: u32,
+}
+
+/// A module that `load` makes, with windows in shared memory where they fit; its sizes, and the window.
 fn loaded(
     stream: &Stream,
     load: impl Fn(bool) -> Result<Module>,
     is_sum: bool,
     policy: &StacksPolicy,
-) -> Result<(Module, [u32; 3], (u32, bool))> {
+) -> Result<(Module, Sizes, (u32, bool))> {
     let module = load(policy.shared)?;
-    let sizes: [u32; 3] = module.global("ww_sizes")?.read(stream)?;
-    let (window, inside) = window(sizes[0], is_sum, policy);
+    let sizes: [u32; 5] = module.global("ww_sizes")?.read(stream)?;
+    let [record, record_words, room, stacked, label_bits] = sizes;
+    let sizes = Sizes { record, record_words, room, stacked };
+    let (window, inside) = window((stacked, label_bits), is_sum, policy);
     let module = if policy.shared && !inside { load(false)? } else { module };
     Ok((module, sizes, (window, inside)))
 }
@@ -365,14 +376,19 @@ fn blocks(
     })
 }
 
-/// Frames of a lane's window, a power of two, and whether it lies in shared memory.
-fn window(record: u32, is_sum: bool, policy: &StacksPolicy) -> (u32, bool) {
-    let asked = |otherwise: u32| if policy.depth == 0 { otherwise } else { policy.depth.max(8) };
-    let bytes = |frames: u32| frames * 128 * record;
-    // Enough of them for 28 warps an SM, or for 12 of frames that stay until all their calls have ended; more where frames
-    // are large.
-    let most = if is_sum { 8192 } else { 16 << 10 };
-    let inside = [32, 16, 8].into_iter().map(asked).find(|&frames| bytes(frames) <= most);
+/// Frames of a lane's window, a power of two, of which one takes so many words, and whether it lies in shared memory. Labels of so many bits
+/// each are in one word.
+fn window((words, label_bits): (u32, u32), is_sum: bool, policy: &StacksPolicy) -> (u32, bool) {
+    let most = 32u32.checked_div(label_bits).unwrap_or(u32::MAX);
+    let asked = |otherwise: u32| {
+        let frames = if policy.depth == 0 { otherwise } else { policy.depth.max(8) };
+        frames.min(most)
+    };
+    let bytes = |frames: u32| frames * 128 * words;
+    // Enough of them for 28 warps an SM, or for 12 of frames that stay until all their calls have ended (as in `tasks.cuh`); more
+    // where frames are large.
+    let (frames, most) = if is_sum { ([32, 16, 8], 8192) } else { ([16, 16, 8], 16384) };
+    let inside = frames.into_iter().map(asked).find(|&frames| bytes(frames) <= most);
     let inside = inside.or(Some(asked(8)).filter(|&frames| bytes(frames) * 4 <= 160 << 10));
     match inside.filter(|_| policy.shared) {
         Some(frames) => (frames, true),
@@ -387,11 +403,13 @@ mod tests {
     #[test]
     fn windows_are_as_long_as_shared_memory_has_room() {
         let usual = StacksPolicy::default();
-        let of = |record| window(record, true, &usual);
+        let of = |words| window((words, 0), true, &usual);
         assert_eq!([of(1), of(4), of(8)], [(32, true), (16, true), (8, true)]);
         assert_eq!([of(20), of(90)], [(8, true), (16, false)]);
-        assert_eq!([window(8, false, &usual), window(10, false, &usual)], [(16, true), (8, true)]);
-        assert_eq!(window(4, true, &StacksPolicy { shared: false, ..usual }), (16, false));
-        assert_eq!(window(1, true, &StacksPolicy { depth: 2, ..usual }), (8, true));
+        let of = |words, bits| window((words, bits), false, &usual);
+        assert_eq!([of(4, 0), of(8, 1), of(10, 2)], [(16, true), (16, true), (8, true)]);
+        assert_eq!(window((4, 0), true, &StacksPolicy { shared: false, ..usual }), (16, false));
+        assert_eq!(window((1, 0), true, &StacksPolicy { depth: 2, ..usual }), (8, true));
+        assert_eq!(window((6, 2), false, &StacksPolicy { depth: 64, ..usual }), (16, true));
     }
 }

@@ -25,9 +25,6 @@ __host__ __device__ constexpr bool all_fit() { bool fits = true; WW_FUNCTIONS(WW
 #undef WW_SIZE
 static_assert(all_fit(), "variables that live while a call waits take 4096 bytes at most, aligned to 8 at most");
 
-// Where a frame goes on: a label, which is at least WAITS for a wait; from bit 10 the call of which it has no value yet;
-// from bit 20 its function.
-constexpr u32 WAITS = 512, LABELS = 1023, SITE = 10, SITES = 1023, FUNCTION = 20;
 // Where the value of a lane's oldest call goes: to a root, or to a record, as its frame's label says.
 constexpr u32 TO_ROOT = ALL;
 // A record: values to come, where its own goes (two words), how deep the call is, values, the frame.
@@ -38,7 +35,7 @@ constexpr u32 SLOT_WORDS = (largest_slots() + 3u) / 4u * 4u;
 constexpr u32 SLOT_WORDS = largest_slots();
 #endif
 constexpr u32 SAVED = SLOTS + SLOT_WORDS, VALUE_WORDS = largest_value();
-constexpr u32 RECORD_WORDS = (SAVED + RECORD + 7u) / 8u * 8u;
+constexpr u32 RECORD_WORDS = (SAVED + WORDS + 1u + 7u) / 8u * 8u;
 // Records that a warp keeps for frames that wait below those that it gives.
 constexpr u32 RESERVE = 64;
 // The label of a call that all lanes of a warp run together.
@@ -57,11 +54,15 @@ template<class F> __host__ __device__ constexpr bool is_team() { return false; }
 // Values as words, for the functions' frames.
 struct ww_values_as_words {
     template<class T> static WW_FN u32 put(u32* to, const T& value) {
-        memcpy(to, &value, sizeof(T));
+        u32 words[words_of(sizeof(T))] = {};
+        memcpy(words, &value, sizeof(T));
+        for (u32 i = 0; i < words_of(sizeof(T)); ++i) to[i] = words[i];
         return words_of(sizeof(T));
     }
     template<class T> static WW_FN u32 get(const u32* from, T& value) {
-        memcpy(&value, from, sizeof(T));
+        u32 words[words_of(sizeof(T))];
+        for (u32 i = 0; i < words_of(sizeof(T)); ++i) words[i] = from[i];
+        memcpy((void*)&value, words, sizeof(T));
         return words_of(sizeof(T));
     }
     // HOW: stored, added, or, exclusive or.
@@ -100,12 +101,25 @@ struct ww_values_as_words {
 };
 
 #if !WW_BLOCK_TEAMS
+// What the start of a call calls.
+struct ww_start {
+    u32 value[VALUE_WORDS];
+#if WW_UNIFORM
+    const WW_ROOT& only_root;
+    WW_FN explicit ww_start(const ww_frames& of) : only_root(of.only_root) {}
+    WW_FN const WW_ROOT& uniform() const { return only_root; }
+#else
+    WW_FN explicit ww_start(const ww_frames&) {}
+#endif
+    static constexpr u32 ENDED = 0;
+    template<class V> WW_FN void give(const V& given) { memcpy(value, &given, sizeof(V)); }
+};
+
 // A lane's calls and the value of the last of them.
 struct ww_values : ww_frames {
     using Words = ww_values_as_words;
     u32 value[VALUE_WORDS];
-    bool known;                 // there is a value on its way, and no present call
-    u32 child_site;
+    u32 child_site;             // of the call that the present one spawned, as in a label
     u32 open;                   // frames on the stack that have calls left to spawn
     u32 parent, parent_at;      // where the value of the oldest call goes, unless that has a record
     u32 joined, floor;          // the record of the oldest; `push` while it is the present call, or never
@@ -114,7 +128,6 @@ struct ww_values : ww_frames {
     unsigned char* room;        // of the warp's teams, or of the block's
 
     WW_FN void begin_values() {
-        known = false;
         open = parent = parent_at = depth = 0;
         joined = floor = NONE;
         for (u32 i = lane; i < a.records_each; i += 32) a.free_records[(u64)warp * a.records_each + i] = warp * a.records_each + i;
@@ -123,17 +136,29 @@ struct ww_values : ww_frames {
     }
     WW_FN void end_values() {}
 
-    // What routines call.
+    // What routines call. Values of calls arrive where a routine goes on.
+    static constexpr bool ARRIVES = true;
+    static constexpr u32 ENDED = KNOWN;
     template<class V> WW_FN void give(const V& given) { memcpy(value, &given, sizeof(V)); }
+    WW_FN const u32* arrived() const { return value; }
+    // At a stop before a call: whether one runs already.
+    WW_FN bool stops() const { return child_at != 0; }
+    // At a wait; and at one to which a call's value has just come.
     WW_FN bool waits() const { return (child_at != 0) | (push == floor); }
+    WW_FN bool is_held() const { return push == floor; }
+    WW_FN u32 at_wait(u32 label) const { return child_at != 0 ? label : label | BLOCKED; }
+    // A frame with calls left to spawn is no longer on the stack.
+    WW_FN void closes() { --open; }
     template<class G, u32 HOW, class T> WW_FN void spawn(u32 site, T& to, const G& given) {
-        if (begin<G>(site, given)) Words::template combine<HOW>(to, value);
-        // Bits that come later are added.
-        else if constexpr (HOW == 0) memset((void*)&to, 0, sizeof(T));
+        ww_start start(*this);
+        if (begin<G>(start, site, given)) Words::template combine<HOW>(to, start.value);
     }
-    template<class G> WW_FN void spawn(u32 site, const G& given) { begin<G>(site, given); }
+    template<class G> WW_FN void spawn(u32 site, const G& given) {
+        ww_start start(*this);
+        begin<G>(start, site, given);
+    }
     // Whether the call's value is known at once.
-    template<class G> WW_FN bool begin(u32 site, const G& given) {
+    template<class G> WW_FN bool begin(ww_start& start, u32 site, const G& given) {
         u32 label = 0;
         ++calls;
         if constexpr (is_team<G>()) {
@@ -141,12 +166,15 @@ struct ww_values : ww_frames {
             memcpy(child, &given, sizeof given);
         } else {
             typename G::Joins frame;
-            G::template joins<false>(*this, frame, label, given);
+            G::template joins<false>(start, frame, label, given);
+            // A call that is over needs no frame; but few words are copied faster than selected.
+            constexpr bool FEW = G::START_WORDS <= 8;
+            if constexpr (FEW) G::template start<Words>(frame, child);
             if (label == 0) return true;
-            G::template save<Words>(frame, child);
+            if constexpr (!FEW) G::template start<Words>(frame, child);
         }
         child_at = label | G::NUMBER << FUNCTION;
-        child_site = site;
+        child_site = site << SITE;
         return false;
     }
 
@@ -155,19 +183,11 @@ struct ww_values : ww_frames {
             typename F::Joins frame;
             F none;
             F::template load<Words>(frame, call);
-            u32 label = at & LABELS;
+            u32 label = FUNCTIONS == 1 ? at : at & (LABELS | SITES << SITE);
+            child_at = child_site = 0;
             F::template joins<true>(*this, frame, label, none);
-            known = label == 0;
-            F::template save<Words>(frame, call);
-            at = known ? 0 : label | child_site << SITE | F::NUMBER << FUNCTION;
-        }
-    }
-    template<class F> WW_FN void arrive() {
-        if constexpr (!is_team<F>()) {
-            typename F::Joins frame;
-            F::template load<Words>(frame, call);
-            F::template arrive<Words>(frame, at >> SITE & SITES, value);
-            F::template save<Words>(frame, call);
+            F::template store<Words>(frame, child_site >> SITE, label & LABELS, call);
+            at = label | child_site | F::NUMBER << FUNCTION;
         }
     }
     template<class F> WW_FN void merge(const u32* slots) {
@@ -175,7 +195,17 @@ struct ww_values : ww_frames {
             typename F::Joins frame;
             F::template load<Words>(frame, call);
             F::template merge<Words>(frame, slots);
-            F::template save<Words>(frame, call);
+            F::template store<Words>(frame, 0, at & LABELS, call);
+        }
+    }
+    // The words of a frame on a stack that waits, for a record: the value that it waits for comes there.
+    template<class F> static WW_FN void widen(const u32 (&words)[RECORD], u32* to) {
+        if constexpr (!is_team<F>()) {
+            typename F::Joins frame;
+            const u32 none[VALUE_WORDS] = {};
+            F::template load<Words>(frame, words + 1);
+            F::template arrive<Words>(frame, words[0] >> SITE & SITES, none);
+            F::template store<Words>(frame, 0, words[0] & LABELS, to);
         }
     }
 
@@ -184,23 +214,19 @@ struct ww_values : ww_frames {
 #if WW_TEAMS
         run_teams(*this);
 #endif
-        const bool pops = known & (push != low);
+        const bool pops = (at == KNOWN) & (push != low);
         if (pops) --push;
-        u32 words[RECORD];
-        pack(words);
-        load_frame(place(lane, push), words, pops);
-        unpack(words, pops);
-#define WW_CASE(F) case F::NUMBER: arrive<F>(); break;
-        if (pops) {
-            known = false;
-            open -= (at & WAITS) == 0 ? 1u : 0u;
-            if constexpr (FUNCTIONS == 1) arrive<WW_ROOT>();
-            else switch (at >> FUNCTION) { WW_FUNCTIONS(WW_CASE) }
+        const ww_place newest = place(push);
+        load_words(newest, at, call, pops);
+        if constexpr (LABEL_BITS != 0) {
+            if (pops) {
+                at = unpacked_label(labels & ((1u << LABEL_BITS) - 1));
+                labels >>= LABEL_BITS;
+            }
         }
-#undef WW_CASE
         child_at = 0;
 #define WW_CASE(F) case F::NUMBER: go_on<F>(); break;
-        if ((at != 0) & (((at & WAITS) == 0) | (push != floor))) {
+        if ((int)at > 0) {
             if constexpr (FUNCTIONS == 1) go_on<WW_ROOT>();
             else switch (at >> FUNCTION) { WW_FUNCTIONS(WW_CASE) }
         }
@@ -208,22 +234,22 @@ struct ww_values : ww_frames {
         // Lanes that took different ways push together.
         __syncwarp();
         const bool pushes = child_at != 0;
-        pack(words);
-        store_frame(place(lane, push), words, pushes);
+        store_words(newest, at, call, pushes);
         if (pushes) {
             ++push;
             open += (at & WAITS) == 0 ? 1u : 0u;
+            if constexpr (LABEL_BITS != 0) labels = labels << LABEL_BITS | packed_label(at);
             become_child();
         }
     }
 
     // Its last value is to go to another lane, or its oldest call waits for one of another lane.
-    WW_FN bool owes() const { return known & (frames() == 0); }
-    WW_FN bool blocked() const { return ((at & WAITS) != 0) & (push == floor); }
-    WW_FN bool works() const { return ((at != 0) & !blocked()) | (known & (frames() != 0)); }
+    WW_FN bool owes() const { return (at == KNOWN) & (frames() == 0); }
+    WW_FN bool blocked() const { return (at & BLOCKED) != 0 && at != KNOWN; }
+    WW_FN bool works() const { return ((int)at > 0) | ((at == KNOWN) & (frames() != 0)); }
     // A lane that has given away what its value goes to keeps the value until the next look.
-    WW_FN bool holds() const { return (at != 0) | known; }
-    WW_FN bool can_give() const { return (open != 0) & (free_top >= RESERVE); }
+    WW_FN bool holds() const { return at != 0; }
+    WW_FN bool can_give() const { return (open != 0) & (frames() != 0) & (free_top >= RESERVE); }
     // A frame is worth the more the fewer calls are above it: more are likely to be below. Only frames that are worth most of the
     // warp's are given, since each costs a record. `most`: of the warp's frames.
     WW_FN u32 worth() const { return (1u << 24) - min(depth, (1u << 24) - 1); }
@@ -241,11 +267,11 @@ struct ww_values : ww_frames {
             if (!__any_sync(ALL, gives || saves)) return;
             u32 to = NONE;
             if (gives) {
-                known = false;
+                at = 0;
                 if (parent_at == TO_ROOT) answer();
                 else deliver(to = parent);
             } else if (saves) {
-                save(to = joined, at);
+                save(to = joined, at & ~BLOCKED);
                 at = 0;
                 joined = floor = NONE;
             }
@@ -291,7 +317,6 @@ struct ww_values : ww_frames {
 #undef WW_CASE
         push = low = open = 0;
         joined = floor = NONE;
-        known = false;
     }
 
     // Records that lanes are done with: this warp's are free again, others' go back to their owners.
@@ -329,7 +354,7 @@ struct ww_values : ww_frames {
         bool gives_now = gives;
         while (__any_sync(ALL, gives_now)) {
             read_oldest(lane, low, oldest, taken, words, gives_now);
-            const u32 its_at = gives_now ? words[WORDS] : 0;
+            const u32 its_at = gives_now ? words[0] : 0;
             const bool opens = (its_at & WAITS) == 0, needs = gives_now && joined == NONE;
             const u32 mask = __ballot_sync(ALL, needs), count = __popc(mask);
             if (count > free_top) break;
@@ -349,7 +374,10 @@ struct ww_values : ww_frames {
                 }
                 if (!opens) {
                     u32* saved = record(number) + SAVED;
-                    for (u32 i = 0; i < RECORD; ++i) saved[i] = words[i];
+#define WW_CASE(F) case F::NUMBER: widen<F>(words, saved); break;
+                    switch (its_at >> FUNCTION) { WW_FUNCTIONS(WW_CASE) }
+#undef WW_CASE
+                    saved[WORDS] = its_at & ~(SITES << SITE);
                 }
                 parent = number;
                 parent_at = its_at;
@@ -388,13 +416,14 @@ struct ww_values : ww_frames {
     }
     // An idle lane goes on with such a frame.
     WW_FN void take(const u32 (&words)[RECORD], u32 its_record, u32 its_depth, bool on) {
-        u32 own[RECORD];
-        pack(own);
-#pragma unroll UNROLLED
-        for (u32 i = 0; i < RECORD; ++i) own[i] = on ? words[i] : own[i];
-        unpack(own, on);
         if (!on) return;
-        push = low = open = 0;
+        at = words[0];
+        for (u32 i = 1; i < RECORD; ++i) call[i - 1] = words[i];
+        // The value of the call that another lane runs comes to the record; here it is 0.
+#pragma unroll UNROLLED
+        for (u32 i = 0; i < VALUE_WORDS; ++i) value[i] = 0;
+        open = 1;
+        push = low = 0;
         joined = its_record;
         depth = its_depth;
         floor = 0;
@@ -406,8 +435,13 @@ struct ww_values : ww_frames {
         parent_at = TO_ROOT;
         depth = 0;
         child_at = 0;
-        known = begin<WW_ROOT>(0, given);
-        if (!known) become_child();
+        ww_start start(*this);
+        if (begin<WW_ROOT>(start, 0, given)) {
+            at = KNOWN;
+            for (u32 i = 0; i < VALUE_WORDS; ++i) value[i] = start.value[i];
+        } else {
+            become_child();
+        }
     }
 };
 #endif

@@ -46,7 +46,7 @@ struct ww_values : ww_frames {
         if (pops) --push;
         u32 words[RECORD];
         pack(words);
-        load_frame(place(lane, push), words, pops);
+        load_frame(place(push), words, pops);
         unpack(words, pops);
         child_at = 0;
 #define WW_CASE(F) case F::NUMBER: go_on<F>(); break;
@@ -59,7 +59,7 @@ struct ww_values : ww_frames {
         __syncwarp();
         const bool pushes = (child_at != 0) & (at != 0);
         pack(words);
-        store_frame(place(lane, push), words, pushes);
+        store_frame(place(push), words, pushes);
         if (pushes) ++push;
         if (child_at != 0) become_child();
     }

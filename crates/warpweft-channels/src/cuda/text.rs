@@ -8,14 +8,15 @@ use warpweft_core::error::{Error, Result};
 
 /// Functions that spawn one another: more make kernels that are hard to compile.
 const FUNCTIONS: usize = 64;
-/// Warps of a block, where no team is larger than a warp.
+/// Warps of a block, where no team is larger than a warp; fewer where each warp's windows take much of an SM's shared memory.
 const WARPS: u32 = 4;
+const JOINING_WARPS: u32 = 2;
 
 /// Warps of an SM for which registers are to suffice, where teams are blocks.
 const RESIDENT_WARPS: u32 = 32;
 
-/// Text of functions beyond which steps are not unrolled.
-const LONG: usize = 6000;
+/// Text of routines beyond which steps are not unrolled.
+const LONG: usize = 4500;
 
 /// The kernel's struct of arguments, as `ww_arguments` in `tasks.cuh`.
 #[derive(Clone, Copy, Debug)]
@@ -159,8 +160,21 @@ fn check_count(unit: &Unit, root: &str) -> Result<()> {
 
 /// Steps in a row without a test: 1 where functions are long.
 pub(super) fn unroll(unit: &Unit) -> u32 {
-    let prelude = Unit::new().source().len();
-    if has_teams(unit) || unit.source().len() - prelude > LONG { 1 } else { 4 }
+    let prelude = routines(&Unit::new().source());
+    if has_teams(unit) || routines(&unit.source()) - prelude > LONG { 1 } else { 4 }
+}
+
+/// Bytes of a source without what turns frames of waiting calls into words.
+fn routines(source: &str) -> usize {
+    let (mut bytes, mut in_frame) = (0, false);
+    for line in source.lines() {
+        in_frame |= line == "  struct Joins {";
+        if !in_frame {
+            bytes += line.len() + 1;
+        }
+        in_frame &= !line.contains("void joins(Lane& lane, Joins& f");
+    }
+    bytes
 }
 
 /// Whether some calls are run by all lanes of a warp together.
@@ -176,7 +190,11 @@ fn lanes(unit: &Unit) -> u32 {
 
 /// Warps of a block: those of the largest team, or several that each have calls of their own.
 pub(super) fn block_warps(unit: &Unit) -> u32 {
-    if lanes(unit) > 32 { lanes(unit) / 32 } else { WARPS }
+    match lanes(unit) {
+        lanes if lanes > 32 => lanes / 32,
+        _ if has_teams(unit) || Proof::of(unit).is_some() => WARPS,
+        _ => JOINING_WARPS,
+    }
 }
 
 /// Blocks of an SM for which registers are to suffice. The scheduler of a block's first warp needs more than what all its
@@ -188,7 +206,7 @@ fn resident(unit: &Unit, warps: u32) -> u32 {
 
 /// Warps of a block that hold calls.
 pub(super) fn holding_warps(unit: &Unit) -> u32 {
-    if lanes(unit) > 32 { 1 } else { WARPS }
+    if lanes(unit) > 32 { 1 } else { block_warps(unit) }
 }
 
 /// The functions of `unit` as the arguments of a macro.

@@ -1,4 +1,4 @@
-//! CUDA C++: a body that stops before each call that it spawns and goes on later from there.
+//! CUDA C++: a body that stops before each call that it spawns, unless its earlier calls have ended, and goes on from there.
 //!
 //! The text is one routine, of which C++ makes two: one that runs from the start of the body to its first stop, and one
 //! that goes on from a stop, spawns one call and runs up to the next stop. A stop stands as far ahead of its call as
@@ -6,6 +6,7 @@
 
 mod branches;
 mod joins;
+mod states;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,6 +14,8 @@ use super::cuda::{Cuda, Returns, Sink};
 use super::liveness::{Flow, has_word};
 use super::{IF_FAULTS, mark};
 use crate::ir::{Block, Expr, How, Input, Name, Pattern, Statement};
+
+pub use states::{Held, States};
 
 /// What becomes of the values of calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +32,8 @@ pub struct Target {
     pub name: Name,
     pub how: How,
     pub sites: Vec<u32>,
+    /// The labels at which it is needed, when all are known.
+    pub needed: BTreeSet<u32>,
 }
 
 /// A variable and the C++ text of its type.
@@ -52,6 +57,8 @@ pub struct Routine {
     pub targets: Vec<Target>,
     /// The label of the last wait, if there is one.
     pub last_wait: u32,
+    /// In which states the body may stop, and what it needs in each.
+    pub states: States,
 }
 
 /// A loop around, with the chunks at which it goes on and ends.
@@ -79,6 +86,8 @@ pub struct Coroutine<'a> {
     /// Waits so far.
     waits: u32,
     targets: Vec<Target>,
+    /// The labels of stops in loops.
+    in_loops: BTreeSet<u32>,
 }
 
 /// Statements that are still to be put before or behind a stop: their text, and what they declare.
@@ -103,7 +112,22 @@ impl<'a> Coroutine<'a> {
         };
         let cuda = Cuda::new(returns, 2);
         let (own, out, loops, waits, targets) = Default::default();
-        Self { cuda, types, fixed, own, flow, out, now, loops, site: 1, values, waits, targets }
+        let in_loops = BTreeSet::new();
+        Self {
+            cuda,
+            types,
+            fixed,
+            own,
+            flow,
+            out,
+            now,
+            loops,
+            site: 1,
+            values,
+            waits,
+            targets,
+            in_loops,
+        }
     }
 
     /// The routine of a body in `parts`; `given` are the parameters, of which those in `uniform` are the same in all calls.
@@ -128,7 +152,9 @@ impl<'a> Coroutine<'a> {
     }
 
     fn finish(self, given: &[Typed], uniform: &[Name]) -> Option<Routine> {
-        let Self { cuda, types, own, flow, out, site, waits, targets, .. } = self;
+        let Self {
+            cuda, types, own, flow, out, site, waits, mut targets, in_loops, values, ..
+        } = self;
         let type_of = |name: &Name| types.get(name).or_else(|| own.get(name)).cloned();
         let declared = flow.0.iter().flat_map(|chunk| &chunk.declares);
         let apart = |name: &&Name| own.contains_key(*name) || flow.leaves_its_chunk(name);
@@ -168,19 +194,20 @@ impl<'a> Coroutine<'a> {
                 false => head.push_str(&format!("  {ty} {name};\n")),
             }
         }
-        head.push_str(
-            "  const ww::u32 from = at;\n  at = 0u;\n  if constexpr (GOES_ON) switch (from) {\n",
-        );
-        for label in (1..site).chain(joins::WAIT..joins::WAIT + waits) {
-            head.push_str(&format!("    case {label}u: goto stop_{label};\n"));
+        for target in &mut targets {
+            target.needed = flow.stops_that_need(&target.name);
         }
-        head.push_str("    default: return;\n  }\n");
+        let (sites, last_wait) = (site - 1, states::WAIT + waits.saturating_sub(1));
+        let early = (values == Values::Arrive { early: true }).then_some(last_wait);
+        let spawns = joins::Spawns { sites, waits, in_loops, last_wait: early };
+        let states = spawns.states(&flow, &targets, &members);
+        head.push_str(&states.dispatch(values != Values::Given, &targets));
         let mut text = head;
         for (_, part) in out {
             text.push_str(&assigned(&part, &hoisted));
         }
-        let (sites, last_wait) = (site - 1, joins::WAIT + waits.saturating_sub(1));
-        Some(Routine { text, members, sites, later: flow.reached_from_stops(), targets, last_wait })
+        let later = flow.reached_from_stops();
+        Some(Routine { text, members, sites, later, targets, last_wait, states })
     }
 
     /// Text of the present chunk.
@@ -236,10 +263,22 @@ impl<'a> Coroutine<'a> {
         self.next();
     }
 
-    /// Stops here; what follows begins at the label.
+    /// Stops here; what follows begins at the label. A body that goes on and whose calls are all done spawns at once, but for
+    /// a loop's.
     fn stop(&mut self, label: u32) {
-        self.glue(&format!("at = {label}u;"));
-        self.glue("return;");
+        if self.values == Values::Given {
+            self.glue(&format!("at = {label}u;"));
+            self.glue("return;");
+        } else {
+            // In a loop lanes would take turns, each with another number of calls.
+            let stops = if self.loops.is_empty() { "if (lane.stops()) " } else { "" };
+            let stop = format!("at = {label}u; return;");
+            self.glue(&format!("if constexpr (GOES_ON) {{ {stops}{{ {stop} }} }}"));
+            self.glue(&format!("else {{ {stop} }}"));
+        }
+        if !self.loops.is_empty() {
+            self.in_loops.insert(label);
+        }
         self.next();
         self.flow.0[self.now].stop = Some(label);
         self.glue(&format!("stop_{label}:;"));
@@ -261,6 +300,17 @@ impl<'a> Coroutine<'a> {
             ));
         });
         self.flow.0[self.now].declares.extend(pending.declares);
+        // What the value is stored in is needed no more, unless the call itself needs it.
+        let mentions = |name: &Name| {
+            has_word(&pending.text, name)
+                || has_word(call.split_once(&place).map_or(&call, |it| it.1), name)
+        };
+        if let (How::Store, Some(name)) = (*how, target)
+            && self.values != Values::Given
+            && !mentions(name)
+        {
+            self.flow.0[self.now].declares.push(name.clone());
+        }
         self.glue("if constexpr (GOES_ON) {");
         self.push(pending.text);
         self.push(call);

@@ -55,6 +55,12 @@ impl Flow {
     }
 
     fn is_kept(&self, name: &str) -> bool {
+        let needs = self.needs(name);
+        (0..self.0.len()).any(|at| self.0[at].stop.is_some() && needs[at])
+    }
+
+    /// For each chunk, whether it or one after it mentions `name` before a declaration.
+    fn needs(&self, name: &str) -> Vec<bool> {
         let count = self.0.len();
         let declares = |at: usize| self.0[at].declares.iter().any(|it| it == name);
         let mut needs: Vec<_> =
@@ -66,28 +72,37 @@ impl Flow {
                 needs[at] |= !declares(at) && self.0[at].next.iter().any(|&next| needs[next]);
             }
             if needs == before {
-                break;
+                return needs;
             }
         }
-        (0..count).any(|at| self.0[at].stop.is_some() && needs[at])
+    }
+
+    /// The labels of the stops at which `name` is needed.
+    pub fn stops_that_need(&self, name: &str) -> BTreeSet<u32> {
+        let needs = self.needs(name);
+        self.0.iter().zip(needs).filter(|(_, needs)| *needs).filter_map(|(it, _)| it.stop).collect()
+    }
+
+    /// The labels of the first stops after chunk `first`, other than those that are `passed`.
+    pub fn stops_after(&self, first: usize, passed: impl Fn(u32) -> bool) -> BTreeSet<u32> {
+        let mut found = BTreeSet::new();
+        let (mut seen, mut open) = (BTreeSet::new(), self.0[first].next.clone());
+        while let Some(at) = open.pop() {
+            if !seen.insert(at) {
+                continue;
+            }
+            match self.0[at].stop {
+                Some(stop) if !passed(stop) => drop(found.insert(stop)),
+                _ => open.extend(&self.0[at].next),
+            }
+        }
+        found
     }
 
     /// The stops that are reached from a stop, without those that only the start of the body reaches.
     pub fn reached_from_stops(&self) -> BTreeSet<u32> {
-        let mut found = BTreeSet::new();
-        for first in (0..self.0.len()).filter(|&at| self.0[at].stop.is_some()) {
-            let (mut seen, mut open) = (BTreeSet::new(), self.0[first].next.clone());
-            while let Some(at) = open.pop() {
-                if !seen.insert(at) {
-                    continue;
-                }
-                match self.0[at].stop {
-                    Some(stop) => drop(found.insert(stop)),
-                    None => open.extend(&self.0[at].next),
-                }
-            }
-        }
-        found
+        let stops = (0..self.0.len()).filter(|&at| self.0[at].stop.is_some());
+        stops.flat_map(|at| self.stops_after(at, |_| false)).collect()
     }
 }
 

@@ -11,7 +11,7 @@ mod value;
 use proc_macro2::TokenStream;
 use quote::quote;
 
-pub use coroutine::{Coroutine, Routine, Target, Typed, Values, spawns};
+pub use coroutine::{Coroutine, Held, Routine, States, Target, Typed, Values, spawns};
 pub use cuda::{Cuda, Returns};
 pub use liveness::has_word;
 pub use value::how_number;

@@ -91,7 +91,14 @@ struct ww_block {
     WW_FN u32 frames() const { return held.push - held.low + held.spilled; }
     WW_FN bool is_lowest() const { return held.joined != NONE && frames() == 0; }
 
-    // What functions call.
+    // What functions call. Values of calls arrive before a function goes on.
+    static constexpr bool ARRIVES = false;
+    static constexpr u32 ENDED = 0;
+    WW_FN const u32* arrived() const { return held.value; }
+    WW_FN bool stops() const { return child_at != 0; }
+    WW_FN bool is_held() const { return false; }
+    WW_FN u32 at_wait(u32 label) const { return label; }
+    WW_FN void closes() {}
     template<class V> WW_FN void give(const V& given) { memcpy(held.value, &given, sizeof(V)); }
     WW_FN bool waits() const { return child_at != 0 || is_lowest(); }
     template<class G> static constexpr u32 first_label() { return (is_team<G>() ? TEAM_LABEL : BEGIN_LABEL) | G::NUMBER << FUNCTION; }
@@ -115,7 +122,7 @@ struct ww_block {
             typename F::Joins frame;
             u32 label = 0;
             F::template joins<false>(*this, frame, label, given);
-            F::template save<Words>(frame, slot(held.push));
+            F::template store<Words>(frame, 0, 0, slot(held.push));
             held.known = label == 0;
             held.at = label == 0 ? 0 : label | F::NUMBER << FUNCTION;
         }
@@ -130,7 +137,7 @@ struct ww_block {
             u32 label = held.at & LABELS;
             child_at = 0;
             F::template joins<true>(*this, frame, label, none);
-            F::template save<Words>(frame, own);
+            F::template store<Words>(frame, 0, 0, own);
             held.known = label == 0;
             const u32 at = label == 0 ? 0 : label | child_site << SITE | F::NUMBER << FUNCTION;
             held.at = at;
@@ -147,7 +154,7 @@ struct ww_block {
             typename F::Joins frame;
             F::template load<Words>(frame, slot(held.push));
             F::template arrive<Words>(frame, held.at >> SITE & SITES, held.value);
-            F::template save<Words>(frame, slot(held.push));
+            F::template store<Words>(frame, 0, 0, slot(held.push));
         }
     }
     template<class F> WW_FN void merge(const u32* values) {
@@ -155,7 +162,7 @@ struct ww_block {
             typename F::Joins frame;
             F::template load<Words>(frame, slot(held.push));
             F::template merge<Words>(frame, values);
-            F::template save<Words>(frame, slot(held.push));
+            F::template store<Words>(frame, 0, 0, slot(held.push));
         }
     }
     template<class F> WW_FN void deliver(u32* values, u32 site) {

@@ -97,8 +97,7 @@ template<class Output, class Lane> WW_FN void take_value(Lane& own, const Output
         if (own.lane == of) own.value[i] = word;
     }
     if (own.lane == of) {
-        own.known = true;
-        own.at = 0;
+        own.at = KNOWN;
     }
 }
 

@@ -4,7 +4,7 @@
 //! the same lane's stack. Otherwise it goes to words that begin with zeros (`deliver`), which are combined with the frame
 //! when all calls have ended (`merge`): a stored value by the bits that it has and the variable, zero until then, lacks.
 
-use crate::emit::{Routine, Target, Typed, how_number};
+use crate::emit::{Held, Routine, States, Target, Typed, how_number};
 
 /// Words of a value of type `ty`.
 fn words(ty: &str) -> String {
@@ -19,43 +19,169 @@ pub fn frame(
     early: bool,
     is_uniform: impl Fn(&Typed) -> bool,
 ) -> String {
-    let each = |line: &dyn Fn(&Typed) -> String| -> String {
-        let of = |member: &Typed| match is_uniform(member) {
-            true => format!("#if !WW_UNIFORM\n{}#endif\n", line(member)),
-            false => line(member),
-        };
-        routine.members.iter().map(of).collect()
+    let mut members: Vec<_> =
+        routine.members.iter().map(|it| Member::of(it, &is_uniform)).collect();
+    let mut held = routine.states.held.clone();
+    if early {
+        let (name, ty, uniform) = ("finished".into(), "Output".into(), false);
+        members.push(Member { name, ty, uniform });
+        held.push(routine.states.finished(routine.last_wait));
+    }
+    let each = |line: &dyn Fn(usize, &Member) -> String| -> String {
+        let lines = members.iter().enumerate();
+        lines.map(|(at, member)| member.guarded(line(at, member))).collect()
     };
-    let members = each(&|Typed { name, ty }| format!("    {ty} {name};\n"));
-    let sizes = each(&|Typed { ty, .. }| format!("      + {}\n", words(ty)));
-    let saves = each(&|Typed { name, .. }| format!("    w += W::put(w, f.{name});\n"));
-    let loads = each(&|Typed { name, .. }| format!("    w += W::get(w, f.{name});\n"));
-    let [member, size, save, load, finish] = match early {
-        false => [const { String::new() }; 5],
-        true => [
-            "    Output finished;\n".into(),
-            format!("      + {}\n", words("Output")),
-            "    w += W::put(w, f.finished);\n".into(),
-            "    w += W::get(w, f.finished);\n".into(),
-            finish(routine),
-        ],
-    };
+    let declared = each(&|_, Member { name, ty, .. }| format!("    {ty} {name};\n"));
+    let loads = each(&|at, Member { name, .. }| format!("    W::get(w + AT_{at}, f.{name});\n"));
     let slots: Vec<_> = routine.targets.iter().map(slot_words).collect();
     let slots = slots.join(" + ");
     format!(
         "  struct Joins {{
-{members}{member}  }};
-  static constexpr ww::u32 JOIN_WORDS = 0u
-{sizes}{size}  ;
+{declared}  }};
+#if WW_BLOCK_TEAMS
+{}#else
+{}#endif
   static constexpr ww::u32 SLOT_WORDS = 0u{}{slots};
-  template<class W> static WW_FN void save(const Joins& f, ww::u32* w) {{
-{saves}{save}  }}
   template<class W> static WW_FN void load(Joins& f, const ww::u32* w) {{
-{loads}{load}  }}
-{}{finish}  template<bool GOES_ON, class Lane> static WW_FN void joins(Lane& lane, Joins& f, ww::u32& at, const {name}& given);
+{loads}  }}
+{}{}{}  template<bool GOES_ON, class Lane> static WW_FN void joins(Lane& lane, Joins& f, ww::u32& at, const {name}& given);
 ",
+        apart(&members),
+        shared(&members, &held, routine),
         if slots.is_empty() { "" } else { " + " },
+        pushed(routine),
         arrivals(&routine.targets, routine.sites),
+        if early { finish(routine) } else { String::new() },
+    )
+}
+
+/// A variable of a frame.
+struct Member {
+    name: String,
+    ty: String,
+    uniform: bool,
+}
+
+impl Member {
+    fn of(member: &Typed, is_uniform: impl Fn(&Typed) -> bool) -> Self {
+        let (name, ty) = (member.name.to_string(), member.ty.clone());
+        Self { name, ty, uniform: is_uniform(member) }
+    }
+
+    /// `line`, where the frame has the variable.
+    fn guarded(&self, line: String) -> String {
+        if self.uniform { format!("#if !WW_UNIFORM\n{line}#endif\n") } else { line }
+    }
+
+    fn words(&self) -> String {
+        match self.uniform {
+            true => format!("(WW_UNIFORM ? 0u : {})", words(&self.ty)),
+            false => words(&self.ty),
+        }
+    }
+
+    fn put(&self, at: usize) -> String {
+        format!("W::put(w + AT_{at}, f.{});", self.name)
+    }
+}
+
+/// A frame as words in which each variable has some of its own.
+fn apart(members: &[Member]) -> String {
+    let (mut places, mut end, mut puts) = (String::new(), "0u".to_string(), String::new());
+    for (at, member) in members.iter().enumerate() {
+        places.push_str(&format!("  static constexpr ww::u32 AT_{at} = {end};\n"));
+        end = format!("AT_{at} + {}", member.words());
+        puts.push_str(&member.guarded(format!("    {}\n", member.put(at))));
+    }
+    format!(
+        "{places}  static constexpr ww::u32 JOIN_WORDS = {end};
+  template<class W> static WW_FN void store(const Joins& f, ww::u32, ww::u32, ww::u32* w) {{
+{puts}  }}
+"
+    )
+}
+
+/// A frame as words in which variables that are never needed together share some.
+fn shared(members: &[Member], held: &[Held], routine: &Routine) -> String {
+    let classes = States::classes(held, routine.states.sites, |at| members[at].uniform);
+    let (mut places, mut end, mut puts) = (String::new(), "0u".to_string(), String::new());
+    let [mut stacked, mut started] = [const { String::new() }; 2].map(|_| "0u".to_string());
+    for (number, class) in classes.iter().enumerate() {
+        let first = class[0];
+        places.push_str(&format!("  static constexpr ww::u32 AT_{first} = {end};\n"));
+        let mut size = members[first].words();
+        for (more, &at) in class[1..].iter().enumerate() {
+            let (name, words) = (format!("SIZE_{number}_{more}"), members[at].words());
+            places.push_str(&format!(
+                "  static constexpr ww::u32 AT_{at} = AT_{first}, {name} = {size} > {words} ? {size} : {words};\n"
+            ));
+            size = name;
+        }
+        end = format!("AT_{first} + {size}");
+        if class.iter().any(|&at| held[at].is_stacked()) {
+            stacked.clone_from(&end);
+        }
+        if let Some(&at) = class.iter().find(|&&at| held[at].first) {
+            started = format!("AT_{first} + {}", members[at].words());
+        }
+        puts.push_str(&stores(class, members, held));
+    }
+    let starts: String = (0..members.len())
+        .filter(|&at| held[at].first)
+        .map(|at| members[at].guarded(format!("    {}\n", members[at].put(at))))
+        .collect();
+    format!(
+        "{places}  static constexpr ww::u32 JOIN_WORDS = {end}, STACK_WORDS = {stacked}, START_WORDS = {started};
+  template<class W> static WW_FN void store(const Joins& f, ww::u32 site, ww::u32 label, ww::u32* w) {{
+{puts}  }}
+  template<class W> static WW_FN void start(const Joins& f, ww::u32* w) {{
+{starts}  }}
+"
+    )
+}
+
+/// Stores the one of a class that is needed.
+fn stores(class: &[usize], members: &[Member], held: &[Held]) -> String {
+    if let [one] = class[..] {
+        return members[one].guarded(format!("    {}\n", members[one].put(one)));
+    }
+    let (last, others) = class.split_last().unwrap_or((&0, &[]));
+    let others = others.iter().map(|&at| {
+        let condition = held[at].condition();
+        format!("    if ({condition}) {}\n    else\n", members[at].put(at))
+    });
+    let text: String = others.collect();
+    format!("{text}    {}\n", members[*last].put(*last))
+}
+
+/// The states in which a frame is on a stack, as numbers.
+fn pushed(routine: &Routine) -> String {
+    let pairs = &routine.states.pairs;
+    let at = |(site, label): &(u32, u32)| label | site << 10;
+    let mut states: Vec<_> = pairs.iter().map(at).collect();
+    let count = states.len();
+    // What is none of the others is the last.
+    let last = states.pop().unwrap_or_default();
+    let numbers: String = states
+        .iter()
+        .enumerate()
+        .map(|(number, at)| format!("    if (number == {number}u) return {at}u;\n"))
+        .collect();
+    let back: String = states
+        .iter()
+        .enumerate()
+        .map(|(number, at)| format!("    if (at == {at}u) return {number}u;\n"))
+        .collect();
+    format!(
+        "  static constexpr ww::u32 PUSHED = {count}u;
+  static WW_FN ww::u32 pushed_at(ww::u32 number) {{
+{numbers}    return {last}u;
+  }}
+  static WW_FN ww::u32 pushed(ww::u32 at) {{
+{back}    return {}u;
+  }}
+",
+        count.saturating_sub(1)
     )
 }
 
@@ -69,7 +195,7 @@ fn arrivals(targets: &[Target], sites_in_all: u32) -> String {
     let mut before = "0u".to_string();
     let [mut arrive, mut deliver, mut merge] = [const { String::new() }; 3];
     for target in targets {
-        let Target { name, how, sites } = target;
+        let Target { name, how, sites, .. } = target;
         let how = how_number(*how);
         let cases: String = sites.iter().map(|site| format!("case {site}u: ")).collect();
         // All calls may have one target.
@@ -110,7 +236,7 @@ fn finish(routine: &Routine) -> String {
         "  template<bool GOES_ON, class Lane> static WW_FN void finish(Lane& lane, Joins& f, ww::u32& at, const Output& value) {{
     if constexpr (GOES_ON) if (lane.waits()) {{
       f.finished = value;
-      at = {label}u;
+      at = lane.at_wait({label}u);
       return;
     }}
     lane.give(value);

@@ -179,8 +179,10 @@ fn translated(function: &ItemFn, shape: &Shape, lanes: u32) -> syn::Result<Form>
     let text = format!(
         "struct {name} {{
 {data}  using Output = {output};
-  static constexpr ww::u32 NUMBER = {number}, JOIN_WORDS = ({size}u + 3u) / 4u, SLOT_WORDS = 0u, TAIL = 0u;
+  static constexpr ww::u32 NUMBER = {number}, JOIN_WORDS = ({size}u + 3u) / 4u, STACK_WORDS = 0u, START_WORDS = JOIN_WORDS, SLOT_WORDS = 0u, PUSHED = 0u, TAIL = 0u;
   static constexpr bool TEAM = true;
+  static WW_FN ww::u32 pushed_at(ww::u32) {{ return 0u; }}
+  static WW_FN ww::u32 pushed(ww::u32) {{ return 0u; }}
   static constexpr ww::u32 TEAM_BYTES = {bytes}, LANES = {lanes}u;
   struct Joins {{}};
   template<class Team> WW_FN Output team(const Team& {TEAM}, unsigned char* room) const {{
