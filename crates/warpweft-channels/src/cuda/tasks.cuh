@@ -129,14 +129,26 @@ constexpr u32 ROOM = 0;
 #endif
 extern "C" __device__ u32 ww_sizes[5] = {RECORD, RECORD_WORDS, ROOM, STACKED, LABEL_BITS};
 
-// Blocks of an SM for which registers are to suffice: as many as have room for windows, up to 24 warps, as many for each of the
-// SM's four schedulers. Functions that are long need registers more than warps.
+// Blocks of an SM for which registers are to suffice: 24 warps of sums. Where calls wait: as many as the policy says, or as have
+// room for windows, up to 24 warps, as many for each of the SM's four schedulers. Functions that are long need registers more
+// than warps.
 #if WW_JOINS && WW_SHARED && !WW_BLOCK_TEAMS && WW_UNROLL > 1
-constexpr u32 SM_BYTES = 232448, WINDOW = FRAME_BYTES * 16 <= 16384 ? 16 : 8;
+#if __CUDA_ARCH__ == 800
+constexpr u32 SM_BYTES = 167936;
+#elif __CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 890
+constexpr u32 SM_BYTES = 102400;
+#else
+constexpr u32 SM_BYTES = 232448;
+#endif
+constexpr u32 WINDOW = FRAME_BYTES * 16 <= 16384 ? 16 : 8;
 constexpr u32 FITTING_WARPS = (SM_BYTES / (WW_WARPS * WINDOW * FRAME_BYTES + 1100) * WW_WARPS + 3) / 4 * 4;
-constexpr u32 RESIDENT = larger(FITTING_WARPS < 24 ? FITTING_WARPS : 24, 4u) / WW_WARPS;
+constexpr u32 RESIDENT = WW_RESIDENT != 0 ? WW_RESIDENT : larger(FITTING_WARPS < 24 ? FITTING_WARPS : 24, 4u) / WW_WARPS;
+#elif WW_BLOCK_TEAMS && WW_DEVICE
+constexpr u32 RESIDENT = larger(WW_RESIDENT, 1u);
+#elif !WW_JOINS && WW_UNROLL > 1 && WW_DEVICE
+constexpr u32 RESIDENT = 24 / WW_WARPS;
 #elif WW_DEVICE
-constexpr u32 RESIDENT = WW_RESIDENT;
+constexpr u32 RESIDENT = 1;
 #endif
 
 extern "C" __global__ void __launch_bounds__(32 * WW_WARPS, RESIDENT) channels_tasks(const __grid_constant__ ww_arguments a, const __grid_constant__ ww_watchdog dog

@@ -203,7 +203,11 @@ struct ww_values : ww_frames {
         if constexpr (!is_team<F>()) {
             typename F::Joins frame;
             const u32 none[VALUE_WORDS] = {};
-            F::template load<Words>(frame, words + 1);
+            // Variables that are on no stack begin with anything.
+            u32 own[larger(WORDS, RECORD)] = {};
+#pragma unroll UNROLLED
+            for (u32 i = 1; i < RECORD; ++i) own[i - 1] = words[i];
+            F::template load<Words>(frame, own);
             F::template arrive<Words>(frame, words[0] >> SITE & SITES, none);
             F::template store<Words>(frame, 0, words[0] & LABELS, to);
         }

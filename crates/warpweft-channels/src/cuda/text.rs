@@ -197,11 +197,11 @@ pub(super) fn block_warps(unit: &Unit) -> u32 {
     }
 }
 
-/// Blocks of an SM for which registers are to suffice. The scheduler of a block's first warp needs more than what all its
+/// Blocks of an SM for which registers are to suffice, or 0 where the kernel decides. The scheduler of a block's first warp needs more than what all its
 /// warps run, so that without a limit few warps would fit.
 fn resident(unit: &Unit, warps: u32) -> u32 {
-    let warps = if warps == 0 { RESIDENT_WARPS } else { warps };
-    if lanes(unit) > 32 { (warps / block_warps(unit)).max(1) } else { 1 }
+    let warps = if warps == 0 && lanes(unit) > 32 { RESIDENT_WARPS } else { warps };
+    warps / block_warps(unit)
 }
 
 /// Warps of a block that hold calls.
