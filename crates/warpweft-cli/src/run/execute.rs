@@ -9,7 +9,7 @@ use warpweft::machine::{Gpu, Machine};
 use warpweft::prelude::*;
 use warpweft::report::{Report, counted};
 use warpweft::stencil::cuda::device_bytes;
-use warpweft::stencil::drive::{Ranks, a_gpu_each};
+use warpweft::stencil::drive::{CompilingKernels, Ranks, a_gpu_each};
 use warpweft::stencil::{Checkpoint, CudaPolicy, Policy, Run, Spec, Target};
 use warpweft::trace::Trace;
 use warpweft::tune::TuningCache;
@@ -253,6 +253,20 @@ impl Host {
             available,
             hint: "choose a smaller --size, or run on the CPU".into(),
         })
+    }
+
+    /// Begins to prepare the GPU for [`Host::execute`], while the caller makes the volume.
+    pub fn compile_ahead(
+        &self,
+        stencil: &Spec,
+        extents: Axes<usize>,
+        steps: u64,
+    ) -> Option<CompilingKernels> {
+        if self.ranks.is_some() {
+            return None;
+        }
+        let run = Run { target: self.target, policy: self.policy, ..Run::default() };
+        stencil.compile_ahead(extents, steps, &self.machine, &run)
     }
 
     /// Advances `volume` by `steps` steps.

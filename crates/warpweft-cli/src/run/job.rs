@@ -13,6 +13,7 @@ use warpweft::machine::DISTURBED;
 use warpweft::prelude::*;
 use warpweft::report::{Report, counted};
 use warpweft::stencil::Spec;
+use warpweft::stencil::drive::CompilingKernels;
 use warpweft::trace::Trace;
 
 use super::check::Check;
@@ -126,6 +127,8 @@ impl<'a> Prepared<'a> {
             }
             None => self.endless.clone(),
         };
+        // The GPU and its kernels are made ready meanwhile.
+        let compiling = self.host.compile_ahead(&stencil, self.job.extents(), steps);
         let begin = Instant::now();
         let mut volume = self.job.initial()?;
         self.traced("initial state", begin);
@@ -135,6 +138,7 @@ impl<'a> Prepared<'a> {
         let watch = Watch { progress: &told, trace: self.trace.clone() };
         let report = self.host.execute(&stencil, &mut volume, steps, Some(watch));
         progress.clear();
+        compiling.iter().flat_map(CompilingKernels::notes).for_each(|what| note(&what));
         let report = report?;
         // The process that measures the limits notes that they were disturbed, and the roofline line says so
         // too.

@@ -3,7 +3,7 @@
 use super::memory::layout::{Layout, axes};
 use super::text::StepText;
 use crate::{Boundary, CudaKernel, CudaPolicy, Spec};
-use warpweft_core::cuda::{Device, Kernel, Module, Options, compile};
+use warpweft_core::cuda::{Cubin, Device, Kernel, Module, Options, compile};
 use warpweft_core::error::Result;
 
 /// The step's module, and what compiling it wants to say.
@@ -13,10 +13,20 @@ pub(super) fn compiled_step(
     text: &StepText,
     device: &Device,
 ) -> Result<(Module, Vec<String>)> {
+    let compiled = step_image(stencil, policy, text, &device.arch()?)?;
+    Ok((Module::load(device, &compiled)?, compiled.notes))
+}
+
+/// The step's kernels, compiled for `arch`.
+pub(super) fn step_image(
+    stencil: &Spec,
+    policy: &CudaPolicy,
+    text: &StepText,
+    arch: &str,
+) -> Result<Cubin> {
     let options = Options { contract: policy.contraction, ..Options::default() };
     let names: Vec<_> = stencil.stages.iter().map(|stage| stage.name()).collect();
-    let compiled = compile(&text.source, &names.join(" + "), &device.arch()?, &options)?;
-    Ok((Module::load(device, &compiled)?, compiled.notes))
+    compile(&text.source, &names.join(" + "), arch, &options)
 }
 
 /// The extent along x if kernels of single steps can read across its periodic faces themselves, else 0. Ghosts beyond them

@@ -30,6 +30,7 @@ pub use cut::orient::{fewest_dependences, slab_axis};
 pub use cut::select::{Selection, select};
 pub use cut::simulate::{Cycle, Simulated, Simulation};
 pub use depth::search;
+pub use devices::compile_ahead::CompilingKernels;
 pub use hybrid::balance::{Balance, Measured, Shares};
 pub use rank_report::RankReport;
 pub use ranks::count::Ranks;

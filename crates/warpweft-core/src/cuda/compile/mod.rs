@@ -151,10 +151,10 @@ pub fn compile_in(
     if let Some(image) = cache.get(&key, &mut notes) {
         return Ok(finished(image, true, String::new(), notes));
     }
-    // Threads that want the same kernel wait for the first that compiles it.
+    // Threads that want the same kernel wait for the first that compiles it, and take its image: there may be no cache.
     let compiling = compiling(&key);
-    let _turn = compiling.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(image) = cache.get(&key, &mut notes) {
+    let mut compiled = compiling.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(image) = compiled.clone().or_else(|| cache.get(&key, &mut notes)) {
         return Ok(finished(image, true, String::new(), notes));
     }
     let input = Input { name, source, headers: &headers, options: &flags };
@@ -164,19 +164,23 @@ pub fn compile_in(
         return Err(Error::Compile { kernel: name.into(), log });
     }
     cache.put(&key, &image, &mut notes);
+    *compiled = Some(image.clone());
     Ok(finished(image, false, log, notes))
 }
 
+/// The image of a kernel, once the first of those who wait for it has compiled it.
+type Compiled = Mutex<Option<Vec<u8>>>;
+
 /// The lock of all who compile the same kernel.
-fn compiling(key: &Key) -> Arc<Mutex<()>> {
-    static UNDER_WAY: Mutex<Option<HashMap<Key, Weak<Mutex<()>>>>> = Mutex::new(None);
+fn compiling(key: &Key) -> Arc<Compiled> {
+    static UNDER_WAY: Mutex<Option<HashMap<Key, Weak<Compiled>>>> = Mutex::new(None);
     let mut known = UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner);
     let known = known.get_or_insert_default();
     if let Some(lock) = known.get(key).and_then(Weak::upgrade) {
         return lock;
     }
     known.retain(|_, lock| lock.strong_count() > 0);
-    let lock = Arc::new(Mutex::new(()));
+    let lock = Arc::new(Mutex::new(None));
     known.insert(key.clone(), Arc::downgrade(&lock));
     lock
 }

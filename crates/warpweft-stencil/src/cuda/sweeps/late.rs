@@ -8,13 +8,29 @@ use crate::cuda::fused::contest::SINGLE;
 use crate::cuda::fused::{Fused, Whole};
 use crate::cuda::policy::kernels::Compile;
 use crate::cuda::text::fused_text;
-use crate::{CudaPolicy, Sweep};
+use crate::{CudaPolicy, Spec, Sweep};
 use warpweft_core::cuda::{Cubin, Module, cached, compile};
 use warpweft_core::error::Result;
 use warpweft_core::grid::Axes;
 
 /// Seconds of sweeps after which a computation of unknown length compiles other kernels.
 const PATIENCE: f64 = 1.0;
+
+/// The kernels of several steps by `policies`, where there are such.
+pub(super) fn orders(
+    stencil: &Spec,
+    extents: Axes<usize>,
+    policies: &[CudaPolicy],
+    arch: &str,
+) -> Vec<Order> {
+    let names: Vec<_> = stencil.stages.iter().map(|stage| stage.name()).collect();
+    let name = format!("fused steps of {}", names.join(" + "));
+    let order = |&policy: &CudaPolicy| {
+        let text = fused_text(stencil, extents, &policy)?;
+        Some(Order { policy, text, name: name.clone(), arch: arch.into() })
+    };
+    policies.iter().filter_map(order).collect()
+}
 
 impl CudaSweeps {
     /// Takes the kernels of `policies` that are there, or compiles them, now or later.
@@ -25,16 +41,13 @@ impl CudaSweeps {
         when: Compile,
     ) -> Result<()> {
         let arch = self.stream.device().arch()?;
-        let names: Vec<_> = self.stencil.stages.iter().map(|stage| stage.name()).collect();
-        let name = format!("fused steps of {}", names.join(" + "));
         let mut later = Vec::new();
-        for (rank, &policy) in policies.iter().enumerate() {
-            let Some(text) = fused_text(&self.stencil, extents, &policy) else { continue };
-            let order = Order { policy, text, name: name.clone(), arch: arch.clone() };
+        for (rank, order) in orders(&self.stencil, extents, policies, &arch).into_iter().enumerate()
+        {
             let (source, options) = (&order.text.source, order.options());
             let found = match when {
-                Compile::First => Some(compile(source, &name, &arch, &options)?),
-                _ => cached(source, &name, &arch, &options)?,
+                Compile::First => Some(compile(source, &order.name, &arch, &options)?),
+                _ => cached(source, &order.name, &arch, &options)?,
             };
             match found {
                 Some(cubin) if when == Compile::First => self.attach(order, &cubin)?,

@@ -3,6 +3,7 @@
 
 mod adopt;
 mod clock;
+mod compile_ahead;
 mod exchange;
 mod executor;
 mod fold;

@@ -25,7 +25,7 @@ use crate::executor::History;
 use crate::plan::cone::Cones;
 use crate::spec::reduction::ahead::Ahead;
 use crate::{CudaPolicy, Spec};
-use warpweft_core::cuda::{Device, Module, Options, Stream, compile};
+use warpweft_core::cuda::{Cubin, Device, Module, Options, Stream, compile};
 use warpweft_core::element::Unit;
 use warpweft_core::error::Result;
 use warpweft_core::grid::{Axes, RawVolume};
@@ -160,7 +160,7 @@ fn modules(
     device: &Device,
 ) -> Result<([Module; 2], Vec<String>)> {
     let arch = device.arch()?;
-    let tools = || compile(&tools_text(), "ghosts and residuals", &arch, &Options::default());
+    let tools = || tools_image(&arch);
     // At the same time: with no kernel in the cache, either takes some tenths of a second.
     let (step, tools) = std::thread::scope(|scope| {
         let thread = Builder::new().name("compiler".into()).spawn_scoped(scope, tools);
@@ -177,10 +177,11 @@ fn modules(
     Ok(([module, tools], notes))
 }
 
-/// The text of the kernels that every stencil shares.
-fn tools_text() -> String {
+/// The kernels that every stencil shares, compiled for `arch`.
+pub(super) fn tools_image(arch: &str) -> Result<Cubin> {
     let prelude = Unit::new().source();
-    [prelude.as_str(), ghosts::TEXT, DIGIT, residual::TEXT, halo::TEXT]
+    let text = [prelude.as_str(), ghosts::TEXT, DIGIT, residual::TEXT, halo::TEXT]
         .concat()
-        .replace("#pragma once\n", "")
+        .replace("#pragma once\n", "");
+    compile(&text, "ghosts and residuals", arch, &Options::default())
 }

@@ -34,6 +34,16 @@ pub(crate) struct Prepared<'a> {
     pub notes: Vec<String>,
 }
 
+/// The kernels of a run on one GPU, and what is known of them.
+pub(crate) struct GpuKernels {
+    pub kernels: Kernels,
+    /// Cells a second, if tuning measured them.
+    pub known_rate: Option<f64>,
+    /// Bytes a second that the GPU's memory moves, if that was measured before.
+    pub bandwidth: Option<f64>,
+    pub notes: Vec<String>,
+}
+
 /// The GPU with this number.
 pub(crate) fn gpu(machine: &Machine, number: usize) -> Result<&Gpu> {
     machine.gpus.iter().find(|gpu| gpu.ordinal == number).ok_or_else(|| Error::Device {
@@ -123,6 +133,33 @@ impl Spec {
         gpu: &Gpu,
     ) -> Result<Prepared<'a>> {
         let device = gpu.device()?;
+        let GpuKernels { kernels, known_rate, bandwidth, notes } =
+            self.kernels_on((extents, steps), machine, run, gpu);
+        let policy = Policy::Cuda(kernels.foremost());
+        let build = move |stencil: &Spec, volume: &RawVolume, _| {
+            let sweeps = CudaSweeps::with(stencil, volume, &kernels, &device)?;
+            Ok(Box::new(sweeps) as Box<dyn SweepExecutor>)
+        };
+        Ok(Prepared {
+            build: Box::new(build),
+            devices: vec![gpu.label()],
+            policy,
+            depth: policy.fused_steps(self.rank()).steps,
+            bandwidth,
+            known_rate,
+            cells_a_second: CELLS_A_SECOND[1],
+            notes,
+        })
+    }
+
+    /// The kernels of a run of so many steps on `gpu`.
+    pub(crate) fn kernels_on(
+        &self,
+        (extents, steps): (Axes<usize>, u64),
+        machine: &Machine,
+        run: &Run<'_>,
+        gpu: &Gpu,
+    ) -> GpuKernels {
         let cache = TuningCache::user();
         let key = key(self, extents, machine, &gpu.name);
         let mut notes = Vec::new();
@@ -149,21 +186,7 @@ impl Spec {
             }
             _ => (Kernels::modelled(self, extents, &of_run), None),
         };
-        let policy = Policy::Cuda(kernels.foremost());
-        let build = move |stencil: &Spec, volume: &RawVolume, _| {
-            let sweeps = CudaSweeps::with(stencil, volume, &kernels, &device)?;
-            Ok(Box::new(sweeps) as Box<dyn SweepExecutor>)
-        };
-        Ok(Prepared {
-            build: Box::new(build),
-            devices: vec![gpu.label()],
-            policy,
-            depth: policy.fused_steps(self.rank()).steps,
-            bandwidth,
-            known_rate,
-            cells_a_second: CELLS_A_SECOND[1],
-            notes,
-        })
+        GpuKernels { kernels, known_rate, bandwidth, notes }
     }
 
     /// The untuned shape for the cores of `machine`.

@@ -2,6 +2,7 @@
 
 pub(crate) mod alone;
 pub(crate) mod choice;
+pub(crate) mod compile_ahead;
 pub(crate) mod gpus;
 pub(crate) mod of_rank;
 pub(crate) mod placement;
