@@ -13,7 +13,8 @@ use crate::arguments::{Conduction, Float, by_default, conduction};
 use crate::plot::Look;
 use crate::run::check::against::{Loop, Ran};
 use crate::run::check::cells::{Cells, PART, cell_of, noise, put_rows};
-use crate::run::check::{Check, difference, worse};
+use crate::run::check::rows::{self, all_finite, furthest, range, wider};
+use crate::run::check::{Check, worse};
 use crate::run::files;
 use crate::run::job::{self, Job};
 use crate::run::options::Options;
@@ -146,11 +147,12 @@ impl Case<'_> {
         let (width, cells) = (self.extents[dims - 1], Cells::of(volume, 0));
         let parts = over_parts(spot.number_of_rows(), (16 * PART).div_ceil(width), |rows| {
             let (mut error, mut largest) = (0.0, 0.0f64);
+            let mut there = vec![0.0; width];
             spot.some_rows(rows, steps, |row, values| {
-                for (cell, &value) in cells.part(row * width..(row + 1) * width).zip(values) {
-                    error = worse(error, difference(cell, value));
-                    largest = largest.max(value.abs());
-                }
+                cells.read(row * width, &mut there);
+                error = worse(error, furthest(&there, values));
+                let [low, high] = range(values);
+                largest = largest.max(high).max(-low);
             });
             [error, largest]
         });
@@ -245,23 +247,23 @@ impl Job for Case<'_> {
     }
 
     fn answer(&self, volume: &RawVolume, _: &Report) -> Answer {
-        let parts = Cells::by_parts(volume, 0, |cells| {
-            let mut range = [f64::INFINITY, f64::NEG_INFINITY];
-            let (mut sum, mut finite, mut nan) = (0.0, 0usize, 0usize);
-            for cell in cells {
-                nan += usize::from(cell.is_nan());
-                if cell.is_finite() {
-                    range = [range[0].min(cell), range[1].max(cell)];
-                    sum += cell;
-                    finite += 1;
-                }
-            }
-            (range, sum, finite, nan)
-        });
+        let none: Totals = (rows::NO_RANGE, 0.0, 0, 0);
+        let parts =
+            Cells::by_parts(volume, 0, none, |(range, mut sum, mut finite, mut nan), cells| {
+                let kept: &[f64] = match all_finite(cells) {
+                    true => cells,
+                    false => {
+                        nan += cells.iter().filter(|cell| cell.is_nan()).count();
+                        &cells.iter().copied().filter(|cell| cell.is_finite()).collect::<Vec<_>>()
+                    }
+                };
+                finite += kept.len();
+                sum += kept.iter().sum::<f64>();
+                (wider(range, rows::range(kept)), sum, finite, nan)
+            });
         let all = |(r, s, f, n): Totals, (range, sum, finite, nan): Totals| {
-            ([r[0].min(range[0]), r[1].max(range[1])], s + sum, f + finite, n + nan)
+            (wider(r, range), s + sum, f + finite, n + nan)
         };
-        let none = ([f64::INFINITY, f64::NEG_INFINITY], 0.0, 0, 0);
         let (range, sum, finite, nan) = parts.into_iter().fold(none, all);
         let range = (finite > 0).then_some(range);
         vec![

@@ -253,8 +253,9 @@ impl Loop<'_> {
 
 /// The largest magnitude of a field's finite cells, if there are any.
 fn largest_of(volume: &RawVolume, field: usize) -> Option<f64> {
-    let parts = Cells::by_parts(volume, field, |cells| {
-        cells.map(f64::abs).filter(|value| value.is_finite()).reduce(f64::max)
+    let parts = Cells::by_parts(volume, field, None, |most, cells| {
+        let finite = cells.iter().map(|cell| cell.abs()).filter(|value| value.is_finite());
+        most.into_iter().chain(finite).reduce(f64::max)
     });
     parts.into_iter().flatten().reduce(f64::max)
 }

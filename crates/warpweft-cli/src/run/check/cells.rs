@@ -7,8 +7,12 @@ use warpweft::grid::{RawVolume, in_parts, over_parts};
 use warpweft::prelude::*;
 use warpweft_apps::soup::SplitMix;
 
+use super::rows::{self, NO_RANGE, wider};
+
 /// Cells that are worth a thread.
 pub const PART: usize = 1 << 16;
+/// Cells that are converted at a time: they stay in the cache.
+const BLOCK: usize = 1 << 10;
 
 /// A cell type with one unnamed field.
 pub fn cell_of(kind: ScalarKind) -> CellType {
@@ -29,24 +33,31 @@ pub struct Cells<'a> {
 }
 
 impl<'a> Cells<'a> {
-    /// What `fold` makes of parts of the cells, in their order. The parts are the same on any number of threads.
-    pub fn by_parts<R: Send>(
-        volume: &'a RawVolume,
+    /// What `fold` makes of parts of the cells, in their order, from `none` on. It gets a part's cells in blocks. The parts
+    /// are the same on any number of threads.
+    pub fn by_parts<R: Copy + Send + Sync>(
+        volume: &RawVolume,
         field: usize,
-        fold: impl Fn(&mut dyn Iterator<Item = f64>) -> R + Sync,
+        none: R,
+        fold: impl Fn(R, &[f64]) -> R + Sync,
     ) -> Vec<R> {
-        let cells = Self::of(volume, field);
-        over_parts(volume.len(), 16 * PART, |part| fold(&mut cells.part(part)))
+        let cells = Cells::of(volume, field);
+        over_parts(volume.len(), 16 * PART, |part| {
+            let (mut all, mut block) = (none, vec![0.0; BLOCK.min(part.len())]);
+            for first in part.clone().step_by(BLOCK) {
+                let block = &mut block[..BLOCK.min(part.end - first)];
+                cells.read(first, block);
+                all = fold(all, block);
+            }
+            all
+        })
     }
 
     /// The least and the greatest value of a field, infinite where there is none; NaN is passed over.
-    pub fn range(volume: &'a RawVolume, field: usize) -> [f64; 2] {
-        let none = [f64::INFINITY, f64::NEG_INFINITY];
-        let wider = |[low, high]: [f64; 2], [l, h]: [f64; 2]| [low.min(l), high.max(h)];
-        let parts = Self::by_parts(volume, field, |cells| {
-            cells.fold(none, |range, cell| wider(range, [cell; 2]))
-        });
-        parts.into_iter().fold(none, wider)
+    pub fn range(volume: &RawVolume, field: usize) -> [f64; 2] {
+        let wider_by = |range, cells: &[f64]| wider(range, rows::range(cells));
+        let parts = Self::by_parts(volume, field, NO_RANGE, wider_by);
+        parts.into_iter().fold(NO_RANGE, wider)
     }
 
     /// Field number `field` of `volume`.
@@ -64,6 +75,23 @@ impl<'a> Cells<'a> {
         bytes.map_or(f64::NAN, |bytes| self.kind.to_f64(bytes))
     }
 
+    /// Reads as many cells as `values` has, from this index on.
+    ///
+    /// # Panics
+    /// There are not so many.
+    pub fn read(self, first: usize, values: &mut [f64]) {
+        let size = self.kind.size();
+        let bytes = &self.bytes[first * size..(first + values.len()) * size];
+        match self.kind {
+            ScalarKind::F32 => convert(bytes, values, |bytes| f64::from(f32::from_ne_bytes(bytes))),
+            ScalarKind::F64 => convert(bytes, values, f64::from_ne_bytes),
+            _ => {
+                let cells = bytes.chunks_exact(size).map(|bytes| self.kind.to_f64(bytes));
+                values.iter_mut().zip(cells).for_each(|(value, cell)| *value = cell);
+            }
+        }
+    }
+
     /// The cells with these indices.
     pub fn part(self, cells: Range<usize>) -> impl Iterator<Item = f64> + 'a {
         let size = self.kind.size();
@@ -74,6 +102,12 @@ impl<'a> Cells<'a> {
     pub fn iter(self) -> impl Iterator<Item = f64> + 'a {
         self.bytes.chunks_exact(self.kind.size()).map(move |bytes| self.kind.to_f64(bytes))
     }
+}
+
+/// Scalars of `N` bytes by a loop that can be vectorised.
+fn convert<const N: usize>(bytes: &[u8], values: &mut [f64], number: impl Fn([u8; N]) -> f64) {
+    let (cells, _) = bytes.as_chunks::<N>();
+    values.iter_mut().zip(cells).for_each(|(value, &cell)| *value = number(cell));
 }
 
 /// Does something with a field of numbers of a type that files and noise support, as a slice of that type.
@@ -121,8 +155,9 @@ pub fn put_rows(
         in_parts(cells, width * PART.div_ceil(width), |first, part| {
             let first = first / width;
             rows(first..first + part.len() / width, &mut |row, values| {
-                let to = part.chunks_exact_mut(width).nth(row - first).into_iter().flatten();
-                to.zip(values).for_each(|(cell, &value)| *cell = <T as Scalar>::from_f64(value));
+                let to = &mut part[(row - first) * width..][..width];
+                let pairs = to.iter_mut().zip(values);
+                pairs.for_each(|(cell, &value)| *cell = <T as Scalar>::from_f64(value));
             });
         });
     });
@@ -168,6 +203,10 @@ mod tests {
             put(&mut volume, 0, 3, &[1.0, 1.0 / 3.0]);
             let cells = Cells::of(&volume, 0);
             assert_eq!(cells.iter().collect::<Vec<_>>(), [0.0, 0.0, 0.0, 1.0, third, 0.0]);
+            let mut read = [9.0; 3];
+            cells.read(2, &mut read);
+            assert_eq!(read, [0.0, 1.0, third]);
+            assert_eq!(Cells::range(&volume, 0), [0.0, 1.0]);
             assert!((cells.at(4), cells.at(6).is_nan()) == (third, true), "{kind:?}");
             replace(&mut volume, 0, &mut [7.0, 9.0].into_iter());
             assert_eq!(Cells::of(&volume, 0).iter().take(3).collect::<Vec<_>>(), [7.0, 9.0, 0.0]);

@@ -4,6 +4,7 @@ pub mod against;
 pub mod cells;
 pub mod choice;
 pub mod numbers;
+pub mod rows;
 mod window;
 
 use serde::Serialize;
