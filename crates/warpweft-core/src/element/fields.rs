@@ -15,7 +15,7 @@ pub struct FieldInfo {
 
 /// A way to name a field of a cell: by its name, `"height"`, or by its number from 0 in the order of the
 /// struct.
-pub trait FieldName {
+pub trait FieldName: std::fmt::Debug {
     /// The number of this field in `fields`, or `None` if there is no such field.
     fn number_in(&self, fields: &[FieldInfo]) -> Option<usize>;
 }

@@ -165,14 +165,14 @@ impl<S: Fields, const D: usize> Session<'_, S, D> {
             Error::spec(format!("{steps} steps after {before}"), "run fewer than 2^64 steps in all")
         })?;
         self.raw.advance(end)?;
-        Ok(self.advanced(end))
+        Ok(self.advanced())
     }
 
-    /// What a call that was to end at step `end` did.
-    fn advanced(&self, end: u64) -> Advance {
+    /// What the last call did.
+    fn advanced(&self) -> Advance {
         let now = self.raw.done();
         let nan = now.residual.is_some_and(f64::is_nan);
-        let met = self.raw.ended() && !nan && now.steps < end;
+        let met = self.raw.ended() && !nan;
         Advance { done: now.steps, residual: now.residual, met, interrupted: now.interrupted }
     }
 
@@ -197,11 +197,10 @@ impl<S: Fields, const D: usize> Session<'_, S, D> {
         let mut left = steps.0;
         loop {
             let before = self.raw.done().steps;
-            let end = before.saturating_add(left);
             let next = left.min(every.0 - before % every.0);
             let Advance { done, interrupted, .. } = self.run(Steps(next))?;
             left -= next;
-            let (ended, advance) = (self.raw.ended(), self.advanced(end));
+            let (ended, advance) = (self.raw.ended(), self.advanced());
             let due = done > before && done.is_multiple_of(every.0);
             let looked = if due || ended { look(self)? } else { ControlFlow::Continue(()) };
             if left == 0 || ended || interrupted || looked.is_break() {
@@ -219,13 +218,16 @@ impl<S: Fields, const D: usize> Session<'_, S, D> {
     /// numbers that the session computes: `advance::with(alpha)`, see [`SessionScalar`].
     ///
     /// # Errors
-    /// As [`Session::run`] and [`Stencil::check`].
+    /// As [`Session::run`] and [`Stencil::check`]. Functions that read a field beyond a face that is a function
+    /// ([`Stencil::face_by`]), if only the session's own functions write this field: its cells beyond the face would be
+    /// those of step 0.
     pub fn apply(&mut self, stages: impl Stages<D, State = S>) -> Result<()> {
         let own = self.raw.spec();
         let mut other = own.clone();
         other.stages = stages.list();
         other.until = None;
         other.points = Default::default();
+        own.check_applied(&other)?;
         self.raw.apply(other)
     }
 
@@ -434,10 +436,12 @@ impl<S: Fields, const D: usize> Session<'_, S, D> {
     pub(super) fn number(&self, field: impl FieldName) -> Result<usize> {
         field.number_in(S::FIELDS).ok_or_else(|| {
             let names: Vec<_> = S::FIELDS.iter().map(|field| field.name).collect();
-            Error::spec(
-                "a field that the cells do not have",
-                format!("there are {} fields: {}", names.len(), names.join(", ")),
-            )
+            let hint = match names[..] {
+                [""] => "the cells are numbers, their field is 0".into(),
+                [one] => format!("there is one field: {one}"),
+                _ => format!("there are {} fields: {}", names.len(), names.join(", ")),
+            };
+            Error::spec(format!("the field {field:?}, which the cells do not have"), hint)
         })
     }
 }

@@ -113,11 +113,15 @@ impl Spec {
             };
             if let Some((number, field)) = self.cell.fields().iter().enumerate().find(held) {
                 let (kind, held) = (field.kind.name(), cell.to_f64(field.kind, number));
+                let whose = match field.name {
+                    "" => String::new(),
+                    name => format!("the field `{name}` of "),
+                };
                 return Err(Error::spec(
                     format!(
-                        "a dirichlet boundary of {value:e}, which {kind} can't hold: it would be {held}"
+                        "a dirichlet boundary of {value:e}, which {whose}{kind} can't hold: it would be {held}"
                     ),
-                    "give a value in the range of the cells' type",
+                    "give a value in the range of all fields, or a function that gives each field its own (`face_by`)",
                 ));
             }
             let beyond = |(number, field): &(usize, &FieldInfo)| {

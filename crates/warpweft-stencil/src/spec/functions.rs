@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use super::Spec;
 use super::boundary::{Boundary, Face};
+use super::stage::Stage;
 use warpweft_core::element::{Bits, Fields, MAX_FIELDS, Unit};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::{Axes, RawVolume, axis_name};
@@ -178,6 +179,41 @@ impl Spec {
     /// Whether any face is a function.
     pub(crate) fn has_functions(&self) -> bool {
         self.function_faces().next().is_some()
+    }
+
+    /// Refuses functions for a session of this spec that read beyond a face which is a function, of a field that only the
+    /// session's own functions write: such cells hold the function's value of step 0.
+    pub(crate) fn check_applied(&self, applied: &Spec) -> Result<()> {
+        let own = self.written_fields();
+        let follows = applied.written_fields();
+        let stale = |field: &usize| own.contains(field) && !follows.contains(field);
+        for (axis, face, _) in self.function_faces() {
+            let beyond = |offset: isize| match face {
+                Face::Low => offset < 0,
+                Face::High => offset > 0,
+            };
+            let reads = |stage: &Arc<dyn Stage>| {
+                let tap =
+                    stage.taps().iter().find(|tap| stale(&tap.field) && beyond(tap.offset[axis]));
+                tap.map(|tap| (stage.name(), tap.field))
+            };
+            if let Some((function, field)) = applied.stages.iter().find_map(reads) {
+                let field = match self.cell.fields()[field].name {
+                    "" => "cells".into(),
+                    name => format!("`{name}`"),
+                };
+                let end = if face == Face::Low { "low" } else { "high" };
+                let axis = axis_name(axis, self.dims);
+                return Err(Error::spec(
+                    format!(
+                        "`{function}` reads {field} beyond the {end} face of axis {axis}, which is a function, and does not \
+                         write them: there they would be those of step 0"
+                    ),
+                    "make it a further stage of the session's functions, or apply it together with one that writes them",
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// What the ghosts of function faces hold once the first `stages` stages of a step are through.

@@ -129,9 +129,19 @@ impl Points {
                 ));
             }
         }
-        let finite = |source: &RawPointSource| source.amplitudes.iter().all(|a| a.is_finite());
-        if !self.sources.iter().all(finite) {
-            return Err(Error::spec("an infinite or NaN amplitude", "give finite ones"));
+        for (number, source) in self.sources.iter().enumerate() {
+            let odd =
+                source.amplitudes.iter().zip(1..).find(|(amplitude, _)| !amplitude.is_finite());
+            if let Some((amplitude, step)) = odd {
+                let at = source.at.first();
+                let place = at.map_or(String::new(), |at| format!(" at {at:?}"));
+                return Err(Error::spec(
+                    format!(
+                        "source number {number}{place} has the amplitude {amplitude} in step {step}"
+                    ),
+                    "give finite amplitudes",
+                ));
+            }
         }
         if self.probes.iter().any(|probe| probe.every == 0) {
             return Err(Error::spec("a probe every 0 steps", "record every 1 or more steps"));

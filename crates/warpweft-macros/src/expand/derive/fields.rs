@@ -312,7 +312,7 @@ fn check(cell: &Ident, members: &[Member<'_>]) -> syn::Result<()> {
                 "a cell has at most {MAX_FIELDS} fields, this is number {}",
                 MAX_FIELDS + 1
             ),
-            "split the state into two volumes",
+            "give it fewer; what no function writes can be a table, a parameter `&[f64]`",
         )),
     }
 }
