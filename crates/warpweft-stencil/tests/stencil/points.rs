@@ -342,7 +342,10 @@ fn what_can_t_be_placed_is_named() {
     let plain = || Stencil::of(conduct(0.1));
     refused(plain().source(source(0, [4, 0], 1.0)), "a source at [4, 0]; help: place it inside");
     refused(plain().source(source(1, [0, 0], 1.0)), "a source of field 1");
-    refused(plain().source(source(0, [0, 0], f64::NAN)), "source number 0 at [0, 0] has the amplitude NaN in step 1");
+    refused(
+        plain().source(source(0, [0, 0], f64::NAN)),
+        "source number 0 at [0, 0] has the amplitude NaN in step 1",
+    );
     refused(plain().probe(Probe { field: 0, at: vec![[0, 9]], every: 1 }), "a probe at [0, 9]");
     refused(plain().probe(Probe { field: 0, at: vec![[0, 0]], every: 0 }), "every 0 steps");
 }
