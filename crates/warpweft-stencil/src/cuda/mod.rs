@@ -7,6 +7,7 @@
 //! about the compute capability a user's machine has (`cuda`).
 
 mod adopted;
+mod compile_ahead;
 mod fold;
 mod fused;
 mod halo;

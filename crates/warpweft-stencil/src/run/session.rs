@@ -171,8 +171,7 @@ impl<S: Fields, const D: usize> Session<'_, S, D> {
     /// What the last call did.
     fn advanced(&self) -> Advance {
         let now = self.raw.done();
-        let nan = now.residual.is_some_and(f64::is_nan);
-        let met = self.raw.ended() && !nan;
+        let met = self.raw.ended() && !now.residual.is_some_and(f64::is_nan);
         Advance { done: now.steps, residual: now.residual, met, interrupted: now.interrupted }
     }
 
@@ -191,10 +190,10 @@ impl<S: Fields, const D: usize> Session<'_, S, D> {
         steps: Steps,
         mut look: impl FnMut(&mut Self) -> Result<ControlFlow<()>>,
     ) -> Result<Advance> {
+        let mut left = steps.0;
         if every.0 == 0 {
             return Err(Error::spec("a call every 0 steps", "call every 1 or more steps"));
         }
-        let mut left = steps.0;
         loop {
             let before = self.raw.done().steps;
             let next = left.min(every.0 - before % every.0);
@@ -213,14 +212,13 @@ impl<S: Fields, const D: usize> Session<'_, S, D> {
     /// as a step of the session: [`Advance::done`] does not change, and a `#[step]` parameter gets the number of steps done
     /// so far.
     ///
-    /// The first call of functions that read further than the session's may make the buffers anew; later ones are as
-    /// cheap as a step. Functions that are refused, or that there is no memory for, end no session. Parameters may be
-    /// numbers that the session computes: `advance::with(alpha)`, see [`SessionScalar`].
+    /// The first call of functions that read further than the session's may make the buffers anew; later ones are as cheap as a
+    /// step. Functions that are refused, or that there is no memory for, end no session. Parameters may be numbers that the
+    /// session computes: `advance::with(alpha)`, see [`SessionScalar`].
     ///
     /// # Errors
-    /// As [`Session::run`] and [`Stencil::check`]. Functions that read a field beyond a face that is a function
-    /// ([`Stencil::face_by`]), if only the session's own functions write this field: its cells beyond the face would be
-    /// those of step 0.
+    /// As [`Session::run`] and [`Stencil::check`]. Functions that read a field beyond a face by [`Stencil::face_by`] which
+    /// only the session's own functions write: there it would be of step 0.
     pub fn apply(&mut self, stages: impl Stages<D, State = S>) -> Result<()> {
         let own = self.raw.spec();
         let mut other = own.clone();
@@ -435,11 +433,9 @@ impl<S: Fields, const D: usize> Session<'_, S, D> {
 
     pub(super) fn number(&self, field: impl FieldName) -> Result<usize> {
         field.number_in(S::FIELDS).ok_or_else(|| {
-            let names: Vec<_> = S::FIELDS.iter().map(|field| field.name).collect();
-            let hint = match names[..] {
+            let hint = match S::FIELDS.iter().map(|field| field.name).collect::<Vec<_>>()[..] {
                 [""] => "the cells are numbers, their field is 0".into(),
-                [one] => format!("there is one field: {one}"),
-                _ => format!("there are {} fields: {}", names.len(), names.join(", ")),
+                ref names => format!("there are {} fields: {}", names.len(), names.join(", ")),
             };
             Error::spec(format!("the field {field:?}, which the cells do not have"), hint)
         })

@@ -77,3 +77,38 @@ fn boxes_outside_are_errors_before_there_is_room_for_them() {
     }
     on.run(Steps(1)).unwrap();
 }
+
+#[test]
+fn applied_functions_read_no_faces_of_step_0() {
+    #[derive(Clone, Copy, Fields)]
+    struct Rod {
+        u: f64,
+        g: f64,
+    }
+    #[boundary]
+    fn heated(_at: [i64; 1], step: u64) -> Rod {
+        Rod { u: 100.0 * step as f64, g: 0.0 }
+    }
+    #[stencil]
+    fn keep(now: Near<Rod, 1>, next: &mut Rod) {
+        next.u = now.u[[0]];
+    }
+    #[stencil]
+    fn look(now: Near<Rod, 1>, next: &mut Rod) {
+        next.g = now.u[[-1]];
+    }
+    let (mut rod, machine) = (Volume::<Rod, 1>::zeroed([5]).unwrap(), machine());
+    let stencil = Stencil::of(keep()).face_by(0, Face::Low, heated());
+    let mut on = stencil.on_with(&mut rod, &machine, &on_the_cores()).unwrap();
+    on.run(Steps(3)).unwrap();
+    let error = on.apply(look()).unwrap_err().to_string();
+    assert!(
+        error.contains("`look` reads `u` beyond the low face of axis x, which is a function"),
+        "{error}"
+    );
+    // Together with what writes the field it reads the face of the steps so far and one more.
+    on.apply((keep(), look())).unwrap();
+    assert_eq!(on.get([0]).unwrap().g, 400.0);
+    let error = on.sum("nix").unwrap_err().to_string();
+    assert!(error.contains("\"nix\"") && error.contains("u, g"), "{error}");
+}

@@ -17,7 +17,7 @@ use warpweft_core::grid::Axes;
 const PATIENCE: f64 = 1.0;
 
 /// The kernels of several steps by `policies`, where there are such.
-pub(super) fn orders(
+pub(in crate::cuda) fn orders(
     stencil: &Spec,
     extents: Axes<usize>,
     policies: &[CudaPolicy],

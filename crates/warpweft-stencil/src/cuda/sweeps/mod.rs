@@ -3,7 +3,6 @@
 
 mod adopt;
 mod clock;
-mod compile_ahead;
 mod exchange;
 mod executor;
 mod fold;
@@ -18,6 +17,8 @@ mod transfer;
 use std::time::Instant;
 
 use self::clock::Clock;
+pub(in crate::cuda) use self::late::orders;
+pub(in crate::cuda) use self::start::tools_image;
 use crate::cuda::adopted::Adopted;
 use crate::cuda::fold::Fold;
 use crate::cuda::fused::Fused;

@@ -178,7 +178,7 @@ fn modules(
 }
 
 /// The kernels that every stencil shares, compiled for `arch`.
-pub(super) fn tools_image(arch: &str) -> Result<Cubin> {
+pub(in crate::cuda) fn tools_image(arch: &str) -> Result<Cubin> {
     let prelude = Unit::new().source();
     let text = [prelude.as_str(), ghosts::TEXT, DIGIT, residual::TEXT, halo::TEXT]
         .concat()

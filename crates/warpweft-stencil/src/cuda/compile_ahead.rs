@@ -2,19 +2,18 @@
 
 use std::thread::{Builder, scope};
 
-use super::late::orders;
-use super::start::tools_image;
-use crate::cuda::limits::check_device;
-use crate::cuda::policy::kernels::{Compile, Kernels};
-use crate::cuda::single::step_image;
-use crate::cuda::text::{grid, step_text};
+use super::limits::check_device;
+use super::policy::kernels::{Compile, Kernels};
+use super::single::step_image;
+use super::sweeps::{orders, tools_image};
+use super::text::{grid, step_text};
 use crate::{CudaKernel, Spec};
 use warpweft_core::cuda::{Cubin, Device, compile};
 use warpweft_core::error::Result;
 use warpweft_core::grid::Axes;
 
 impl Kernels {
-    /// Compiles for `device`, into the cache, what [`CudaSweeps::with`](super::CudaSweeps::with) asks for first, each
+    /// Compiles for `device`, into the cache, what [`CudaSweeps::with`](crate::CudaSweeps::with) asks for first, each
     /// kernel on a thread of its own. `tell` gets what compiling wants to say.
     ///
     /// # Errors
@@ -34,17 +33,17 @@ impl Kernels {
         let fused = orders(stencil, extents, &planned.fused, &arch);
         let fused = &fused[..self.surely_compiled(fused.len())];
         // An error of one says nothing of the others.
-        let told = |image: Result<Cubin>| _ = image.map(|image| tell(image.notes));
+        let notes_of = |image: Result<Cubin>| _ = image.map(|image| tell(image.notes));
         scope(|scope| {
             for order in fused {
                 let work = || {
                     let (source, options) = (&order.text.source, order.options());
-                    told(compile(source, &order.name, &order.arch, &options));
+                    notes_of(compile(source, &order.name, &order.arch, &options));
                 };
                 // Without a thread the run compiles it.
                 let _ = Builder::new().name("compiler".into()).spawn_scoped(scope, work);
             }
-            let tools = || told(tools_image(&arch));
+            let tools = || notes_of(tools_image(&arch));
             let _ = Builder::new().name("compiler".into()).spawn_scoped(scope, tools);
             step_image(stencil, single, &text, &arch).map(|image| tell(image.notes))
         })
