@@ -22,24 +22,27 @@ impl Calls {
         self.0.entry(caller.into()).or_default().insert(callee.into());
     }
 
-    /// The functions that call themselves, directly or through others.
+    /// The functions that call themselves, directly or through others, and those between two of them: all whose frames may be
+    /// on a stack more than once or below such a frame.
     fn recursive(&self) -> BTreeSet<&str> {
-        self.0.keys().map(String::as_str).filter(|name| self.reaches(name)).collect()
+        let all = || self.0.keys().map(String::as_str);
+        let circles: BTreeSet<&str> =
+            all().filter(|name| self.reached(name).contains(name)).collect();
+        let below: BTreeSet<&str> = circles.iter().flat_map(|name| self.reached(name)).collect();
+        let above = |name: &&str| self.reached(name).intersection(&circles).next().is_some();
+        all().filter(|name| below.contains(name)).filter(above).collect()
     }
 
-    fn reaches(&self, name: &str) -> bool {
-        let (mut seen, mut next) = (BTreeSet::new(), vec![name]);
-        while let Some(at) = next.pop() {
-            for callee in self.0.get(at).into_iter().flatten() {
-                if callee == name {
-                    return true;
-                }
-                if seen.insert(callee.as_str()) {
-                    next.push(callee);
-                }
+    /// All that `name` calls, directly or through others.
+    fn reached<'a>(&'a self, name: &str) -> BTreeSet<&'a str> {
+        let callees = |of: &str| self.0.get(of).into_iter().flatten().map(String::as_str);
+        let (mut seen, mut next) = (BTreeSet::new(), callees(name).collect::<Vec<_>>());
+        while let Some(callee) = next.pop() {
+            if seen.insert(callee) {
+                next.extend(callees(callee));
             }
         }
-        false
+        seen
     }
 }
 
@@ -156,6 +159,18 @@ fn closing(text: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn functions_between_circles_go_on_with_the_level() {
+        let mut calls = Calls::default();
+        for (caller, callee) in
+            [("f", "f"), ("f", "h"), ("h", "g"), ("g", "g"), ("k", "f"), ("g", "e")]
+        {
+            calls.add(caller, callee);
+        }
+        // `k` begins a level, `e` calls nothing that needs one.
+        assert_eq!(calls.recursive().into_iter().collect::<Vec<_>>(), ["f", "g", "h"]);
+    }
 
     #[test]
     fn functions_in_a_circle_get_levels_and_others_begin_one() {
