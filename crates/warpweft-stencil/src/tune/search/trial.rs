@@ -275,7 +275,7 @@ mod tests {
         let volume = Volume::from_fn([32, 32], |[y, x]| (x * y) as f32);
         let mut search = Search::new(&stencil, &volume, (CHECKED, &[])).unwrap();
         let mut said = |threads: usize, made: fn() -> Result<Idle<'static>>| {
-            let policy = Policy::Cpu(CpuPolicy::default());
+            let policy = Policy::Cpu(CpuPolicy { tile_rows: threads, ..CpuPolicy::default() });
             let budget = Budget::of(Duration::ZERO);
             let ran = search.trial((1, false), f64::INFINITY, budget, |_, _| made()).unwrap();
             assert_eq!(search.note(policy, threads, ran), None);
