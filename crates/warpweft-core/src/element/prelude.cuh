@@ -75,8 +75,8 @@ struct level {
     const u32 now = stack_now();
     return depth >= 256u || first - now + (last - now) > (28u << 10);
   }
-  // Whether it looks for faults of others: not at each level, since it reads memory.
-  WW_FN bool looks() const { return (depth & 7u) == 7u; }
+  // Whether this level checks for faults of other lanes: not every one does, since the check reads memory.
+  WW_FN bool checks_faults() const { return (depth & 7u) == 7u; }
 };
 WW_FN level first_level() {
   const u32 now = stack_now();

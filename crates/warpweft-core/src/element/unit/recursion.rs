@@ -91,7 +91,7 @@ impl<'c> Levels<'c> {
         let body = self.with_levels(&text[head.len()..], "ww_level.next()");
         let body = body.trim_start().trim_start_matches('{');
         all.push_str(&format!(
-            "{} {{\n  if (ww_level.too_deep()) {{ ww::fail({site}u); return{nothing}; }}\n  if (ww_level.looks() && WW_FAULTED) return{nothing};{body}",
+            "{} {{\n  if (ww_level.too_deep()) {{ ww::fail({site}u); return{nothing}; }}\n  if (ww_level.checks_faults() && WW_FAULTED) return{nothing};{body}",
             with_level(head)
         ));
         all

@@ -156,9 +156,9 @@ impl Stencils {
                 note("no GPU: its cases are left out");
                 continue;
             }
-            let beside =
+            let wanted =
                 |case: &Case| self.only != Some(On::Both) || (case.dims, case.dtype) == (3, "f32");
-            for case in CASES.iter().filter(|case| case.on == on && beside(case)) {
+            for case in CASES.iter().filter(|case| case.on == on && wanted(case)) {
                 let case = Case { size: case.size / self.shrink as usize, ..*case };
                 figures.push(figure(case, &machine, &probe, self.options.repeats)?);
                 // In the same minutes: shared machines change from hour to hour.

@@ -75,18 +75,21 @@ fn rows(stencil: &Spec, shape: &TemporalShape) -> Rows {
                 let off = stage.taps().iter().any(|tap| tap.field == f && tap.offset[0] != 0);
                 let rows = if off { lag.low + lag.high } else { lag.high };
                 // Rows that are widened once are so in the queue too.
-                let (beside, more) = match lag.cross {
+                let (halo_rows, more) = match lag.cross {
                     true => (0, 0),
                     false => (lag.wide[f].iter().sum(), 5),
                 };
-                (word(f) * rows, beside, more)
+                (word(f) * rows, halo_rows, more)
             });
             fields.collect::<Vec<_>>()
         })
         .collect();
     let kept = move |vx: usize| {
         let of = |level: &Vec<(usize, usize, usize)>| {
-            level.iter().map(|(rows, beside, more)| rows * (vx + beside) + more).sum::<usize>()
+            level
+                .iter()
+                .map(|(rows, halo_rows, more)| rows * (vx + halo_rows) + more)
+                .sum::<usize>()
         };
         levels.iter().map(of).sum()
     };
@@ -250,9 +253,9 @@ fn registers_of(stencil: &Spec, shape: &TemporalShape, [vx, vy, depth]: [u32; 3]
         return fixed + kept * cells * levels + word * rows.words * cells;
     }
     let kept = (rows.kept)(vx as usize) * vy as usize * levels;
-    let beside = 4 * shape.beside * rows.words * vx as usize;
+    let halo_rows = 4 * shape.halo_rows * rows.words * vx as usize;
     let [fixed, word, field] = REGISTERS_DEEP;
-    fixed + field * shape.fields.len() + kept + word * rows.words * cells + beside
+    fixed + field * shape.fields.len() + kept + word * rows.words * cells + halo_rows
 }
 
 /// What a step computes, in levels of a star.

@@ -7,7 +7,7 @@
 // next. Level n runs stage n mod `stages`, so a stage is a level; fields that the stage does not assign pass
 // through. The queue holds the `kept` planes before the newest; plane p - a is in slot (phase - a) mod kept,
 // which is constant as callers unroll phases. A lane has `vx` cells of each of `vy` rows in registers; `margin`
-// more on either side come by shuffles, and the rows next to its own from `Beside`.
+// more on either side come by shuffles, and the rows next to its own from `HaloRows`.
 //
 // Boundaries are exact at every level. Cells beyond a closed face (Dirichlet, function, Neumann, mirror) get their
 // value from the planes that the level has: along x when rows are widened, along z when the first and the last
@@ -16,7 +16,7 @@
 //
 // `S` is the shape that the host writes: `Fields` and `Writes`, index lists; `Type<f>` as stored and `Number<f>` as computed; `Assigns<n>`, the
 // fields that stage n assigns; `face(axis, side)`; `high(n)`, `low(n)`, `cross(n)`; `wide(n, f, side)`; the
-// numbers `vx`, `vy`, `beside`, `levels`, `stages`, `kept`, `margin`, `last`; `Held`, what is known of held faces; and
+// numbers `vx`, `vy`, `halo_rows`, `levels`, `stages`, `kept`, `margin`, `last`; `Held`, what is known of held faces; and
 // `run<n>(elements, near, next)`.
 // With `packed` above 1 (packed.cuh) so many cells are one element of rows, and all counts along x are of these.
 // Source of the idea: 2.5D streaming with register pipelines (AN5D, EBISU), one template for all elements.
@@ -161,10 +161,10 @@ struct LevelQueue {
   Plane<S> planes[S::kept];
 };
 
-// The `beside` rows before a lane's own and those after them.
+// The `halo_rows` before a lane's own and those after them.
 template <class S>
-struct Beside {
-  static constexpr int rows = S::beside > 0 ? S::beside : 1;
+struct HaloRows {
+  static constexpr int rows = S::halo_rows > 0 ? S::halo_rows : 1;
   LevelRowsOf<S, rows, typename S::Fields> above, below;
 };
 
@@ -187,7 +187,7 @@ template <class S, int Stage, int Phase>
 struct LevelNear {
   LevelQueue<S>& queue;
   Plane<S>& newest;
-  const Beside<S>& rows;
+  const HaloRows<S>& rows;
   int i, j;
   template <int F, int... O>
   WW_FN Number<S, F> at() const {
@@ -197,7 +197,7 @@ struct LevelNear {
     const int r = i + o::y;
     if constexpr (o::y < 0) {
       const auto& above = rows.above.template of<F>();
-      return InRegister<S, F>::get(r < 0 ? above.at(r < 0 ? r + S::beside : 0, j) : own.at(r < 0 ? 0 : r, j));
+      return InRegister<S, F>::get(r < 0 ? above.at(r < 0 ? r + S::halo_rows : 0, j) : own.at(r < 0 ? 0 : r, j));
     } else if constexpr (o::y > 0) {
       const auto& below = rows.below.template of<F>();
       constexpr int vy = S::vy;
@@ -378,7 +378,7 @@ WW_FN void close_below(LevelQueue<S>& queue, Plane<S>& plane, const LaneFaces& f
 // next to the lane's in plane p - high of the input. With Edge a lane may hold cells at a face along x, with Check
 // planes may lie at or beyond a face along z.
 template <class S, int Level, int Phase, bool Edge, bool Check, class E>
-WW_FN void level(LevelQueue<S>& queue, Plane<S>& plane, const Beside<S>& rows, int p, const LaneFaces& faces,
+WW_FN void level(LevelQueue<S>& queue, Plane<S>& plane, const HaloRows<S>& rows, int p, const LaneFaces& faces,
                  const TimeBlock& block, const Held<S>& held, const E& elements) {
   constexpr int stage = Level % S::stages, high = S::high(stage);
   if constexpr (!S::cross(stage)) widen<S, Level, Phase, Edge>(plane, faces, held);

@@ -134,7 +134,7 @@ struct Strip {
   template <int Level, int Phase, bool Edge, bool Check, class E>
   WW_FN void levels_from(Plane<S>& row, int p, const E& elements) {
     if constexpr (Level < S::levels) {
-      const Beside<S> none{};
+      const HaloRows<S> none{};
       level<S, Level, Phase, Edge, Check>(queue[Level], row, none, p, faces, block, held, elements);
       levels_from<Level + 1, Phase, Edge, Check>(row, p - S::high(Level % S::stages), elements);
     }

@@ -82,7 +82,7 @@ pub struct TemporalShape {
     /// Rows of a tile along y.
     pub rows: usize,
     /// Rows next to a lane's own that it needs, on either side: those of other warps.
-    pub beside: usize,
+    pub halo_rows: usize,
     /// The stages taken apart by planes, where levels keep that and no planes (partial.cuh).
     pub parts: Vec<PartialStage>,
     /// Planes ahead of the one that a level of such parts takes in, and behind it, which faces copy there.
@@ -242,7 +242,7 @@ fn kept_of(lag: &Lag, faces: &[[FaceKind; 2]; 3]) -> usize {
 }
 
 /// Rows next to a lane's own that any stage reads, in three dimensions.
-fn beside_of(stencil: &Spec) -> usize {
+fn halo_rows_of(stencil: &Spec) -> usize {
     let offsets = stencil.stages.iter().flat_map(|stage| stage.taps());
     match stencil.rank() {
         2 => 0,
@@ -287,7 +287,7 @@ impl TemporalShape {
             writes: stencil.written_fields(),
             levels: if flat { depth / warps * lags.len() } else { depth * lags.len() },
             align: (SECTOR / smallest).max(unit),
-            beside: beside_of(stencil),
+            halo_rows: halo_rows_of(stencil),
             rows: if flat { 1 } else { warps * vy },
             overlap_y: reach[1].map(|cells| cells * depth),
             last: if row.is_multiple_of(vx) { vx } else { row % vx },
@@ -333,14 +333,14 @@ impl TemporalShape {
     fn tiles(&self, vx: usize, vy: usize, extents: Axes<usize>) -> bool {
         let wide = self.lags.iter().flat_map(|lag| lag.wide.iter().flatten()).all(|&n| n <= vx);
         let across = self.columns > self.overlap[0] + self.overlap[1];
-        if self.rows == 1 && self.beside == 0 && extents.rank() == 2 {
+        if self.rows == 1 && self.halo_rows == 0 && extents.rank() == 2 {
             return wide && across;
         }
         // Closed faces along y are at the ends of tiles, and a mirror's source is among the rows before it.
         let closed = self.closed(1, 0) || self.closed(1, 1);
         let mirrors = self.faces[1].contains(&FaceKind::Mirror);
-        let fits = !closed || (extents[1] >= self.rows && (self.beside < vy || !mirrors));
-        let down = self.rows > self.overlap_y[0] + self.overlap_y[1] && self.beside <= vy;
+        let fits = !closed || (extents[1] >= self.rows && (self.halo_rows < vy || !mirrors));
+        let down = self.rows > self.overlap_y[0] + self.overlap_y[1] && self.halo_rows <= vy;
         wide && across && down && fits
     }
 
@@ -353,12 +353,13 @@ impl TemporalShape {
         match stencil.rank() {
             2 => slots * ring + (warps - 1) * 2 * self.group * hand,
             _ if !self.parts.is_empty() => {
-                let height = self.rows + 2 * self.beside;
+                let height = self.rows + 2 * self.halo_rows;
                 let copied: usize = self.copies.iter().sum();
                 height * ((slots + copied) * ring + (self.levels - 1) * (2 + copied) * hand)
             }
             _ => {
-                slots * ring * self.rows + self.kept * self.levels * warps * 2 * self.beside * hand
+                slots * ring * self.rows
+                    + self.kept * self.levels * warps * 2 * self.halo_rows * hand
             }
         }
     }

@@ -184,7 +184,7 @@ fn write_shape(
   using Fields = ww::stencil::indices<{fields}>;
   using Used = Fields;
   using Writes = ww::stencil::indices<{writes}>;
-  static constexpr int packed = {packed}, dims = {dims}, vx = {vx}, vy = {vy}, beside = {beside}, warps = {warps}, prefetch = {prefetch};
+  static constexpr int packed = {packed}, dims = {dims}, vx = {vx}, vy = {vy}, halo_rows = {halo_rows}, warps = {warps}, prefetch = {prefetch};
   static constexpr int depth = {depth}, stages = {stages}, levels = {levels}, lag = {lag};
   static constexpr int before = {before}, copied = {copied}, closing = {closing}, kept = {kept}, group = {group};
   static constexpr int unrolled = {unrolled}, margin = {margin}, unit = {unit}, last = {last};
@@ -200,7 +200,7 @@ fn write_shape(
         packed = shape.packed,
         vx = cells[0] as usize / shape.packed,
         vy = cells[1],
-        beside = shape.beside,
+        halo_rows = shape.halo_rows,
         stages = shape.lags.len(),
         unrolled = shape.unrolled(),
         lag = shape.lag(),

@@ -2,7 +2,7 @@
 // every warp runs all levels (levels.cuh) on its rows of a tile, a plane of each level in every round.
 //
 // Grid and block: tile.cuh's.
-// Shared: of every level the first and the last `beside` rows of a warp in the last `kept` planes, as in
+// Shared: of every level the first and the last `halo_rows` of a warp in the last `kept` planes, as in
 //         registers: [slot][level][warp][first, last][row]; then the planes in flight, `prefetch` + 1 of them,
 //         each lane's words its own: no barrier.
 // Invariants: no tap is off the cell along two axes, and a stage looks at least one plane ahead, so rows next to a
@@ -23,7 +23,7 @@ struct Slab : Tile<S> {
   static constexpr int ring = plane_bytes * S::warps;
   static constexpr int edge = row_bytes<S, false>();                 // a row of all fields
   static constexpr int slots = S::prefetch + 1;
-  static constexpr int edges = S::kept * S::levels * S::warps * 2 * S::beside * edge;
+  static constexpr int edges = S::kept * S::levels * S::warps * 2 * S::halo_rows * edge;
 
   LevelQueue<S> queue[S::levels];
   char* shared;            // the lane's 16 bytes of every 512
@@ -80,14 +80,14 @@ struct Slab : Tile<S> {
 
   // The row of a warp's edge in shared memory; `n` counts its first rows, then its last.
   WW_FN char* edge_row(int place, int level, int of_warp, int n) const {
-    return shared + (((place * S::levels + level) * S::warps + of_warp) * 2 * S::beside + n) * edge;
+    return shared + (((place * S::levels + level) * S::warps + of_warp) * 2 * S::halo_rows + n) * edge;
   }
 
   // Writes the first and the last rows of a plane.
   template <int Level, int Place>
   WW_FN void put_edges(const Plane<S>& plane) const {
-    each(up_to<2 * S::beside>{}, [&](auto n) {
-      constexpr int N = decltype(n)::value, row = N < S::beside ? N : S::vy - 2 * S::beside + N;
+    each(up_to<2 * S::halo_rows>{}, [&](auto n) {
+      constexpr int N = decltype(n)::value, row = N < S::halo_rows ? N : S::vy - 2 * S::halo_rows + N;
       char* to = edge_row(Place, Level, warp, N);
       each(typename S::Fields{}, [&](auto f) {
         constexpr int F = decltype(f)::value;
@@ -105,11 +105,11 @@ struct Slab : Tile<S> {
   }
   // Fetches the rows next to the warp's own: the last of the warp before it, the first of the one after.
   template <int Level, int Place>
-  WW_FN void get_edges(Beside<S>& rows) const {
+  WW_FN void get_edges(HaloRows<S>& rows) const {
     const int above = warp > 0 ? warp - 1 : 0, below = warp < S::warps - 1 ? warp + 1 : warp;
-    each(up_to<S::beside>{}, [&](auto n) {
+    each(up_to<S::halo_rows>{}, [&](auto n) {
       constexpr int N = decltype(n)::value;
-      char* last = edge_row(Place, Level, above, S::beside + N);
+      char* last = edge_row(Place, Level, above, S::halo_rows + N);
       char* leading = edge_row(Place, Level, below, N);
       each(typename S::Fields{}, [&](auto f) {
         constexpr int F = decltype(f)::value;
@@ -129,17 +129,17 @@ struct Slab : Tile<S> {
 
   // Gives the rows beyond faces along y their values, given plane z, which they are next to.
   template <int Level>
-  WW_FN void close_rows(const Plane<S>& plane, Beside<S>& rows, int z) const {
+  WW_FN void close_rows(const Plane<S>& plane, HaloRows<S>& rows, int z) const {
     each(typename S::Fields{}, [&](auto f) {
       constexpr int F = decltype(f)::value;
       const auto& own = plane.template of<F>();
 #pragma unroll
-      for (int k = 1; k <= S::beside; k++) {
+      for (int k = 1; k <= S::halo_rows; k++) {
 #pragma unroll
         for (int j = 0; j < S::vx; j++) {
           if constexpr (S::face(1, 0) != open_face) {
             constexpr int kind = S::face(1, 0), back = kind == mirror_face ? 0 : 1;
-            auto& row = rows.above.template of<F>().at(S::beside - k, j);
+            auto& row = rows.above.template of<F>().at(S::halo_rows - k, j);
             if constexpr (kind == function_face) {
               if (face_above) row = function_value<S, F, 1, 0>(held, block, Level, z, faces.y - k, faces.x + j);
             } else {
@@ -168,9 +168,9 @@ struct Slab : Tile<S> {
   WW_FN void levels_from(Plane<S>& plane, int p, const E& elements) {
     if constexpr (Level < S::levels) {
       constexpr int high = S::high(Level % S::stages);
-      Beside<S> rows;
+      HaloRows<S> rows;
       Plane<S> newest = plane;
-      if constexpr (S::beside > 0) {
+      if constexpr (S::halo_rows > 0) {
         get_edges<Level, level_slot<S, Phase, high>()>(rows);
         if constexpr (Edge) {
           if (face_above || face_below) {
@@ -179,7 +179,7 @@ struct Slab : Tile<S> {
         }
       }
       level<S, Level, Phase, Edge, Check>(queue[Level], plane, rows, p, faces, block, held, elements);
-      if constexpr (S::beside > 0) put_edges<Level, Phase>(newest);
+      if constexpr (S::halo_rows > 0) put_edges<Level, Phase>(newest);
       levels_from<Level + 1, Phase, Edge, Check>(plane, p - high, elements);
     }
   }

@@ -18,7 +18,7 @@ use warpweft_terminal::output::note;
 const RUN: f64 = 3.0;
 /// Candidates of a search that are compiled before it begins, while other stencils are measured.
 const AHEAD: usize = 12;
-/// Between two looks at whether they are.
+/// Between two checks whether they are compiled.
 const PAUSE: Duration = Duration::from_millis(5);
 /// Cells along an axis, in two and in three dimensions.
 const EXTENTS: [[u64; 2]; 2] = [[2_000, 12_000], [160, 640]];

@@ -4,7 +4,7 @@
 // partial sum, for every plane that is still to come. So each plane is looked at once, and no plane is in registers.
 //
 // Grid and block: tile.cuh's.
-// Shared: planes of the tile with `beside` rows more on either side, which stay garbage: `prefetch` + 1 + `ahead` +
+// Shared: planes of the tile with `halo_rows` more rows on either side, which stay garbage: `prefetch` + 1 + `ahead` +
 //         `behind` of the input, then of every level but the last `ahead` + `behind` + 2, as in registers.
 // Invariants: in round r, level 0 takes in plane r - `ahead`, and a level the plane that the one before it has made
 // `ahead` rounds before the last. Planes beyond a face that copies are those that it copies, `ahead` planes on or
@@ -31,9 +31,9 @@ struct KeptOf : KeptOf<S, Level - 1> {
 template <class S>
 struct KeptOf<S, -1> {};
 
-// The rows that a lane reads of a plane: its own and `beside` on either side.
+// The rows that a lane reads of a plane: its own and `halo_rows` on either side.
 template <class S>
-using Window = LevelRowsOf<S, S::vy + 2 * S::beside, typename S::Fields>;
+using Window = LevelRowsOf<S, S::vy + 2 * S::halo_rows, typename S::Fields>;
 
 // The neighbourhood of cell j of the lane's row i in one plane.
 template <class S>
@@ -43,7 +43,7 @@ struct PartNear {
   template <int F, int... O>
   WW_FN Number<S, F> at() const {
     using o = offset<O...>;
-    return InRegister<S, F>::get(window.template of<F>().at(i + S::beside + o::y, j + o::x));
+    return InRegister<S, F>::get(window.template of<F>().at(i + S::halo_rows + o::y, j + o::x));
   }
 };
 
@@ -51,7 +51,7 @@ template <class S>
 struct Streamed : Tile<S> {
   using Tile<S>::block, Tile<S>::held, Tile<S>::warp, Tile<S>::lane, Tile<S>::first, Tile<S>::end;
 
-  static constexpr int height = S::warps * S::vy + 2 * S::beside;
+  static constexpr int height = S::warps * S::vy + 2 * S::halo_rows;
   static constexpr int input_row = row_bytes<S, true>(), level_row = row_bytes<S, false>();
   static constexpr int input_slots = S::prefetch + 1 + S::ahead + S::behind, level_slots = 2 + S::ahead + S::behind;
   static constexpr int input_plane = height * input_row, level_plane = height * level_row;
@@ -79,7 +79,7 @@ struct Streamed : Tile<S> {
   }
 
   WW_FN void request() {
-    char* rows = shared + request_slot + (warp * S::vy + S::beside) * input_row;
+    char* rows = shared + request_slot + (warp * S::vy + S::halo_rows) * input_row;
     each(typename S::Fields{}, [&](auto f) {
       constexpr int F = decltype(f)::value;
       using T = typename S::template Type<F>;
@@ -112,7 +112,7 @@ struct Streamed : Tile<S> {
       constexpr int N = unit_of<S, T>();
       const T* own = place<T>(rows + bytes_before<S, Stored>(F, typename S::Fields{}));
 #pragma unroll
-      for (int i = 0; i < S::vy + 2 * S::beside; i++) {
+      for (int i = 0; i < S::vy + 2 * S::halo_rows; i++) {
         T cells[S::vx];
 #pragma unroll
         for (int q = 0; q < S::vx / N; q++) {
@@ -131,7 +131,7 @@ struct Streamed : Tile<S> {
   }
   // Hands the plane that a level has made on to the next.
   WW_FN void hand_on(int slot, const Plane<S>& plane) const {
-    char* rows = shared + slot + (warp * S::vy + S::beside) * level_row;
+    char* rows = shared + slot + (warp * S::vy + S::halo_rows) * level_row;
     each(typename S::Fields{}, [&](auto f) {
       constexpr int F = decltype(f)::value;
       using C = RegisterType<S, F>;
@@ -167,18 +167,18 @@ struct Streamed : Tile<S> {
       constexpr int F = decltype(f)::value;
       auto& rows = window.template of<F>();
 #pragma unroll
-      for (int k = 1; k <= S::beside; k++) {
+      for (int k = 1; k <= S::halo_rows; k++) {
 #pragma unroll
         for (int e = -S::margin; e < S::vx + S::margin; e++) {
           if constexpr (S::face(1, 0) != open_face) {
-            constexpr int kind = S::face(1, 0), own = S::beside - (kind == mirror_face ? 0 : 1);
-            auto& row = rows.at(S::beside - k, e);
+            constexpr int kind = S::face(1, 0), own = S::halo_rows - (kind == mirror_face ? 0 : 1);
+            auto& row = rows.at(S::halo_rows - k, e);
             const auto ghost = kind == dirichlet_face ? held_value<S, F>(held, 1, 0) : rows.at(own + k, e);
             row = this->face_above ? ghost : row;
           }
           if constexpr (S::face(1, 1) != open_face) {
-            constexpr int kind = S::face(1, 1), own = S::beside + S::vy - (kind == mirror_face ? 1 : 0);
-            auto& row = rows.at(S::beside + S::vy - 1 + k, e);
+            constexpr int kind = S::face(1, 1), own = S::halo_rows + S::vy - (kind == mirror_face ? 1 : 0);
+            auto& row = rows.at(S::halo_rows + S::vy - 1 + k, e);
             const auto ghost = kind == dirichlet_face ? held_value<S, F>(held, 1, 1) : rows.at(own - k, e);
             row = this->face_below ? ghost : row;
           }
@@ -214,7 +214,7 @@ struct Streamed : Tile<S> {
     Window<S> window;
     load<Level == 0>(at + slot, window);
     widen<S, Level, 0, Edge>(window, this->faces, held);
-    if constexpr (Edge && S::beside > 0) {
+    if constexpr (Edge && S::halo_rows > 0) {
       if (this->face_above || this->face_below) close_rows(window);
     }
     if constexpr (Check && S::face(0, 0) == dirichlet_face) {

@@ -185,7 +185,7 @@ pub fn text(rows: &[Row]) -> String {
     let mut text = String::from("Table 4: lines of code and time next to a flat kernel\n");
     for row in rows {
         let Row { what, n, lines, flat_lines, tasks, seconds, range, flat, .. } = row;
-        let beside = flat.as_ref().map_or_else(
+        let next_to_flat = flat.as_ref().map_or_else(
             || "flat kernel not measured".into(),
             |flat| {
                 let Flat { seconds: its, launches, .. } = flat;
@@ -194,7 +194,7 @@ pub fn text(rows: &[Row]) -> String {
             },
         );
         text.push_str(&format!(
-            "  {what:<28} {n:>5}  {lines} lines (flat {flat_lines}), {tasks} tasks, {} ({} to {}); {beside}\n",
+            "  {what:<28} {n:>5}  {lines} lines (flat {flat_lines}), {tasks} tasks, {} ({} to {}); {next_to_flat}\n",
             time(*seconds),
             time(range[0]),
             time(range[1]),
