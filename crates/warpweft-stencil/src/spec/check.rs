@@ -109,7 +109,7 @@ impl Spec {
             let cell = self.cell.splat(value);
             let held = |(number, field): &(usize, &FieldInfo)| {
                 let integer = !matches!(field.kind, F16 | Bf16 | F32 | F64);
-                integer && (cell.to_f64(field.kind, *number) - value).abs() >= 1.0
+                integer && cell.to_f64(field.kind, *number) != value
             };
             if let Some((number, field)) = self.cell.fields().iter().enumerate().find(held) {
                 let (kind, held) = (field.kind.name(), cell.to_f64(field.kind, number));

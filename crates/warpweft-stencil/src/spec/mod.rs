@@ -353,6 +353,8 @@ mod tests {
         let error = held(300.0).unwrap_err().to_string();
         assert!(error.contains("3e2, which u8 can't hold: it would be 255"), "{error}");
         assert!(held(-1.0).is_err() && held(f64::INFINITY).is_err());
+        let error = held(0.5).unwrap_err().to_string();
+        assert!(error.contains("5e-1, which u8 can't hold: it would be 0"), "{error}");
         assert!(held(0.0).is_ok() && held(255.0).is_ok());
     }
 

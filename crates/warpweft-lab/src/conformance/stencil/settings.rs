@@ -30,7 +30,7 @@ fn extents(dims: usize, which: usize) -> Axes<usize> {
 /// The settings every element of `dims` axes runs in.
 pub(super) fn all(dims: usize) -> Vec<Setting> {
     let kinds = [
-        Boundary::Dirichlet(0.5),
+        Boundary::Dirichlet(1.0),
         Boundary::Mirror,
         Boundary::Periodic,
         Boundary::Neumann,

@@ -69,7 +69,7 @@ fn pool(count: usize) -> Arc<Pool> {
 fn boundary() -> impl Strategy<Value = [Boundary; 2]> {
     let face = || {
         prop_oneof![
-            Just(Boundary::Dirichlet(1.5)),
+            Just(Boundary::Dirichlet(2.0)),
             Just(Boundary::Dirichlet(0.0)),
             Just(Boundary::Neumann),
             Just(Boundary::Mirror)

@@ -112,7 +112,7 @@ fn check<S: Fields, const D: usize>(
     let base = CudaPolicy::default_for(stencil, start.extents().into(), capability);
     let direct = CudaPolicy { kernel: CudaKernel::Direct, cells: [4, 2, 2], warps: 4, ..base };
     for boundary in
-        [Boundary::Periodic, Boundary::Neumann, Boundary::Mirror, Boundary::Dirichlet(0.5)]
+        [Boundary::Periodic, Boundary::Neumann, Boundary::Mirror, Boundary::Dirichlet(1.0)]
     {
         let stencil = stencil.clone().boundary(boundary);
         let boundaries = Boundaries([[boundary; 2]; D].into());
