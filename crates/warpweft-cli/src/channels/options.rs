@@ -3,6 +3,7 @@
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use warpweft::Result;
@@ -30,6 +31,9 @@ pub struct Options {
     /// Threads on the CPU [default: one per core].
     #[arg(long, value_name = "N", value_parser = threads)]
     threads: Option<NonZero<usize>>,
+    /// End the run, with an error, when it has taken so many seconds.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    deadline: Option<Duration>,
     /// Record a timeline of what each worker runs, which Perfetto opens.
     #[arg(long, value_name = "FILE.json")]
     trace: Option<PathBuf>,
@@ -38,6 +42,12 @@ pub struct Options {
     /// Print one JSON object instead of the report.
     #[arg(long)]
     json: bool,
+}
+
+/// Seconds, maybe with decimals; at most a year.
+fn seconds(text: &str) -> std::result::Result<Duration, String> {
+    let seconds = text.trim().parse().ok().filter(|seconds| *seconds > 0.0 && *seconds <= 3.2e7);
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| "write seconds, above 0".into())
 }
 
 /// How a device runs calls.
@@ -112,6 +122,7 @@ impl Options {
             target: self.device,
             threads: self.threads.map(NonZero::get),
             interrupt: Some(interrupt::flag()),
+            deadline: self.deadline.map(|seconds| Instant::now() + seconds),
             trace: trace.clone(),
             ..Run::default()
         };
@@ -138,6 +149,7 @@ impl Options {
             target: self.target(),
             threads: self.threads.map(NonZero::get),
             interrupt: Some(interrupt::flag()),
+            deadline: self.deadline.map(|seconds| Instant::now() + seconds),
             trace: trace.clone(),
             ..Run::default()
         };
@@ -157,6 +169,7 @@ impl Options {
             target: self.target(),
             threads: self.threads.map(NonZero::get),
             interrupt: Some(interrupt::flag()),
+            deadline: self.deadline.map(|seconds| Instant::now() + seconds),
             trace: trace.clone(),
             ..flow::Run::default()
         };

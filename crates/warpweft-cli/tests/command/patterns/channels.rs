@@ -103,6 +103,14 @@ fn products_by_teams_are_exact_on_cores() {
 }
 
 #[test]
+fn runs_end_at_their_deadline() {
+    let begin = std::time::Instant::now();
+    warpweft("channels queens 20 --device cpu --deadline 0.2").fails(130, &["interrupted"]);
+    assert!(begin.elapsed().as_secs() < 20);
+    warpweft("channels knapsack 40 --deadline 0").fails(2, &["--deadline", "above 0"]);
+}
+
+#[test]
 fn a_function_is_tuned_on_cores() {
     let object = warpweft("tune channels fib 16 --device cpu --threads 2 --budget 1 --json").json();
     assert_eq!((&object["app"], &object["policy"]["executor"]), (&"fib".into(), &"cpu".into()));
