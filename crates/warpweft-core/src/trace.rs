@@ -63,8 +63,13 @@ impl Trace {
 
     /// A span from `from` until now. It is not recorded yet.
     pub fn span(&self, lane: impl Into<String>, name: impl Into<String>, from: Instant) -> Span {
-        let start = from.saturating_duration_since(self.start);
+        let start = self.at(from);
         Span { lane: lane.into(), name: name.into(), start, duration: from.elapsed() }
+    }
+
+    /// Time from the start of the trace to `instant`.
+    pub fn at(&self, instant: Instant) -> Duration {
+        instant.saturating_duration_since(self.start)
     }
 
     /// Records several spans under one lock.

@@ -148,11 +148,19 @@ impl Edge {
 pub struct BufferUse {
     pub(super) buffer: usize,
     pub(super) word: (TypeId, &'static str),
+    /// Whether the kernel does nothing but add to its words, and does not ask what they were.
+    pub(super) only_added: bool,
 }
 
 impl BufferUse {
     /// The use of `buffer`.
     pub fn of<T: Word>(buffer: BufferId<T>) -> Self {
-        Self { buffer: buffer.index(), word: (TypeId::of::<T>(), type_name::<T>()) }
+        let word = (TypeId::of::<T>(), type_name::<T>());
+        Self { buffer: buffer.index(), word, only_added: false }
+    }
+
+    /// The use of `buffer` by a kernel that adds to its words, and does nothing else with it.
+    pub fn only_added<T: Word>(buffer: BufferId<T>) -> Self {
+        Self { only_added: true, ..Self::of(buffer) }
     }
 }

@@ -59,8 +59,12 @@ pub struct FlowGpuPolicy {
     pub collected: usize,
     /// Whether a warp reserves and dispatches positions of a channel with one atomic operation. Without, each lane does: what
     /// aggregation saves (figure 17 of the paper).
-    #[serde(default = "aggregated")]
+    #[serde(default = "usual")]
     pub aggregated: bool,
+    /// Whether a warp may keep the items that a kernel emits into the channel that it consumes, and consume them itself while no warp is
+    /// idle. Without, all items go through the channel in device memory.
+    #[serde(default = "usual")]
+    pub private: bool,
     /// Whether the kernel is compiled with clocks: then the report says what share of the warps' time went into kernels'
     /// functions, the scheduler and waiting ([`TimeShares`](crate::TimeShares)).
     #[serde(default)]
@@ -68,13 +72,20 @@ pub struct FlowGpuPolicy {
 }
 
 /// What policies without a word of it mean.
-fn aggregated() -> bool {
+fn usual() -> bool {
     true
 }
 
 impl Default for FlowGpuPolicy {
     fn default() -> Self {
-        Self { warps: 8, blocks: 0, collected: 1 << 20, aggregated: true, timed: false }
+        Self {
+            warps: 8,
+            blocks: 0,
+            collected: 1 << 20,
+            aggregated: true,
+            private: true,
+            timed: false,
+        }
     }
 }
 

@@ -2,8 +2,9 @@
 
 pub(super) mod ports;
 mod shape;
+mod sums;
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote};
 use syn::ItemFn;
 use syn::visit::Visit;
@@ -27,10 +28,11 @@ pub fn expand(attribute: TokenStream, function: ItemFn) -> syn::Result<TokenStre
         found.visit_signature(signature);
         found.visit_block(&function.block);
     })?;
-    let translation = translated(&function, &shape)?;
+    let added = sums::only_added(&function.block, &shape);
+    let translation = translated(&function, &shape, &added)?;
     let fields = shape.fields();
     let element = element(&function, signature, &fields, "fire", quote!());
-    let implementation = implementation(&function, &shape, &total, &translation);
+    let implementation = implementation((&function, &shape), &total, &translation, &added);
     Ok(quote!(#element #implementation))
 }
 
@@ -54,7 +56,7 @@ fn total(attribute: TokenStream) -> syn::Result<TokenStream> {
 }
 
 /// The function as C++, and the shadow that types it.
-fn translated(function: &ItemFn, shape: &Shape) -> syn::Result<Translation> {
+fn translated(function: &ItemFn, shape: &Shape, added: &[Ident]) -> syn::Result<Translation> {
     let signature = &function.sig;
     let mut inputs = Ports::of(shape);
     let mut lower = Lower::new(&signature.ident, &signature.generics, &mut inputs);
@@ -68,7 +70,7 @@ fn translated(function: &ItemFn, shape: &Shape) -> syn::Result<Translation> {
     })));
     let local = lower.declare(&item.ident, Binding::variable);
     let head = format!("{}{given} {local}", if item.mutable { "" } else { "const " });
-    let (outs, lets) = locals(&mut lower, shape);
+    let (outs, lets) = locals(&mut lower, shape, added);
     let (shadow, mut block) = lower.body(&function.block, false)?;
     block.statements.splice(0..0, copies);
     let text = format!(
@@ -81,7 +83,7 @@ fn translated(function: &ItemFn, shape: &Shape) -> syn::Result<Translation> {
 }
 
 /// The members of the C++ struct of outputs, and the body's names for outputs and buffers.
-fn locals(lower: &mut Lower<'_>, shape: &Shape) -> (String, String) {
+fn locals(lower: &mut Lower<'_>, shape: &Shape, added: &[Ident]) -> (String, String) {
     let [mut outs, mut lets] = [const { String::new() }; 2];
     for (number, (parameter, bound)) in shape.outs().enumerate() {
         let Parameter { named, content, .. } = parameter;
@@ -91,14 +93,16 @@ fn locals(lower: &mut Lower<'_>, shape: &Shape) -> (String, String) {
         let name = ports::out_name(&named.ident);
         lets.push_str(&format!("    auto& {name} = firing.outs._{number};\n"));
     }
-    for Parameter { named, content, .. } in shape.buffers() {
+    for (j, Parameter { named, content, .. }) in shape.buffers().enumerate() {
         let ty = lower.hole(quote!(<#content as ::warpweft::element::DeviceType>::cuda(__unit)));
         let (name, member) = (ports::buffer_name(&named.ident), shape::member(named));
-        lets.push_str(&format!(
-            "    const ww::shared<{}> {name} = firing.template buffer<{}>({member});\n",
-            mark(ty),
-            mark(ty)
-        ));
+        let ty = mark(ty);
+        lets.push_str(&match added.contains(&named.ident) {
+            true => format!("    const auto {name} = firing.template sum<{ty}, {j}u>({member});\n"),
+            false => format!(
+                "    const ww::shared<{ty}> {name} = firing.template buffer<{ty}>({member});\n"
+            ),
+        });
     }
     (outs, lets)
 }
@@ -117,10 +121,10 @@ fn visits(shape: &Shape) -> String {
 
 /// The traits of a kernel.
 fn implementation(
-    function: &ItemFn,
-    shape: &Shape,
+    (function, shape): (&ItemFn, &Shape),
     total: &TokenStream,
     translation: &Translation,
+    added: &[Ident],
 ) -> TokenStream {
     let signature = &function.sig;
     let name = &signature.ident;
@@ -133,7 +137,13 @@ fn implementation(
     let outs: Vec<_> = shape.outs().map(|(parameter, _)| &parameter.named.ident).collect();
     let bounds = shape.outs().map(|(_, bound)| bound);
     let numbers = (0..outs.len()).map(syn::Index::from);
-    let buffers = shape.buffers().map(|parameter| &parameter.named.ident);
+    let buffers = shape.buffers().map(|parameter| {
+        let buffer = &parameter.named.ident;
+        match added.contains(buffer) {
+            true => quote!(only_added(self.#buffer)),
+            false => quote!(of(self.#buffer)),
+        }
+    });
     quote! {
         // SAFETY: the struct is `repr(C)` with the C++ struct's members, which asserts the same layout.
         #[allow(clippy::all)]
@@ -154,7 +164,7 @@ fn implementation(
                 ::std::vec![#(::warpweft::channels::flow::Edge::to(self.#outs, #bounds)),*]
             }
             fn uses(&self) -> ::std::vec::Vec<::warpweft::channels::flow::BufferUse> {
-                ::std::vec![#(::warpweft::channels::flow::BufferUse::of(self.#buffers)),*]
+                ::std::vec![#(::warpweft::channels::flow::BufferUse::#buffers),*]
             }
             #cuda
         }

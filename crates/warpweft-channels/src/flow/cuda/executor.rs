@@ -4,8 +4,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::launch::{COUNTS, Memory, Record, status};
-use super::layout::Layout;
-use super::text::{WARPS, options, source};
+use super::layout::{Layout, WARPS};
+use super::private::Budget;
+use super::spans::spans;
+use super::text::{Form, options, source};
 use crate::flow::buffer::HostBuffers;
 use crate::flow::graph::FlowGraph;
 use crate::flow::plan::Plan;
@@ -62,6 +64,15 @@ struct Loaded {
     kernel: Kernel,
 }
 
+/// What a run needs of a kernel.
+struct Prepared {
+    loaded: Arc<Loaded>,
+    /// Blocks of a launch.
+    blocks: u32,
+    /// Whether it has not been launched yet.
+    is_new: bool,
+}
+
 /// Compiled kernels, the last used at the end, and how many there are at most.
 static KEPT: Mutex<Vec<Arc<Loaded>>> = Mutex::new(Vec::new());
 const KEPT_MOST: usize = 16;
@@ -90,40 +101,63 @@ impl FlowGpuExecutor {
         self.run_watched(graph, &Watch::default(), None)
     }
 
-    /// The kernel of `graph`, compiled unless an earlier run was of the same, and the blocks of a launch.
+    /// Compiles and loads the kernel of `graph`, so that its first run finds it.
+    ///
+    /// # Errors
+    /// As [`FlowGraph::check`]; the compiler's and the driver's.
+    pub fn compile(&self, graph: &FlowGraph) -> Result<()> {
+        let plan = graph.plan()?;
+        let layout = Layout::of(graph, &plan, self.policy.collected)?;
+        self.prepare(graph, (&plan, &layout), false).map(drop)
+    }
+
+    /// The kernel of `graph`, compiled unless an earlier run was of the same.
     fn prepare(
         &self,
         graph: &FlowGraph,
-        plan: &Plan,
-        layout: &Layout,
-    ) -> Result<(Arc<Loaded>, u32)> {
+        (plan, layout): (&Plan, &Layout),
+        traced: bool,
+    ) -> Result<Prepared> {
         let shape = (WARPS, (self.policy.warps / WARPS).max(1));
-        let forms = (self.policy.aggregated, self.policy.timed);
-        let (text, unit) = source(graph, plan, layout, shape, forms);
+        let FlowGpuPolicy { aggregated, timed, private, .. } = self.policy;
+        let private = private.then(|| Budget::of(self.policy.warps as usize));
+        let form = Form { aggregated, timed, traced, private };
+        let (text, unit) = source(graph, plan, layout, shape, form);
         let device = self.device.label();
-        let known = |loaded: &Arc<Loaded>| loaded.device == device && loaded.text == text;
+        // The same text of another file faults elsewhere.
+        let known = |loaded: &Arc<Loaded>| {
+            loaded.device == device && loaded.text == text && loaded.unit.sites() == unit.sites()
+        };
         let kept = || KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = kept().iter().find(|loaded| known(loaded)).cloned();
-        let loaded = match found {
-            Some(loaded) => loaded,
+        let found = {
+            let mut kept = kept();
+            let at = kept.iter().position(known);
+            at.map(|at| {
+                let loaded = kept.remove(at);
+                kept.push(loaded.clone());
+                loaded
+            })
+        };
+        let (loaded, is_new) = match found {
+            Some(loaded) => (loaded, false),
             None => {
                 let cubin = compile(&text, "channels_flow", &self.device.arch()?, &options())?;
                 let kernel = Module::load(&self.device, &cubin)?.kernel("channels_flow")?;
-                Arc::new(Loaded { device: device.into(), text: text.clone(), unit, kernel })
+                let loaded = Arc::new(Loaded { device: device.into(), text, unit, kernel });
+                let oldest = {
+                    let mut kept = kept();
+                    kept.push(loaded.clone());
+                    (kept.len() > KEPT_MOST).then(|| kept.remove(0))
+                };
+                // Unloaded without the lock.
+                drop(oldest);
+                (loaded, true)
             }
         };
-        let oldest = {
-            let mut kept = kept();
-            kept.retain(|other| !known(other));
-            kept.push(loaded.clone());
-            (kept.len() > KEPT_MOST).then(|| kept.remove(0))
-        };
-        // Unloaded without the lock.
-        drop(oldest);
         let fitting = loaded.kernel.blocks_per_sm(32 * WARPS, 0)?.max(1);
         let all = fitting.min(self.policy.warps / WARPS).max(1) * self.device.sms()?;
         let blocks = if self.policy.blocks == 0 { all } else { all.min(self.policy.blocks) };
-        Ok((loaded, blocks))
+        Ok(Prepared { loaded, blocks, is_new })
     }
 
     /// As [`FlowGpuExecutor::run`], until `watch` says to end: the host then sets a word that warps read between firings.
@@ -136,14 +170,19 @@ impl FlowGpuExecutor {
         let begin = Instant::now();
         let plan = graph.plan()?;
         let layout = Layout::of(graph, &plan, self.policy.collected)?;
-        let (loaded, blocks) = self.prepare(graph, &plan, &layout)?;
+        let Prepared { loaded, blocks, is_new } =
+            self.prepare(graph, (&plan, &layout), trace.is_some())?;
         let Loaded { unit, kernel, .. } = &*loaded;
         let warps = (blocks * WARPS) as usize;
-        let memory = Memory::new(&self.device, &self.stream, graph, &layout, warps)?;
+        let shape = (warps, trace.is_some());
+        let memory = Memory::new(&self.device, &self.stream, graph, &layout, shape)?;
+        if is_new {
+            memory.launch_idle((kernel, &self.stream), &layout, (blocks, 32 * WARPS))?;
+        }
         self.stream.synchronize()?;
         let setup = begin.elapsed().as_secs_f64();
         let mut sinks = vec![Vec::new(); graph.channels.len()];
-        let mut seconds = 0.0;
+        let (mut seconds, launched) = (0.0, Instant::now());
         loop {
             let from = Instant::now();
             let traced = trace.map(|trace| (trace, graph, &plan));
@@ -161,6 +200,10 @@ impl FlowGpuExecutor {
             if record.status == status::RUNNING {
                 break;
             }
+        }
+        if let Some(trace) = trace {
+            let words = memory.spans(&self.stream, warps)?;
+            trace.add_all(spans(&words, graph, self.device.label(), trace.at(launched)));
         }
         let channels = self.counted(graph, (&plan, &layout), &memory)?;
         let words = memory.words(&self.stream, graph)?;

@@ -14,6 +14,9 @@
 //
 // With WW_AGGREGATED 0 every lane reserves and dispatches its own position: what aggregation saves can be measured so.
 //
+// What a kernel emits into the channel that it consumes may stay with its warp (ADR 130): of a recursion in a ring in shared memory
+// (private.cuh), of a kernel that emits one item at most in registers (`CHAINED`).
+//
 // The host ends the kernel, and starts it again, when what it consumes has filled its buffer: between firings all state is in
 // memory. Nobody can fire: a warp that has found nothing for a while checks that no warp is firing, and that none has
 // fired since.
@@ -21,6 +24,7 @@
 // Generated with the graph: `ww_channel<C>`, `ww_node<K>`, `ww_fetch` and the macros (text.rs).
 #include "queue.cuh"
 #include "clocks.cuh"
+#include "spans.cuh"
 
 enum : u32 { RUNNING = 0, STOPPED = 1, DRAIN = 2, STUCK = 3, TOO_MANY = 4, TOO_DEEP = 5, FAULT = 6 };
 // Words of the record of an error: status, kernel, site, words of the item.
@@ -28,6 +32,8 @@ constexpr u32 RECORD = 4;
 // Counts of a channel: items, firings, yields, least credits seen.
 constexpr u32 COUNTS = 4;
 constexpr u32 NONE = 0xffffffffu;
+// The word behind `pending` that counts requests of idle warps for private items.
+constexpr u32 WANTED = 2;
 
 struct ww_first { const unsigned char* items; u64 count; };
 struct ww_words { void* words; u64 count; };
@@ -39,10 +45,11 @@ struct ww_arguments {
     u32* credits;     // of each level of each group
     u32* taken;       // of each kernel: items of the host
     u32* drained;     // of each channel of the host: items
-    u32* pending;     // items that are in channels or with the host
+    u32* pending;     // items that are in channels, with warps or with the host; WANTED
     u32* record;
     u32* activity;    // of each warp: twice the firings, and 1 while it fires
     u64* counts;      // of kernels; all cycles of warps, those in functions, those in which nothing fired
+    u64* spans;       // of each warp, for a timeline
     u64 patience;     // nanoseconds
     ww_first first[WW_KERNELS];      // of each kernel
     void* host[WW_CHANNELS];         // of each channel of the host
@@ -62,21 +69,28 @@ constexpr u32 IN_A_ROW = 8, STEPS = 8;
 // Of 32 items at once, where plenty are ready: four take one reservation and one fence, which made 8 channels twice as fast (H200,
 // 2026-11-28).
 constexpr u32 MOST_UNITS = 4;
+// Calls in a row that items without levels stay with their warp at most: then it searches all queues again.
+constexpr u32 CHAIN = 32;
 
 // Of each warp, so that none waits for another.
 __shared__ u64 ww_counts[WW_WARPS][WW_KERNELS * COUNTS];
+__shared__ u32 ww_private_words[WW_WARPS][WW_PRIVATE_WORDS];
 
-// What a kernel's function sees.
+// What a kernel's function sees. Its outputs are empty.
 template<class Kernel> struct ww_firing {
     const ww_arguments& a;
     typename Kernel::Outs outs;
     template<class T> WW_FN ww::shared<T> buffer(u32 number) const {
         return {(T*)a.buffers[number].words, a.buffers[number].count};
     }
+    // A buffer to which the kernel only adds.
+    template<class T, u32 J> WW_FN ww::shared<T> sum(u32 number) const { return buffer<T>(number); }
 };
 
 // Where the items of a firing come from.
 struct ww_source { u32 level; bool host; };
+
+#include "private.cuh"
 
 struct ww_warp {
     const ww_arguments& a;
@@ -86,6 +100,7 @@ struct ww_warp {
     u64* counts;      // of the warp
     u32 more;         // items of the channel that were ready when the last firing had taken its own
     ww_clocks clocks;
+    ww_spans spans;
 
     __device__ __forceinline__ u32 below(u32 mask) const { return __popc(mask & ((1u << lane) - 1u)); }
     __device__ __forceinline__ u32* credit(u32 number) const { return a.credits + APART * number; }
@@ -145,6 +160,51 @@ struct ww_warp {
     // So many items are more than all warps take at once.
     __device__ __forceinline__ u32 plenty() const { return max(32 * MOST_UNITS, 32 * gridDim.x * WW_WARPS / WW_QUEUES); }
 
+    // As `fire`, of a kernel that emits into its own channel only: the warp keeps the items, and calls the kernel until none is left.
+    template<u32 K> __device__ __forceinline__ bool fire_private(ww_source from, u32 most) {
+        using Node = ww_node<K>;
+        using Item = typename Node::Kernel::Item;
+        const u32 credits = ww_group<Node::OWN>::CREDITS + from.level;
+        const auto in = queue<Node::INPUT>(from.level);
+        most = min(most, 32u);
+        u32 free = 0, first = 0, got = 0, left = 0;
+        if (lane == 0) {
+            free = ww_load_relaxed(credit(credits));
+            if (from.host) got = of_host<K>(most, first);
+            else got = in.dispatch(most, first, left);
+        }
+        got = __shfl_sync(ALL, got, 0);
+        first = __shfl_sync(ALL, first, 0) + lane;
+        if (got == 0) return false;
+        if (lane == 0) {
+            *(volatile u32*)activity = ++acted;
+            counts[K * COUNTS + 3] = min(counts[K * COUNTS + 3], (u64)max((i32)free, 0));
+        }
+        ww_private<K, ww_warp> own{*this, ww_private_words[number % WW_WARPS] + Node::PRIVATE_AT};
+        const u64 began = spans.now();
+        if (lane < got) own.put(lane, from.host ? ((const Item*)a.first[K].items)[first] : in.template take<Item>(first), from.level);
+        __syncwarp();
+        if (!from.host) {
+            give(credits, got);
+            ww_fence_gpu();
+            if (lane < got) in.release(first);
+        }
+        const u32 consumed = own.run(got);
+        if (lane == 0) {
+            *(volatile u32*)activity = ++acted;
+            spans.add(began, K, consumed);
+        }
+        more = 0;
+        return true;
+    }
+
+    // By one lane: at most `most` items of the host.
+    template<u32 K> __device__ __forceinline__ u32 of_host(u32 most, u32& first) const {
+        first = ww_add_relaxed(a.taken + APART * K, most);
+        const u32 all = (u32)a.first[K].count;
+        return first < all ? min(most, all - first) : 0;
+    }
+
     // Fires kernel K with at most `most` items. Whether it did.
     template<u32 K> __device__ __forceinline__ bool fire(ww_source from, u32 most) {
         using Node = ww_node<K>;
@@ -185,13 +245,8 @@ struct ww_warp {
             alone = lane < room && in.dispatch(1, first, left) == 1;
             got = __popc(__ballot_sync(ALL, alone));
         } else if (lane == 0) {
-            if (from.host) {
-                first = ww_add_relaxed(a.taken + APART * K, room);
-                const u32 all = (u32)a.first[K].count;
-                got = first < all ? min(room, all - first) : 0;
-            } else {
-                got = in.dispatch(room, first, left);
-            }
+            if (from.host) got = of_host<K>(room, first);
+            else got = in.dispatch(room, first, left);
         }
         const bool together = WW_AGGREGATED || from.host;
         if (together) {
@@ -207,6 +262,7 @@ struct ww_warp {
             Node::others([&](u32 number, u32 bound, bool) { give(number, room * bound); });
             return false;
         }
+        const u64 began = spans.now();
         if (lane == 0) *(volatile u32*)activity = ++acted;
         using Item = typename Node::Kernel::Item;
         Item items[UNITS];
@@ -229,16 +285,33 @@ struct ww_warp {
         // The calls.
         const typename Node::Kernel& kernel = *(const typename Node::Kernel*)(a.nodes + Node::OFFSET);
         typename Node::Kernel::Outs outs[UNITS];
-        bool well = true;
-        const u64 called = clocks.now();
+        bool well = true, lives[UNITS];
 #pragma unroll
-        for (u32 u = 0; u < UNITS; ++u) {
-            if (u > 0 && 32 * u >= got) break;
-            ww_firing<typename Node::Kernel> firing{a};
-            if (on(u)) kernel(items[u], firing);
-            __syncwarp();
-            outs[u] = firing.outs;
-            well = well && emitted_well<K>(kernel, outs[u], items[u], on(u));
+        for (u32 u = 0; u < UNITS; ++u) lives[u] = on(u);
+        u32 calls = got, consumed = 0, firings = 0;
+        const u64 called = clocks.now();
+        for (u32 round = 0;; ++round) {
+#pragma unroll
+            for (u32 u = 0; u < UNITS; ++u) {
+                if (u > 0 && 32 * u >= got) break;
+                ww_firing<typename Node::Kernel> firing{a};
+                if (lives[u]) kernel(items[u], firing);
+                __syncwarp();
+                outs[u] = firing.outs;
+                well = well && emitted_well<K>(kernel, outs[u], items[u], lives[u]);
+            }
+            consumed += calls;
+            firings += (calls + 31) / 32;
+            if constexpr (Node::CHAINED) {
+                if (!well || round == CHAIN || !stays(in, outs, calls)) break;
+                if (holds) ww_fence_gpu();
+                release();
+#pragma unroll
+                for (u32 u = 0; u < UNITS; ++u) {
+                    lives[u] = outs[u]._0.count > 0;
+                    items[u] = outs[u]._0.items[0];
+                }
+            } else break;
         }
         clocks.ran(called);
         more = 0;
@@ -247,13 +320,31 @@ struct ww_warp {
         if (holds) ww_fence_gpu();
         release();
         if (well) {
-            count(K, 0, got);
-            count(K, 1, (got + 31) / 32);
+            count(K, 0, consumed);
+            count(K, 1, firings);
             if (lane == 0) counts[K * COUNTS + 3] = min(counts[K * COUNTS + 3], (u64)max((i32)free, 0));
         }
-        if (lane == 0) *(volatile u32*)activity = ++acted;
+        if (lane == 0) {
+            *(volatile u32*)activity = ++acted;
+            spans.add(began, K, consumed);
+        }
         if (!well) return true;
         if (!leveled) more = __shfl_sync(ALL, left, 0);
+        return true;
+    }
+
+    // Whether a warp calls the kernel again with what `calls` calls have emitted, one at most each: all have, or no others are ready.
+    // Then `calls` is how many there are.
+    template<class Queue, class Outs, u32 UNITS> __device__ __forceinline__ bool stays(Queue in, const Outs (&outs)[UNITS], u32& calls) const {
+        u32 emitted = 0;
+#pragma unroll
+        for (u32 u = 0; u < UNITS; ++u) emitted += __popc(__ballot_sync(ALL, outs[u]._0.count > 0));
+        if (emitted == 0) return false;
+        if (emitted < calls) {
+            const i32 ready = lane == 0 ? (i32)ww_load_relaxed(in.control + 1) : 0;
+            if ((i32)__shfl_sync(ALL, (u32)ready, 0) > 0) return false;
+        }
+        calls = emitted;
         return true;
     }
 
@@ -397,7 +488,10 @@ struct ww_warp {
 
     __device__ __forceinline__ bool dispatch(u32 kernel, ww_source from, u32 most) {
         switch (kernel) {
-#define WW_CASE(k) case k: return fire<k>(from, most);
+#define WW_CASE(k)                                                              \
+    case k:                                                                     \
+        if constexpr (ww_node<k>::ENTRIES > 0) return fire_private<k>(from, most); \
+        else return fire<k>(from, most);
             WW_EACH_KERNEL(WW_CASE)
 #undef WW_CASE
         }
@@ -483,6 +577,10 @@ struct ww_warp {
             }
             steps = 0;
             turns = min(turns + 1, 64u);
+            // At once, and less and less often: others may have taken what was handed over.
+            if (WW_PRIVATE_WORDS > 1 && (turns & (turns - 1)) == 0 && lane == 0 &&
+                (i32)ww_load_relaxed(a.pending + WANTED) < (i32)(gridDim.x * WW_WARPS))
+                ww_add_relaxed(a.pending + WANTED, 1);
             __nanosleep(64 * turns);
             clocks.waited(searched);
             // By one warp, and only now and then: it reads a word of every warp.
@@ -513,7 +611,9 @@ extern "C" __global__ void __launch_bounds__(32 * WW_WARPS, WW_RESIDENT) channel
     __syncwarp();
     ww_warp warp{a, lane, number, a.activity + number, a.activity[number], ww_counts[own], 0};
     warp.clocks.begin();
+    warp.spans.begin(a.spans, number);
     warp.run();
+    if (lane == 0) warp.spans.end();
     if (lane == 0) warp.clocks.add_to(a.counts + WW_KERNELS * COUNTS);
     __syncwarp();
     for (u32 k = lane; k < WW_KERNELS * COUNTS; k += 32) {

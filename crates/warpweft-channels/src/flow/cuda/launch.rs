@@ -1,6 +1,7 @@
 //! The device memory of one run, and its launches.
 
 use super::layout::{APART, Layout};
+use super::spans;
 use crate::flow::bytes::bytes_of;
 use crate::flow::graph::FlowGraph;
 use warpweft_core::cuda::{Args, Buffer, Device, Kernel, Launch, Stream};
@@ -42,9 +43,13 @@ pub(super) struct Memory {
     taken: Buffer,
     drained: Buffer,
     pending: Buffer,
+    /// Items of the host.
+    first_items: u32,
     record: Buffer,
     activity: Buffer,
     counts: Buffer,
+    /// Firings for a timeline.
+    spans: Buffer,
     first: Vec<(Buffer, usize)>,
     host: Vec<Option<Buffer>>,
     buffers: Vec<(Buffer, usize)>,
@@ -61,7 +66,7 @@ impl Memory {
         stream: &Stream,
         graph: &FlowGraph,
         layout: &Layout,
-        warps: usize,
+        (warps, traced): (usize, bool),
     ) -> Result<Self> {
         let words = |count: usize| Buffer::zeroed(stream, (count * 4).max(16));
         let up = |bytes: &[u8]| -> Result<Buffer> {
@@ -94,9 +99,11 @@ impl Memory {
             taken: words(APART * graph.kernels.len())?,
             drained: words(APART * graph.channels.len())?,
             pending: Buffer::from_slice(stream, &[pending as u32, 0, 0, 0])?,
+            first_items: pending as u32,
             record: words(RECORD)?,
             activity: words(warps)?,
             counts: Buffer::from_slice(stream, &counts)?,
+            spans: words(if traced { 2 * spans::WORDS * warps } else { 0 })?,
             first,
             host: host_memory(device, graph, layout)?,
             buffers: buffers.collect::<Result<_>>()?,
@@ -125,6 +132,7 @@ impl Memory {
             &self.record,
             &self.activity,
             &self.counts,
+            &self.spans,
         ]
         .map(Buffer::address)
         .into();
@@ -162,6 +170,22 @@ impl Memory {
         // SAFETY: the argument is that of `channels_flow` in layout, whose size the kernel asserts; every buffer is as large
         // as the layout says, and the caller keeps them all past its wait.
         unsafe { stream.launch(kernel, Launch::line(blocks, threads), &args) }
+    }
+
+    /// Launches a kernel that was just loaded, with nothing to consume: the first launch takes the driver up to 0.2 s on an H200.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn launch_idle(
+        &self,
+        kernel: (&Kernel, &Stream),
+        layout: &Layout,
+        shape: (u32, u32),
+    ) -> Result<()> {
+        let stream = kernel.1;
+        stream.upload(&self.pending, 0, &[0u32])?;
+        self.launch(kernel, layout, shape, u64::MAX)?;
+        stream.upload(&self.pending, 0, &[self.first_items])
     }
 
     /// Ends a running kernel, by another stream than its own: warps read the word between firings.
@@ -231,6 +255,16 @@ impl Memory {
         let mut cycles = [0; CYCLES];
         stream.download(&self.counts, 8 * kernels * COUNTS, &mut cycles)?;
         Ok(cycles)
+    }
+
+    /// The recorded firings of so many warps, as `spans.cuh` has them.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn spans(&self, stream: &Stream, warps: usize) -> Result<Vec<u64>> {
+        let mut words = vec![0; spans::WORDS * warps];
+        stream.download(&self.spans, 0, &mut words)?;
+        Ok(words)
     }
 
     /// Credits that are left, of all levels of all groups.

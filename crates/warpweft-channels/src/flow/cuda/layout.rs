@@ -4,6 +4,8 @@ use crate::flow::graph::FlowGraph;
 use crate::flow::plan::Plan;
 use warpweft_core::error::{Error, Result};
 
+/// Warps of a block.
+pub(super) const WARPS: u32 = 4;
 /// Words between two that different warps add to, as in `queue.cuh`.
 pub(super) const APART: usize = 1056;
 /// The most bytes that a kernel takes as arguments, on every device.
@@ -91,7 +93,7 @@ impl Layout {
         }
         layout.node_bytes = layout.node_bytes.max(16);
         let (kernels, channels) = (graph.kernels.len(), graph.channels.len());
-        let tables = 11 * 8 + 16 * kernels + 8 * channels + 16 * graph.buffers.len().max(1);
+        let tables = 12 * 8 + 16 * kernels + 8 * channels + 16 * graph.buffers.len().max(1);
         layout.arguments = tables.next_multiple_of(16) + layout.node_bytes;
         if layout.arguments > ARGUMENTS {
             return Err(Error::spec(

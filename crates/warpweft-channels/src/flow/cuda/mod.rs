@@ -3,9 +3,11 @@
 mod executor;
 mod launch;
 mod layout;
+mod private;
+mod spans;
 mod text;
 
 pub use executor::FlowGpuExecutor;
 pub use text::compile_check;
 #[doc(hidden)]
-pub use text::played;
+pub use text::{compile_check_traced, played};

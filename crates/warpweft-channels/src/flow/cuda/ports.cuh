@@ -26,4 +26,23 @@ template<class T, u32 N> WW_FN unit emit(out<T, N>& to, T item) {
   to.put(item);
   return {};
 }
+
+// A buffer to which all kernels of a graph only add: what a lane adds to one word is put together.
+template<class T> struct sum_of {
+  shared<T> all;
+  void*& word;
+  u64& value;
+};
+template<class T> WW_FN usize shared_len(const sum_of<T>& of) { return of.all.count; }
+template<class T> WW_FN T shared_add(const sum_of<T>& to, usize index, T value, u32 site) {
+  if (to.all.misses(index, site)) return T();
+  T* const word = to.all.words + index;
+  if (word != to.word) {
+    if (to.word != nullptr) shared_add(to.all, (usize)((T*)to.word - to.all.words), (T)to.value, site);
+    to.word = word;
+    to.value = 0;
+  }
+  to.value += (u64)value;
+  return T();
+}
 }  // namespace ww

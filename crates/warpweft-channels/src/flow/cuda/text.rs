@@ -2,25 +2,47 @@
 
 use std::fmt::Write as _;
 
-use super::layout::{ChannelLayout, Layout};
+use super::layout::{ChannelLayout, Layout, WARPS};
+use super::private::{Budget, Private, private, sums};
+use super::spans::SPANS;
 use crate::flow::graph::FlowGraph;
 use crate::flow::plan::Plan;
 use warpweft_core::cuda::{Cubin, Options, compile};
 use warpweft_core::element::Unit;
 use warpweft_core::error::Result;
 
-/// Warps of a block.
-pub(super) const WARPS: u32 = 4;
+/// What a kernel is compiled with.
+#[derive(Clone, Copy)]
+pub(super) struct Form {
+    /// One atomic operation a firing.
+    pub aggregated: bool,
+    /// Clocks.
+    pub timed: bool,
+    /// Records of firings for a timeline.
+    pub traced: bool,
+    /// Private items.
+    pub private: Option<Budget>,
+}
+
+impl Form {
+    /// The usual one, without private items.
+    pub const SHARED: Self = Self { aggregated: true, timed: false, traced: false, private: None };
+}
 
 /// CUDA C++ of the kernel for `graph` with blocks of so many warps, of which registers are to suffice for `resident` an SM; and where it
-/// may fault. `aggregated`: with one atomic operation a firing; `timed`: with clocks.
+/// may fault.
 pub(super) fn source(
     graph: &FlowGraph,
     plan: &Plan,
     layout: &Layout,
     (warps, resident): (u32, u32),
-    (aggregated, timed): (bool, bool),
+    form: Form,
 ) -> (String, Unit) {
+    let Form { aggregated, timed, traced, private: budget } = form;
+    let (own, words) = match budget {
+        Some(budget) if aggregated => private(graph, plan, budget),
+        _ => (vec![Private::default(); graph.kernels.len()], 0),
+    };
     let mut unit = Unit::new();
     // Graphs of kernels without outputs and buffers use these as well.
     crate::flow::define_ports(&mut unit);
@@ -32,6 +54,8 @@ pub(super) fn source(
 #define WW_RESIDENT {resident}
 #define WW_AGGREGATED {}
 #define WW_TIMED {}
+#define WW_TRACED {}
+#define WW_SPANS {SPANS}
 {FAULTS}{}
 #define WW_KERNELS {}
 #define WW_CHANNELS {}
@@ -39,12 +63,14 @@ pub(super) fn source(
 #define WW_NODE_BYTES {}
 #define WW_ARGUMENTS_BYTES {}
 #define WW_QUEUES {}
+#define WW_PRIVATE_WORDS {}
 #define WW_EACH_KERNEL(F) {}
 WW_CONST ww::u32 WW_SERVED[] = {{{}}};
 {}#include \"flow.cuh\"
 ",
         u32::from(aggregated),
         u32::from(timed),
+        u32::from(traced),
         unit.source(),
         graph.kernels.len(),
         graph.channels.len(),
@@ -52,9 +78,10 @@ WW_CONST ww::u32 WW_SERVED[] = {{{}}};
         layout.node_bytes,
         layout.arguments,
         layout.served.len(),
+        words.max(1),
         cases.join(" "),
         served.collect::<Vec<_>>().join(", "),
-        structure(graph, plan, layout, &names),
+        structure(graph, plan, layout, (&names, &own)),
     );
     (text, unit)
 }
@@ -69,7 +96,12 @@ __shared__ unsigned int ww_thread_fault[32 * WW_WARPS];
 ";
 
 /// Channels, groups and nodes as types.
-fn structure(graph: &FlowGraph, plan: &Plan, layout: &Layout, names: &[String]) -> String {
+fn structure(
+    graph: &FlowGraph,
+    plan: &Plan,
+    layout: &Layout,
+    (names, own): (&[String], &[Private]),
+) -> String {
     let mut text = String::from(
         "template<ww::u32 C> struct ww_channel;
 template<ww::u32 G> struct ww_group;
@@ -100,13 +132,19 @@ WW_FN ww::u32 ww_fetch_fault() { return WW_THREAD_FAULT; }
         );
     }
     for (number, name) in names.iter().enumerate() {
-        text.push_str(&node(graph, plan, layout, number, name));
+        text.push_str(&node(graph, plan, layout, number, (name, own[number])));
     }
     text
 }
 
 /// One kernel.
-fn node(graph: &FlowGraph, plan: &Plan, layout: &Layout, number: usize, name: &str) -> String {
+fn node(
+    graph: &FlowGraph,
+    plan: &Plan,
+    layout: &Layout,
+    number: usize,
+    (name, own): (&str, Private),
+) -> String {
     let kernel = &graph.kernels[number];
     let needs = &plan.needs[number];
     let mut others: Vec<(usize, usize, bool)> = needs
@@ -128,6 +166,9 @@ fn node(graph: &FlowGraph, plan: &Plan, layout: &Layout, number: usize, name: &s
         .iter()
         .map(|(credits, bound, host)| format!(" f({credits}u, {bound}u, {host});"))
         .collect();
+    let Private { entries, at, chained } = own;
+    let (sums, wide) = sums(graph, number);
+    let buffers = kernel.node.uses().len().max(1);
     let mut targets = String::from("0u");
     for (j, edge) in edges.iter().enumerate() {
         targets = format!("j == {j} ? {}u : {targets}", edge.channel);
@@ -136,6 +177,8 @@ fn node(graph: &FlowGraph, plan: &Plan, layout: &Layout, number: usize, name: &s
         "template<> struct ww_node<{number}> {{
   using Kernel = {name};
   static constexpr ww::u32 INPUT = {}, OWN = {}, OWN_BOUND = {}, OFFSET = {}, TOTAL = {};
+  static constexpr ww::u32 ENTRIES = {entries}, PRIVATE_AT = {at}, SUMS = {sums}u, WIDE = {wide}u, BUFFERS = {buffers};
+  static constexpr bool CHAINED = {chained};
   static constexpr ww::u32 target(ww::u32 j) {{ return {targets}; }}
   template<class F> WW_FN static void others(F&& f) {{{others} }}
 }};
@@ -152,7 +195,9 @@ fn node(graph: &FlowGraph, plan: &Plan, layout: &Layout, number: usize, name: &s
 pub(super) fn options() -> Options {
     Options::including(&[
         ("flow.cuh", include_str!("flow.cuh")),
+        ("private.cuh", include_str!("private.cuh")),
         ("queue.cuh", include_str!("queue.cuh")),
+        ("spans.cuh", include_str!("spans.cuh")),
         ("words.cuh", include_str!("../../cuda/words.cuh")),
         ("clocks.cuh", include_str!("../../cuda/clocks.cuh")),
     ])
@@ -163,14 +208,24 @@ pub(super) fn options() -> Options {
 /// # Errors
 /// As [`FlowGraph::check`]; more constants than a kernel takes; the compiler's.
 pub fn compile_check(graph: &FlowGraph, arch: &str) -> Result<Cubin> {
+    compile_form(graph, arch, Form { private: Some(Budget::of(8)), ..Form::SHARED })
+}
+
+/// As [`compile_check`], with clocks, and with records for a timeline.
+///
+/// # Errors
+/// The same.
+#[doc(hidden)]
+pub fn compile_check_traced(graph: &FlowGraph, arch: &str) -> Result<Cubin> {
+    let private = Some(Budget::of(8));
+    compile_form(graph, arch, Form { aggregated: true, timed: true, traced: true, private })
+}
+
+fn compile_form(graph: &FlowGraph, arch: &str, form: Form) -> Result<Cubin> {
     let plan = graph.plan()?;
     let layout = Layout::of(graph, &plan, 1 << 10)?;
-    compile(
-        &source(graph, &plan, &layout, (WARPS, 1), (true, false)).0,
-        "channels_flow",
-        arch,
-        &options(),
-    )
+    let (text, _) = source(graph, &plan, &layout, (WARPS, 1), form);
+    compile(&text, "channels_flow", arch, &options())
 }
 
 /// What a test needs to play the scheduler on the host.
@@ -192,19 +247,22 @@ pub struct Played {
     pub nodes: Vec<u8>,
 }
 
-/// The text of a graph for so many warps of one block, aggregated or not, with all that the kernel is given.
+/// The text of a graph for so many warps of one block, aggregated or not, with at most so many private items of a warp, and all that the
+/// kernel is given.
 ///
 /// # Errors
 /// As [`compile_check`].
 #[doc(hidden)]
 pub fn played(
     graph: &FlowGraph,
-    (warps, aggregated): (u32, bool),
+    (warps, aggregated, entries): (u32, bool, usize),
     collected: usize,
 ) -> Result<Played> {
     let plan = graph.plan()?;
     let layout = Layout::of(graph, &plan, collected)?;
-    let (text, _) = source(graph, &plan, &layout, (warps, 1), (aggregated, false));
+    let private = (entries > 0).then_some(Budget { warps: 1, entries });
+    let form = Form { aggregated, private, ..Form::SHARED };
+    let (text, _) = source(graph, &plan, &layout, (warps, 1), form);
     let groups = layout.groups.iter();
     let first = graph.kernels.iter().map(|kernel| &graph.channels[kernel.input].first);
     let host = |channel: &crate::flow::graph::ChannelNode| {

@@ -1,16 +1,18 @@
 //! Graphs on a GPU: kernels compile without one; with one every graph gives what the reference gives.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use warpweft::channels::flow::cuda::compile_check;
+use warpweft::channels::flow::cuda::{compile_check, compile_check_traced};
 use warpweft::channels::flow::{
     FlowGpuExecutor, FlowGpuPolicy, FlowGraph, Out, Run, Shared, channel_kernel,
 };
 use warpweft::cuda::{Device, compiler};
 use warpweft::prelude::{Error, Machine};
 use warpweft::run::Target;
+use warpweft::trace::Trace;
 use warpweft_lab::conformance::flow::{
-    Walker, fib_failure, fib_graph, random, random_failure, suite, walkers, walkers_failure,
+    Walker, fib_failure, fib_graph, forest, random, random_failure, suite, walkers, walkers_failure,
 };
 
 #[test]
@@ -23,6 +25,7 @@ fn kernels_compile_for_ampere_and_hopper() {
     }
     compile_check(&walkers([10, 20], 9).0, "sm_90").unwrap();
     compile_check(&random(5, 1).graph, "sm_90").unwrap();
+    compile_check_traced(&forest(1, 1).graph, "sm_90").unwrap();
 }
 
 fn device() -> Option<Device> {
@@ -36,7 +39,7 @@ fn device() -> Option<Device> {
 }
 
 /// From all warps down to one block, and a buffer for the host that is often full.
-fn policies() -> [FlowGpuPolicy; 6] {
+fn policies() -> [FlowGpuPolicy; 7] {
     let usual = FlowGpuPolicy::default();
     [
         usual,
@@ -45,6 +48,7 @@ fn policies() -> [FlowGpuPolicy; 6] {
         FlowGpuPolicy { warps: 4, blocks: 3, collected: 100, ..usual },
         FlowGpuPolicy { aggregated: false, ..usual },
         FlowGpuPolicy { timed: true, ..usual },
+        FlowGpuPolicy { private: false, ..usual },
     ]
 }
 
@@ -180,4 +184,29 @@ fn a_run_ends_early_when_asked() {
     let error = endless.run_with(&machine, &run(deadline)).map(|_| ()).unwrap_err();
     assert!(matches!(error, Error::Interrupted { .. }), "{error}");
     assert!(begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());
+}
+
+#[test]
+fn a_timeline_shows_single_firings() {
+    let machine = Machine::detect().unwrap();
+    if machine.gpus.is_empty() {
+        return println!("skipped: no GPU");
+    }
+    for (graph, channel) in [(fib_graph(1000, 12, 12).0, "fib"), (walkers([40, 50], 300).0, "walk")]
+    {
+        let trace = Arc::new(Trace::new());
+        let run = Run { target: Target::AnyGpu, trace: Some(trace.clone()), ..Run::default() };
+        let (results, _) = graph.run_with(&machine, &run).unwrap();
+        let consumed: u64 = results.channels().iter().map(|channel| channel.items).sum();
+        let spans = trace.spans();
+        let of_warps = spans.iter().filter(|span| span.lane.contains(", warp "));
+        let items: Vec<u64> = of_warps
+            .filter_map(|span| span.name.strip_prefix(channel)?.split(' ').nth(1)?.parse().ok())
+            .collect();
+        let recorded = items.iter().sum::<u64>();
+        // All firings of a warp up to half of its records are there.
+        let all = spans.len() < 32;
+        assert!(recorded > 0 && recorded <= consumed, "{channel}: {items:?}");
+        assert!(!all || recorded == consumed, "{channel}: {items:?}");
+    }
 }

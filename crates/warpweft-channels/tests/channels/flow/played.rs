@@ -5,7 +5,7 @@ use std::process::Command;
 
 use warpweft::channels::flow::cuda::played;
 use warpweft::channels::flow::{FlowGraph, reference};
-use warpweft_lab::conformance::flow::{Random, fib_graph, random, walkers};
+use warpweft_lab::conformance::flow::{Random, fib_graph, forest, random, walkers};
 
 use crate::translation_support::host::{compiler, scratch};
 
@@ -16,12 +16,16 @@ fn list<T: ToString>(values: impl IntoIterator<Item = T>) -> String {
 }
 
 /// The program that plays `graph` with each number of warps once for each seed: a line each.
-fn program(graph: &FlowGraph, warps: (u32, bool), seeds: u32, collected: usize) -> String {
+fn program(graph: &FlowGraph, warps: (u32, bool, usize), seeds: u32, collected: usize) -> String {
     let played = played(graph, warps, collected).unwrap();
+    let private = include_str!("../../../src/flow/cuda/private.cuh");
+    let flow = include_str!("../../../src/flow/cuda/flow.cuh")
+        .replace("#include \"private.cuh\"\n", private);
     let skeleton = [
         include_str!("../../../src/cuda/clocks.cuh"),
         include_str!("../../../src/flow/cuda/queue.cuh"),
-        include_str!("../../../src/flow/cuda/flow.cuh"),
+        include_str!("../../../src/flow/cuda/spans.cuh"),
+        &flow,
     ];
     let included = |line: &&str| !line.starts_with("#include") && !line.starts_with("#pragma once");
     let skeleton: String =
@@ -63,8 +67,9 @@ struct Played {
 
 /// Plays `graph`; nothing without a compiler.
 fn play(name: &str, graph: &FlowGraph, warps: u32, seeds: u32, collected: usize) -> Vec<Played> {
-    // One graph with an atomic operation an item.
-    let warps = (warps, name != "walkers3_3");
+    // One graph with an atomic operation an item, and one without private items.
+    let entries = if name == "fib5_2" { 0 } else { 64 };
+    let warps = (warps, name != "walkers3_3", entries);
     let compiler = match compiler() {
         Ok(compiler) => compiler,
         Err(reason) => {
@@ -156,6 +161,28 @@ fn random_graphs_consume_every_item_once() {
             let mut found = words(&run.bytes[2]);
             found.sort_unstable();
             assert!(found == items, "graph {seed}");
+        }
+    }
+}
+
+#[test]
+fn warps_keep_what_they_emit_and_hand_it_over() {
+    for shape in 1..=5 {
+        for seed in 0..2 {
+            let forest = forest(shape, seed);
+            let expect = reference(&forest.graph).unwrap();
+            let consumed = expect.channels().iter().map(|channel| channel.items).sum();
+            let (sums, signs, words) = forest.left(&expect);
+            let bytes = [
+                sums.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<_>>(),
+                signs.to_ne_bytes().to_vec(),
+                words.iter().flat_map(|word| word.to_ne_bytes()).collect(),
+            ];
+            let name = format!("forest{shape}_{seed}");
+            for run in play(&name, &forest.graph, 1 + (shape + seed) as u32 % 4, 2, 1) {
+                assert_eq!(run.ended, [0, 0, consumed], "{name}");
+                assert_eq!(run.bytes.concat(), bytes.concat(), "{name}");
+            }
         }
     }
 }

@@ -21,7 +21,7 @@ static bool play(u64 seed, const std::vector<u32>& capacities, const std::vector
     std::vector<Bytes> buffers = words, room, drainage(WW_CHANNELS);
     alignas(16) static unsigned char memory[sizeof(ww_arguments)];
     ww_arguments& a = *new (memory) ww_arguments{queues.data(), state.data(), item.data(), credits.data(), taken.data(),
-        drained.data(), pending.data(), record.data(), activity.data(), tally.data(), 3000000};
+        drained.data(), pending.data(), record.data(), activity.data(), tally.data(), nullptr, 3000000};
     for (size_t k = 0; k < first.size(); ++k) a.first[k] = {first[k].data(), counts[k]};
     for (u32 bytes : host) room.emplace_back((size_t)bytes * collected + 1);
     for (size_t c = 0; c < host.size(); ++c) a.host[c] = room[c].data();

@@ -166,6 +166,11 @@ impl Unit {
         self.sites.get((fault as usize).checked_sub(1)?)
     }
 
+    /// All places that may fault, in the order of their numbers.
+    pub fn sites(&self) -> &[Site] {
+        &self.sites
+    }
+
     /// Whether anything in the unit can fault. If so, the device has a fault word `ww_fault`.
     pub fn faults(&self) -> bool {
         !self.sites.is_empty()

@@ -125,7 +125,7 @@ pub struct Random {
 }
 
 /// Numbers below another from a seed.
-fn draws(seed: u64) -> impl FnMut(usize) -> usize {
+pub(super) fn draws(seed: u64) -> impl FnMut(usize) -> usize {
     let mut seed = seed.wrapping_mul(0x2545_f491_4f6c_dd1d) | 1;
     move |below| {
         seed ^= seed << 13;

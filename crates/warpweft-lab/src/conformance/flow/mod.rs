@@ -1,8 +1,10 @@
 //! What every executor of channel-flow graphs must pass: each item is consumed once, with the words and items of the
 //! reference, which takes one item after the other.
 
+mod forests;
 mod graphs;
 
+pub use forests::{Forest, forest, forest_failure};
 pub use graphs::*;
 
 use super::Pick;
@@ -121,6 +123,12 @@ pub fn suite_picked(subject: &mut impl Subject, pick: &mut Pick<'_>) -> Vec<Case
         if pick.take() {
             let failure = walkers_failure(subject, capacities, 700);
             cases.push(Case { name: "walkers in a cycle of channels", failure });
+        }
+    }
+    for shape in 1..=6 {
+        if pick.take() {
+            let failure = forest_failure(subject, shape, 1);
+            cases.push(Case { name: "trees in a stack of channels", failure });
         }
     }
     for seed in 1..=12 {

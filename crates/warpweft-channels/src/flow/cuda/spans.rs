@@ -1,0 +1,62 @@
+//! Single firings of a GPU's warps on the timeline.
+
+use std::time::Duration;
+
+use crate::flow::graph::FlowGraph;
+use warpweft_core::trace::Span;
+
+/// Firings that a warp records at most.
+pub(super) const SPANS: usize = 64;
+/// Words of a warp: a header, and three of each record.
+pub(super) const WORDS: usize = 2 + 3 * SPANS;
+
+/// The recorded firings of all warps of `device`, of a kernel that began at `from` of the timeline. The first firing counts as its beginning.
+pub(super) fn spans(words: &[u64], graph: &FlowGraph, device: &str, from: Duration) -> Vec<Span> {
+    let records = || {
+        words.chunks_exact(WORDS).enumerate().flat_map(|(warp, of_warp)| {
+            let count = (of_warp[0] as u32 as usize).min(SPANS);
+            of_warp[2..].chunks_exact(3).take(count).map(move |record| (warp, record))
+        })
+    };
+    let Some(first) = records().map(|(_, record)| record[0]).min() else { return Vec::new() };
+    let each = records().filter_map(|(warp, record)| {
+        let (kernel, items) = ((record[2] >> 32) as usize, record[2] as u32);
+        let name = graph.kernels.get(kernel)?.node.name();
+        Some(Span {
+            lane: format!("{device}, warp {warp}"),
+            name: format!("{name}, {items} items"),
+            start: from + Duration::from_nanos(record[0] - first),
+            duration: Duration::from_nanos(record[1].saturating_sub(record[0])),
+        })
+    });
+    each.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flow::{ChannelId, Out, channel_kernel};
+
+    #[channel_kernel]
+    fn pass(item: u32, on: &mut Out<u32, 1>) {
+        on.emit(item);
+    }
+
+    #[test]
+    fn records_become_spans_from_the_first_firing_on() {
+        let mut graph = FlowGraph::new();
+        let [from, on]: [ChannelId<u32>; 2] = [graph.channel("from", 1), graph.channel("on", 1)];
+        graph.connect(from, pass(on));
+        let mut words = vec![0; 2 * WORDS];
+        words[..5].copy_from_slice(&[1, 0, 7_000, 9_000, 32]);
+        words[WORDS..WORDS + 5].copy_from_slice(&[7 << 32 | 1, 0, 5_000, 5_500, 3]);
+        let found = spans(&words, &graph, "GPU", Duration::from_micros(10));
+        let said = |span: &Span| (span.lane.clone(), span.name.clone(), span.start, span.duration);
+        let nanos = Duration::from_nanos;
+        let expect = [
+            ("GPU, warp 0".into(), "pass, 32 items".into(), nanos(12_000), nanos(2_000)),
+            ("GPU, warp 1".into(), "pass, 3 items".into(), nanos(10_000), nanos(500)),
+        ];
+        assert_eq!(found.iter().map(said).collect::<Vec<_>>(), expect);
+    }
+}
