@@ -45,13 +45,13 @@ fn queens(all: u32, columns: u32, left: u32, right: u32) -> u64 {
 fn leaf(number: u64, steps: u64) -> u64 {
     let mut x = number;
     for _ in 0..steps {
-        x = x.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+        x = (x ^ (x >> 29)).wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
     }
     x >> 32
 }
 
 fn leaves(count: u32) -> u64 {
-    let steps = if count == 64 { 800_000 } else { 800 };
+    let steps = if count == 64 { 640_000 } else { 640 };
     (0..count).into_par_iter().with_max_len(1).map(|k| leaf(u64::from(k), steps)).sum()
 }
 

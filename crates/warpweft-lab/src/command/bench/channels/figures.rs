@@ -202,9 +202,13 @@ struct Setting {
     aggregated: bool,
     /// Warps of an SM.
     warps: u32,
+    /// Whether warps may keep what they emit.
+    private: bool,
 }
 
-const USUAL: Setting = Setting { units: 0, aggregated: true, warps: 8 };
+const USUAL: Setting = Setting { units: 0, aggregated: true, warps: 8, private: true };
+/// All items go through their channel.
+const SHARED: Setting = Setting { private: false, ..USUAL };
 
 impl Bench<'_> {
     /// The median of the repeats, after one that compiles; what was counted in it.
@@ -214,12 +218,12 @@ impl Bench<'_> {
         graph: &FlowGraph,
         setting: Setting,
     ) -> Result<(Row, Vec<ChannelCounts>)> {
-        let Setting { units, aggregated, warps } = setting;
+        let Setting { units, aggregated, warps, private } = setting;
         note(&what);
         let mut runs = vec![];
         let device = if self.on_gpu {
             let gpu = &self.machine.gpus[0];
-            let usual = FlowGpuPolicy { aggregated, warps, ..FlowGpuPolicy::default() };
+            let usual = FlowGpuPolicy { aggregated, warps, private, ..FlowGpuPolicy::default() };
             let policy = match units {
                 0 => usual,
                 // Blocks go to SMs that have none first.
@@ -265,12 +269,23 @@ impl Bench<'_> {
             (format!("fib({n})"), fibonacci(n, 65536), 2 * fib::plain(n) - 1),
             (format!("a tree of {items} items"), whole_tree(below, 8192), items),
         ] {
-            let (row, _) = self.run(what, &graph, USUAL)?;
-            if row.items != expect {
-                let what = format!("{}: {} items instead of {expect}", row.what, row.items);
-                return Err(Error::spec(what, "report this as a bug"));
+            // Cores have no private items.
+            let settings: &[(&str, Setting)] = match self.on_gpu {
+                true => &[
+                    ("", USUAL),
+                    (", 16 warps", Setting { warps: 16, ..USUAL }),
+                    (", all through the channel", SHARED),
+                ],
+                false => &[("", USUAL)],
+            };
+            for &(how, setting) in settings {
+                let (row, _) = self.run(format!("{what}{how}"), &graph, setting)?;
+                if row.items != expect {
+                    let what = format!("{}: {} items instead of {expect}", row.what, row.items);
+                    return Err(Error::spec(what, "report this as a bug"));
+                }
+                rows.push(row);
             }
-            rows.push(row);
         }
         Ok(rows)
     }
@@ -311,7 +326,7 @@ impl Bench<'_> {
                 for &warps in warps {
                     let on = if self.on_gpu { format!(", {warps} warps") } else { String::new() };
                     let what = format!("{channels} channels, atomics per {each}{on}");
-                    let setting = Setting { aggregated, warps, ..USUAL };
+                    let setting = Setting { aggregated, warps, ..SHARED };
                     rows.push(self.run(what, &graph, setting)?.0);
                 }
             }
@@ -324,7 +339,7 @@ impl Bench<'_> {
         let widths = [64, 256, 1024, 4096, 16384, 65536];
         let each = widths.into_iter().map(|width| {
             let what = format!("fib({n}), {width} items a level");
-            Ok(self.run(what, &fibonacci(n, width), USUAL)?.0)
+            Ok(self.run(what, &fibonacci(n, width), SHARED)?.0)
         });
         each.collect()
     }
@@ -367,7 +382,7 @@ pub fn table(title: &str, rows: &[Row]) -> String {
         let efficiency =
             efficiency.map_or_else(String::new, |value| format!(", efficiency {value:.2}"));
         text.push_str(&format!(
-            "  {what:<32} {device:<24} {:>9} ({} to {}), {}items/s, {firings} firings of {lanes:.1}, {yields} yields{efficiency}\n",
+            "  {what:<44} {device:<24} {:>9} ({} to {}), {}items/s, {firings} firings of {lanes:.1}, {yields} yields{efficiency}\n",
             time(*seconds),
             time(range[0]),
             time(range[1]),

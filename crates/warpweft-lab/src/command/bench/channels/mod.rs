@@ -3,17 +3,18 @@
 
 mod cases;
 mod figures;
+mod graphs;
 mod loops;
+mod rayon;
 mod tables;
 mod teams;
 mod waiting;
 
 use std::num::NonZero;
-use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 use std::time::Instant;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use warpweft::channels::cpu::CpuExecutor;
 use warpweft::channels::cuda::{CudaExecutor, LevelsExecutor};
 use warpweft::channels::{ChannelsExecutor, CpuPolicy, LevelsPolicy, Spawning, StacksPolicy};
@@ -21,11 +22,12 @@ use warpweft::machine::{Gpu, Machine};
 use warpweft::prelude::*;
 use warpweft_apps::{fib, queens, uts};
 
-use self::cases::{CASES, CITED, ENOUGH, answer, gpu_only, t3l, tree};
+use self::cases::{CASES, CITED, ENOUGH, answer, fits, gpu_only, t3l, tree};
 use self::figures::Figure as Experiment;
+use self::rayon::{Peer, cited, rayon};
+use super::Options;
 use super::record::Record;
 use super::stencil::Kind;
-use super::{Options, peers};
 use warpweft_terminal::limits;
 use warpweft_terminal::output::{fail, note, say, scaled, time};
 
@@ -48,6 +50,13 @@ pub struct Trees {
     #[arg(long, conflicts_with_all = ["figure", "only", "table"], value_enum, value_name = "WHAT",
           num_args = 0..=1, default_missing_value = "both")]
     teams: Option<teams::What>,
+    /// Random channel-flow graphs on the first GPU instead, so many, each compared with the reference.
+    #[arg(long, conflicts_with_all = ["figure", "only", "table", "teams"], value_name = "N",
+          value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    graphs: Option<u64>,
+    /// The first shape of such graphs; each is another kernel.
+    #[arg(long, requires = "graphs", value_name = "N", default_value_t = 1)]
+    first_shape: u64,
     #[command(flatten)]
     options: Options,
 }
@@ -88,25 +97,6 @@ impl Figure {
     }
 }
 
-/// One figure of a peer.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-struct Peer {
-    peer: String,
-    app: String,
-    n: u32,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    threads: Option<u32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    value: Option<u64>,
-    seconds: f64,
-    /// Published, not measured here.
-    #[serde(default)]
-    cited: bool,
-    /// Its seconds over those of the figure next to it: of the cores, or of the GPU for what is published.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    times_as_long: Option<f64>,
-}
-
 impl Trees {
     /// Measures and prints.
     pub fn execute(&self) -> ExitCode {
@@ -127,8 +117,11 @@ impl Trees {
         let table = self.table.map_or_else(String::new, |it| format!(" --table {}", it.number()));
         let teams = self.teams.map_or_else(String::new, |what| format!(" --teams{}", what.said()));
         let threads = self.threads.map_or_else(String::new, |it| format!(" --threads {it}"));
+        let graphs = self.graphs.map_or_else(String::new, |count| {
+            format!(" --graphs {count} --first-shape {}", self.first_shape)
+        });
         let options = self.options.command();
-        format!("warpweft bench channels{only}{threads}{figure}{table}{teams}{options}")
+        format!("warpweft bench channels{only}{threads}{figure}{table}{teams}{graphs}{options}")
     }
 
     fn measure(&self) -> Result<String> {
@@ -142,6 +135,9 @@ impl Trees {
         if let Some(what) = self.teams {
             return self.teams(what, &machine);
         }
+        if let Some(count) = self.graphs {
+            return self.graphs(count, &machine);
+        }
         let gpu = machine.gpus.first().filter(|_| self.only != Some(Kind::Cpu));
         if gpu.is_none() && self.only != Some(Kind::Cpu) {
             if self.only == Some(Kind::Gpu) {
@@ -152,10 +148,10 @@ impl Trees {
         }
         let probe = limits(&machine)?;
         let (mut figures, mut found) = (Vec::new(), Vec::new());
+        let threads = self.on_threads(&machine);
         for (app, n) in CASES {
-            if self.only != Some(Kind::Gpu) && !gpu_only(app, n) {
+            if self.only != Some(Kind::Gpu) && !gpu_only(app, n) && fits(app, n, threads) {
                 note(&format!("{app} {n} on the cores"));
-                let threads = self.on_threads(&machine);
                 let executor = CpuExecutor::new(&machine, threads, CpuPolicy::default())?;
                 figures.push(self.one(app, n, On::Cores(executor, threads))?);
                 if app != "uts" {
@@ -201,6 +197,19 @@ impl Trees {
         record(&rows).conclude(&self.options, teams::table(&rows))
     }
 
+    /// Random graphs: a failure is in the record and an error.
+    fn graphs(&self, count: u64, machine: &Machine) -> Result<String> {
+        let rows = graphs::measure(machine, count, self.first_shape)?;
+        let probe = limits(machine)?;
+        let record =
+            Record::new("channels-graphs", &self.command(), machine, probe, &rows, &[(); 0]);
+        let text = record.conclude(&self.options, graphs::table(&rows))?;
+        match rows.iter().find_map(|row| row.failure.clone()) {
+            Some(failure) => Err(Error::spec(failure, "report this as a bug")),
+            None => Ok(text),
+        }
+    }
+
     /// One of the paper's experiments.
     fn experiment(&self, figure: Experiment, machine: &Machine) -> Result<String> {
         let (rows, title) = figures::measure(figure, machine, (self.only, &self.options))?;
@@ -226,13 +235,23 @@ impl Trees {
     ) -> Result<()> {
         let threads = self.on_threads(machine);
         let leaves = loops::LEAVES.map(|(count, _)| ("leaves", count));
-        for (app, n) in leaves.into_iter().chain([("sort", loops::SORTED)]) {
+        let sorts = loops::sorted(threads).iter().map(|&keys| ("sort", keys));
+        for (app, n) in leaves.into_iter().chain(sorts) {
             note(&format!("{app} {n} on the cores"));
             let Measured { reports, ideal } =
                 loops::measure((machine, threads), app, n, self.options.repeats)?;
             let (report, range) = median(reports);
             figures.push(Figure::of((app, n), cores(threads), report, (range, ideal)));
             found.extend(rayon(&self.options, app, n, threads)?);
+            if app == "sort" {
+                // rayon's own sort does the same.
+                let own = rayon(&self.options, "par_sort", n, threads)?;
+                found.extend(own.into_iter().map(|peer| Peer {
+                    peer: "rayon's par_sort_unstable".into(),
+                    app: app.into(),
+                    ..peer
+                }));
+            }
         }
         Ok(())
     }
@@ -350,48 +369,8 @@ fn on_gpu<'g>(app: &str, gpu: &'g Gpu) -> Result<On<'g>> {
     })
 }
 
-/// A time that the paper of GTaP gives.
-fn cited((app, n, seconds): (&str, u32, f64)) -> Peer {
-    Peer {
-        peer: "GTaP on a GH200".into(),
-        app: app.into(),
-        n,
-        threads: None,
-        value: None,
-        seconds,
-        cited: true,
-        times_as_long: None,
-    }
-}
-
 fn cores(threads: usize) -> String {
     format!("{threads} threads")
-}
-
-/// The same by rayon, where its program is built or cargo builds it.
-fn rayon(options: &Options, app: &str, n: u32, threads: usize) -> Result<Vec<Peer>> {
-    let folder = options.peers.join("channels_rayon");
-    let program = folder.join("target/release/channels_rayon");
-    if !program.exists() && !peers::built(&folder) {
-        note(&format!("no peer: {} can't be built", folder.display()));
-        return Ok(Vec::new());
-    }
-    let repeats = if n > 13 && app == "queens" { 1 } else { options.repeats };
-    let arguments = [app.to_string(), n.to_string(), threads.to_string(), repeats.to_string()];
-    let found = peers::run(Command::new(&program).args(arguments), &program)?;
-    found.into_iter().map(|peer| checked(peer, answer(app, n), &program)).collect()
-}
-
-/// The peer's figure, if it gives what is right.
-fn checked(peer: Peer, expect: u64, program: &Path) -> Result<Peer> {
-    if peer.value == Some(expect) {
-        return Ok(peer);
-    }
-    let what = match peer.value {
-        Some(value) => format!("{} {} gave {value} instead of {expect}", peer.app, peer.n),
-        None => format!("{} {} told no `value`", peer.app, peer.n),
-    };
-    Err(Error::file(program, what, "build the other program again; its figure is wrong"))
 }
 
 /// A line a figure, with the peers of its kind of device below it.
@@ -420,24 +399,4 @@ fn table(figures: &[Figure], peers: &[Peer], machine: &Machine) -> String {
         }
     }
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_peer_that_is_wrong_or_silent_is_refused() {
-        let peer = |value| {
-            let text =
-                format!(r#"{{"peer": "rayon", "app": "fib", "n": 30, {value} "seconds": 1}}"#);
-            let peer: Peer = serde_json::from_str(&text).unwrap();
-            checked(peer, answer("fib", 30), "p".as_ref())
-        };
-        assert_eq!(peer(r#""value": 832040,"#).unwrap().value, Some(832_040));
-        let wrong = peer(r#""value": 832041,"#).unwrap_err().to_string();
-        assert!(wrong.contains("fib 30 gave 832041 instead of 832040"), "{wrong}");
-        assert!(peer("").unwrap_err().to_string().contains("told no `value`"));
-        assert_eq!(answer("queens", 8), 92);
-    }
 }
