@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde::Deserialize;
+use serde_json::{Value, json};
 use warpweft::Result;
 use warpweft::channels::flow::{self, FlowGraph, Results};
 use warpweft::channels::{Borrowing, Call, Channels, Policy, Run, Spawning};
@@ -59,8 +60,15 @@ pub struct By {
 }
 
 fn policy(text: &str) -> std::result::Result<Policy, String> {
-    serde_json::from_str(text)
-        .map_err(|error| format!("{error}; give the `policy` that --json prints"))
+    let told = |error| format!("{error}; give the `policy` that --json prints");
+    let given: Value = serde_json::from_str(text).map_err(told)?;
+    let policy = Policy::deserialize(&given).map_err(told)?;
+    let known = serde_json::to_value(policy).map_err(told)?;
+    let mut keys = given.as_object().into_iter().flat_map(|object| object.keys());
+    match keys.find(|key| known.get(key.as_str()).is_none()) {
+        Some(key) => Err(format!("this executor has no key `{key}`; it has {known}")),
+        None => Ok(policy),
+    }
 }
 
 /// How deep calls may spawn.

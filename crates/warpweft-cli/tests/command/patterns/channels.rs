@@ -103,6 +103,16 @@ fn products_by_teams_are_exact_on_cores() {
 }
 
 #[test]
+fn keys_that_no_policy_has_are_refused() {
+    let wrong = r#"{"executor":"cpu","deque_capacity":4096,"stack":16777216,"stak":1}"#;
+    let said = warpweft(&format!("channels fib 20 --policy {wrong}"));
+    said.fails(2, &["has no key `stak`", "deque_capacity"]);
+    let object = warpweft("channels fib 20 --device cpu --json").json();
+    let policy = object["policy"].to_string();
+    warpweft(&format!("channels fib 20 --device cpu --policy {policy}")).fine();
+}
+
+#[test]
 fn runs_end_at_their_deadline() {
     let begin = std::time::Instant::now();
     warpweft("channels queens 20 --device cpu --deadline 0.2").fails(130, &["interrupted"]);
