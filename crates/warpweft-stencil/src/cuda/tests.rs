@@ -3,6 +3,7 @@
 
 mod engine;
 mod functions;
+mod guarded;
 pub(super) mod host;
 mod launch;
 mod packed;
@@ -225,8 +226,27 @@ fn slanted(u: Near<i32, 2>, by: i32) -> i32 {
     u[[0, 0]] * by + u[[-1, 2]] - 3 * u[[2, -1]] + u[[0, -1]] + 5 * u[[1, 1]]
 }
 
+/// Further on one side.
+#[stencil]
+fn line(u: Near<f32, 1>, rate: f32) -> f32 {
+    u[[0]] + rate * (0.3 * u[[-1]] + 0.2 * u[[1]] - 0.7 * u[[2]])
+}
+
+#[stencil]
+fn far(u: Near<i64, 1>, by: i64) -> i64 {
+    u[[0]] * by + u[[-3]] - 5 * u[[1]] + u[[3]]
+}
+
 fn fused(cells: [u32; 3], warps: u32, temporal_depth: u32, prefetch: u32) -> CudaPolicy {
     CudaPolicy { temporal_depth, prefetch, ..policy(CudaKernel::Temporal, cells, warps) }
+}
+
+#[test]
+fn fused_lines() {
+    for extents in [[2_000], [433], [21]] {
+        check(line(0.25), extents, &[fused([4, 1, 1], 3, 5, 1), fused([16, 1, 1], 2, 3, 1)]);
+        check(far(3), extents, &[fused([4, 1, 1], 1, 4, 1)]);
+    }
 }
 
 #[test]

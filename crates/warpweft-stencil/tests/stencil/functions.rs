@@ -251,6 +251,23 @@ fn turn(u: Near<i32, 3>, by: i32) -> i32 {
     by * u[[0, 0, 0]] + around + 11 * u[[0, 0, -1]] - 13 * u[[0, 0, 1]]
 }
 
+/// A box, deeper on one side of every axis.
+#[stencil]
+fn tilted(u: Near<i32, 3>, by: i32) -> i32 {
+    let before = u[[-1, 1, 0]] * by + u[[-1, -1, -1]] - 3 * u[[0, 0, -1]];
+    before + u[[0, 1, 2]] - 5 * u[[0, -1, 1]] + 7 * u[[1, 0, 0]] + 11 * u[[1, 1, 1]]
+}
+
+#[stencil]
+fn line(u: Near<i32, 1>, by: i32) -> i32 {
+    u[[0]] * by + u[[-1]] - 3 * u[[2]] + 5 * u[[1]]
+}
+
+#[boundary]
+fn shelf(at: [i64; 1], step: u64) -> i32 {
+    at[0] as i32 * 17 + 5 * (step as i32)
+}
+
 #[boundary]
 fn hull(at: [i64; 3], step: u64) -> i32 {
     (at[0] * 10_000 + at[1] * 100 + at[2]) as i32 + 17 * (step as i32)
@@ -318,5 +335,17 @@ fn fused_steps_ask_functions_in_every_step() {
     let around = around.face(2, Face::High, Boundary::Mirror);
     for stencil in [Stencil::of(turn(3)).boundary_by(hull()), around] {
         check_fused(&stencil, &start, &fused([4, 2, 1], 4, 2, 2));
+    }
+    let round = Stencil::of(tilted(3)).boundary(Boundary::Periodic).face_by(1, Face::Low, hull());
+    let round = round.face_by(1, Face::High, hull());
+    let mixed = Stencil::of(tilted(3)).boundary(Boundary::Neumann).face_by(0, Face::High, hull());
+    let mixed = mixed.face_by(2, Face::Low, hull()).face(1, Face::Low, Boundary::Mirror);
+    for stencil in [Stencil::of(tilted(3)).boundary_by(hull()), round, mixed] {
+        check_fused(&stencil, &start, &fused([4, 3, 1], 4, 2, 2));
+    }
+    let start = Volume::from_fn([10_007], |[x]| (x * 3) as i32 % 101);
+    let one = Stencil::of(line(3)).boundary(Boundary::Mirror).face_by(0, Face::Low, shelf());
+    for stencil in [Stencil::of(line(3)).boundary_by(shelf()), one] {
+        check_fused(&stencil, &start, &fused([4, 1, 1], 3, 7, 1));
     }
 }

@@ -155,16 +155,18 @@ fn every_shape_and_every_rank_tells_the_same() {
 }
 
 #[test]
-fn gpus_compile_one_kernel_of_it_and_refuse_the_others() {
+fn gpus_take_single_and_fused_steps_of_it() {
     let flat = Stencil::of(walk(3));
     let default = CudaPolicy::default_for(&flat, [64, 64].into(), (9, 0));
     assert_eq!(default.kernel, CudaKernel::Direct);
-    for policy in CudaPolicy::candidates(&flat, [64, 64].into(), ((9, 0), 132)) {
-        assert_eq!(policy.kernel, CudaKernel::Direct);
+    let candidates = CudaPolicy::candidates(&flat, [640, 640].into(), ((9, 0), 132));
+    assert!(candidates.iter().any(|policy| policy.kernel == CudaKernel::Temporal));
+    for policy in candidates {
+        assert!(matches!(policy.kernel, CudaKernel::Direct | CudaKernel::Temporal), "{policy:?}");
     }
     let shape = CudaPolicy { chunk: 8, prefetch: 3, temporal_depth: 8, ..default };
-    let streaming = CudaPolicy { kernel: CudaKernel::Temporal, ..shape };
-    let error = compile_check(&flat, [64, 64].into(), &streaming, "sm_90").unwrap_err().to_string();
+    let stays = CudaPolicy { kernel: CudaKernel::Resident, ..shape };
+    let error = compile_check(&flat, [64, 64].into(), &stays, "sm_90").unwrap_err().to_string();
     assert!(error.contains("can't run a function with `#[at]`"), "{error}");
     if let Err(error) = warpweft::cuda::compiler() {
         return println!("skipped: {error}");

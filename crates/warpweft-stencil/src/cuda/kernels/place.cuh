@@ -10,6 +10,7 @@ struct Place {
   i64 begin[4];   // index of cell (0, 0, 0, 0), along w, z, y, x
   i64 period[4];  // the whole volume's extent where indices wrap, else 0
   u64 step;       // steps done before the present one
+  u32 arrived;    // of fused steps: blocks of a pass that have read that (frame.cuh)
 };
 
 }  // namespace ww::stencil

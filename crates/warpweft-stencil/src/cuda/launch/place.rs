@@ -39,12 +39,17 @@ impl Placed {
         if known {
             return Ok(());
         }
-        let mut words = [0u64; 9];
+        let mut words = [0u64; 10];
         let numbers = self.begin.iter().chain(&self.period).map(|&n| n as u64).chain([steps]);
         words.iter_mut().zip(numbers).for_each(|(word, n)| *word = n);
         self.place.write(stream, words)?;
         self.done = Some(steps);
         Ok(())
+    }
+
+    /// The address of the steps done and the count behind it, `struct StepClock` of frame.cuh, where steps are counted.
+    pub fn clock(&self) -> u64 {
+        if self.counts { self.place.address() + 8 * 8 } else { 0 }
     }
 
     /// Notes that so many steps were queued since.

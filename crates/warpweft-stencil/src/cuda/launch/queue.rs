@@ -7,7 +7,7 @@ use super::place::Placed;
 use super::queued::{Queued, element_argument};
 use crate::cuda::memory::arrays::{Arrays, FUSED, STEP};
 use crate::cuda::memory::layout::Layout;
-use crate::cuda::temporal::{self, TemporalShape, TimeBlock};
+use crate::cuda::temporal::{self, Clocks, TemporalShape, TimeBlock};
 use crate::cuda::text::{FusedShape, PipelineShape, Role, StageShape, StepText, pipeline_grid};
 use crate::{CudaKernel, CudaPolicy, Region, Spec, Stage};
 use warpweft_core::cuda::{Args, Kernel, Launch, Module};
@@ -28,6 +28,8 @@ pub(crate) struct Queue<'a> {
     pub arrays: &'a Arrays,
     pub faces: Option<&'a Faces>,
     pub place: Option<&'a Placed>,
+    /// The address of the word of the first fault, or 0.
+    pub fault: u64,
     /// The accumulator of what the last stage sums up.
     pub words: u64,
 }
@@ -181,8 +183,12 @@ impl Queue<'_> {
         let arrays = |f: usize| {
             [state, state ^ FUSED].map(|state| self.arrays.cell(f, self.arrays.now(f, state)))
         };
-        let clock = self.faces.map_or(0, |faces| faces.clock.address());
-        let frame = temporal::frame(self.stencil, layout, clock);
+        let clocks = Clocks {
+            faces: self.faces.map_or(0, |faces| faces.clock.address()),
+            place: self.place.map_or(0, Placed::clock),
+            fault: self.fault,
+        };
+        let frame = temporal::frame(self.stencil, layout, region, clocks);
         let given = temporal::Given { arrays: &arrays, block: block.bytes(), frame };
         let list = temporal::parameters(self.stencil, shape);
         let args = temporal::arguments(self.stencil, &list, &given);

@@ -287,9 +287,9 @@ impl CudaPolicy {
         let wrong = |what: String, hint: &str| Err(Error::spec(what, hint));
         match self.kernel {
             CudaKernel::Direct => Ok(()),
-            kernel if dims < 2 || self.chunk == 0 => wrong(
+            kernel if dims < 2 && !kernel.levels() || self.chunk == 0 => wrong(
                 format!("the kernel `{kernel:?}` in {dims} dimensions with `chunk` {}", self.chunk),
-                "use the kernel `Direct` in one dimension, and a `chunk` of at least 1 plane",
+                "use the kernel `Direct` or `Temporal` in one dimension, and a `chunk` of at least 1 plane",
             ),
             CudaKernel::Pipeline
                 if !(1..=16).contains(&self.temporal_depth)

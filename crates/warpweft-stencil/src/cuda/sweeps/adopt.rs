@@ -139,6 +139,8 @@ impl CudaSweeps {
                 arrays: &self.arrays,
                 faces: None,
                 place: other.place.as_ref(),
+                // Fused steps alone report it.
+                fault: 0,
                 words: taking.as_ref().map_or(0, |taking| taking.words),
             };
             let kernels = summed.map_or(&other.kernels, |summed| &summed.kernels);

@@ -227,7 +227,8 @@ impl CudaSweeps {
         let Self { stencil, single, deep, text, tools, arrays, faces, place, .. } = self;
         let (policy, deep) = (single, *deep);
         let (faces, place) = (faces.as_ref(), place.as_ref());
-        Queue { stencil, policy, deep, text, tools, arrays, faces, place, words: 0 }
+        let fault = self.fault.as_ref().map_or(0, Global::address);
+        Queue { stencil, policy, deep, text, tools, arrays, faces, place, fault, words: 0 }
     }
 
     /// Brings the ghosts of function faces to the present state, which is that after `steps` steps.

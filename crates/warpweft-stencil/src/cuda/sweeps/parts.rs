@@ -31,8 +31,10 @@ impl CudaSweeps {
         let fused = self.fused_now().filter(|fused| sweep.steps >= fused.depth());
         let fits = fused
             .is_some_and(|fused| matches!(fused.shape, FusedShape::Temporal(_)) && !fused.packs());
-        let plain = self.faces.is_none() && self.place.is_none() && !sweep.keep_change;
-        fits && plain && !cone.is_whole()
+        let told = self.faces.is_some() || self.place.is_some() || self.fault.is_some();
+        let plain = !told && !sweep.keep_change;
+        // The interior and the boundary of a line have no planes to lie between.
+        fits && plain && self.stencil.rank() > 1 && !cone.is_whole()
     }
 
     /// Queues `sweep`, each launch over what `cone` has of it; the sweeps have yet to wait for the halo exchange if it

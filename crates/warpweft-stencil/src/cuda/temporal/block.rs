@@ -76,7 +76,10 @@ impl TimeBlock {
         let tiles = 1 + beyond.div_ceil(shape.inner());
         let (origin_y, last_tile, down) = rows_of(shape, (low[2], high[2]), faces);
         let chunk = policy.chunk.max(1) as usize;
-        let blocks = clamped([tiles, down, (high[1] - low[1]).div_ceil(chunk)]);
+        let line = layout.dims == 1;
+        // Each warp of a line has a tile.
+        let across = if line { tiles.div_ceil(policy.warps as usize) } else { tiles };
+        let blocks = clamped([across, down, (high[1] - low[1]).div_ceil(chunk)]);
         let mut numbers = [0; 22];
         for axis in 0..3 {
             let d = axis + 1;
@@ -93,7 +96,7 @@ impl TimeBlock {
         numbers[17] = (layout.strides[2] - layout.west) as i32;
         numbers[18] = origin_y;
         numbers[19] = origin;
-        numbers[20] = last_tile;
+        numbers[20] = if line { tiles as i32 } else { last_tile };
         numbers[21] = chunk as i32;
         Self { blocks, low, high, numbers, strides: [layout.strides[1], layout.strides[2]] }
     }

@@ -38,6 +38,10 @@ const ROW: [f64; 2] = [8.0, 36.0];
 const HIDING: [f64; 2] = [0.3, 0.9];
 /// What memory costs a step in two dimensions, as [`BYTE`], likewise.
 const BYTE_FLAT: [f64; 2] = [0.8, BYTE];
+/// What memory costs a step in one dimension, as [`BYTE`], of levels that take 1.
+const BYTE_LINE: f64 = 1.25;
+/// Registers of a thread in one dimension next to its cells, and for each word of these.
+const REGISTERS_LINE: [usize; 2] = [32, 3];
 /// What a plane costs next to its levels, in levels.
 const PLANE: f64 = 6.0;
 /// What memory costs a step: words that a lane computes while a byte of a cell comes and goes. In three dimensions it
@@ -117,9 +121,10 @@ pub fn temporal_shapes(
     let shapes = |kernel| flat_shapes(stencil, extents, kernel).collect();
     let mut all = if packed && flat { of(shapes(pack), most - most / 3) } else { Vec::new() };
     let others = most - all.len();
-    all.extend(match flat {
-        true => of(shapes(plain), others),
-        false => of(deep_shapes(stencil, extents).collect(), others),
+    all.extend(match stencil.rank() {
+        1 => of(line_shapes(stencil, extents).collect(), others),
+        2 => of(shapes(plain), others),
+        _ => of(deep_shapes(stencil, extents).collect(), others),
     });
     all
 }
@@ -168,6 +173,27 @@ impl CudaPolicy {
         let policy = Self { min_blocks, ..policy([vx, vy, 1], warps, prefetch, depth) };
         chunked(stencil, extents, policy, sms)
     }
+}
+
+/// Shapes in one dimension with figures of merit: the part of a tile's cells that is stored; and memory has its time.
+fn line_shapes(stencil: &Spec, extents: Axes<usize>) -> impl Iterator<Item = (f64, CudaPolicy)> {
+    let bytes = stencil.touched_bytes() as f64;
+    let all =
+        [16, 8, 4, 2].into_iter().flat_map(|vx| [4, 8, 12, 16, 24, 32].map(|deep| (vx, deep)));
+    let all = all.filter(|(vx, depth)| vx * depth <= LARGEST);
+    all.filter_map(move |(vx, depth)| {
+        let mut policy = policy([vx, 1, 1], WARPS, 1, depth);
+        let shape = TemporalShape::of(stencil, &policy, extents)?;
+        let margin = shape.lags.iter().flat_map(|lag| lag.wide.iter().flatten()).max();
+        let words: usize = shape.fields.iter().map(|&f| stencil.cell.size(f).div_ceil(4)).sum();
+        let [fixed, word] = REGISTERS_LINE;
+        let registers = fixed + word * words * (vx as usize + margin.unwrap_or(&0));
+        let &(blocks, _) = [(8, 64)].iter().chain(&BLOCKS).find(|(_, room)| registers <= *room)?;
+        policy.min_blocks = blocks;
+        let inner = shape.inner() as f64 / shape.columns as f64;
+        let merit = 1.0 / (1.0 / inner + BYTE_LINE * bytes / f64::from(depth));
+        Some((merit, policy))
+    })
 }
 
 /// Shapes in two dimensions with figures of merit: what a multiprocessor stores in a time, about. That is the part of
@@ -276,6 +302,9 @@ fn chunked(
 ) -> Option<CudaPolicy> {
     let depth = policy.temporal_depth as usize;
     let shape = TemporalShape::of(stencil, &policy, extents)?;
+    if stencil.rank() == 1 {
+        return Some(policy);
+    }
     let layout = Layout::of(stencil, extents, super::ghosts(stencil, depth), [0; 2]).ok()?;
     let [across, down, _] = TimeBlock::new(&layout, &shape, &policy, &whole(&layout)).blocks;
     let slots = (sms * policy.min_blocks) as usize;

@@ -1,9 +1,9 @@
-// Levels: one step of a stage on cells in registers, for the kernels that fuse several steps (rows.cuh,
+// Levels: one step of a stage on cells in registers, for the kernels that fuse several steps (line.cuh, rows.cuh,
 // volumes.cuh; partial.cuh has levels of its own).
 //
 // A level takes the newest plane of its input in and gives the plane of its output that is now complete:
 //   level(queue, plane at p) -> plane at p - high, where `high` is how far its stage reads along z.
-// (In two dimensions a plane is a row: `vy` is 1.) Levels are chained: the output of one is the input of the
+// (In one and two dimensions a plane is a row: `vy` is 1.) Levels are chained: the output of one is the input of the
 // next. Level n runs stage n mod `stages`, so a stage is a level; fields that the stage does not assign pass
 // through. The queue holds the `kept` planes before the newest; plane p - a is in slot (phase - a) mod kept,
 // which is constant as callers unroll phases. A lane has `vx` cells of each of `vy` rows in registers; `margin`
@@ -33,7 +33,7 @@ struct TimeBlock {
   int face_low[3], face_high[3];  // the first cell inside, and the first beyond
   int room_low[3], room_high[3];  // cells that may be read
   int origin[2];                  // first cell of the first tile along y and x
-  int last_tile;                  // along y the last tile begins here at the latest
+  int last_tile;                  // along y the last tile begins here at the latest; of a line, how many tiles there are
   int chunk;                      // planes that a block stores
   i64 z, y;                       // strides
 };
@@ -42,7 +42,7 @@ struct TimeBlock {
 struct HeldValues {
   u64 bits[3][2][32];
 };
-// What is known of held faces: these values, or a struct with them and the functions (functions.cuh).
+// What is known of held faces: these values, or a struct with them and what else a pass is told (frame.cuh, functions.cuh).
 template <class S>
 using Held = typename S::Held;
 WW_FN const HeldValues& held_values(const HeldValues& held) { return held; }
@@ -182,6 +182,40 @@ WW_FN Plane<S>& level_plane(LevelQueue<S>& queue, Plane<S>& newest) {
   }
 }
 
+// What an element function is told of its cell, if it asks (frame.cuh).
+template <class S>
+struct CellPlace;
+struct NoPlace {};
+template <class S>
+using PlaceOf = pick<S::knows, NoPlace, CellPlace<S>>;
+template <class S, int Level>
+WW_FN PlaceOf<S> place_of(const Held<S>& held, int z, int y, int x) {
+  if constexpr (S::knows) {
+    return {held.frame, z, y, x, held.steps + Level / S::stages};
+  } else {
+    return {};
+  }
+}
+// Whether a stored cell depends on this one, and what threads do after functions that may fault (frame.cuh).
+template <class S, int Level>
+WW_FN bool is_needed(const Held<S>& held, const TimeBlock& block, int z, int y, int x);
+template <class S>
+WW_FN void note_fault(int step);
+template <class S, int Level>
+WW_FN bool is_called(const Held<S>& held, const TimeBlock& block, int z, int y, int x) {
+  if constexpr (S::guarded) return is_needed<S, Level>(held, block, z, y, x);
+  return true;
+}
+
+// Says which cells along an axis the tile stores.
+template <class S>
+WW_FN void need(Held<S>& held, int axis, int from, int to) {
+  if constexpr (S::guarded) {
+    held.from[axis] = higher(from, held.frame.low[axis]);
+    held.to[axis] = lower(to, held.frame.high[axis]);
+  }
+}
+
 // The neighbourhood of cell j of the lane's row i, as the element function sees it.
 template <class S, int Stage, int Phase>
 struct LevelNear {
@@ -189,6 +223,12 @@ struct LevelNear {
   Plane<S>& newest;
   const HaloRows<S>& rows;
   int i, j;
+  PlaceOf<S> place;
+  template <int D>
+  WW_FN array<usize, D> index() const {
+    return place.template index<D>();
+  }
+  WW_FN u64 step() const { return place.step; }
   template <int F, int... O>
   WW_FN Number<S, F> at() const {
     using o = offset<O...>;
@@ -409,13 +449,15 @@ WW_FN void level(LevelQueue<S>& queue, Plane<S>& plane, const HaloRows<S>& rows,
 #pragma unroll
     for (int j = 0; j < S::vx; j++) {
       using List = typename S::template Assigns<stage>;
-      const LevelNear<S, stage, Phase> near{queue, plane, rows, i, j};
+      const int z = p - high, y = faces.y + i, x = faces.x + j;
+      const LevelNear<S, stage, Phase> near{queue, plane, rows, i, j, place_of<S, Level>(held, z, y, x)};
       AssignedOf<S, List> next;
       each(List{}, [&](auto f) {
         constexpr int F = decltype(f)::value;
         next.template ref<F>() = InRegister<S, F>::get(centre.template of<F>().at(i, j));
       });
-      S::template run<stage>(elements, near, next);
+      if (is_called<S, Level>(held, block, z, y, x)) S::template run<stage>(elements, near, next);
+      if constexpr (S::faults) note_fault<S>(held.before + Level / S::stages);
       each(List{}, [&](auto f) {
         constexpr int F = decltype(f)::value;
         done.template of<F>().at(i, j) = InRegister<S, F>::put(next.template ref<F>());

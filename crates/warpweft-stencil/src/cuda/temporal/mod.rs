@@ -1,9 +1,9 @@
-//! Kernels that fuse several steps of any stencil in one pass over memory (levels.cuh, rows.cuh, volumes.cuh, partial.cuh,
-//! functions.cuh): which
-//! stencils they take, their shape, their text, and the launch over a region.
+//! Kernels that fuse several steps of any stencil in one pass over memory (levels.cuh; line.cuh, rows.cuh,
+//! volumes.cuh, partial.cuh; functions.cuh): which stencils they take, their shape, their text, and the launch over a region.
 
 mod block;
 mod candidates;
+mod frame;
 mod functions;
 mod parameters;
 mod partial;
@@ -12,7 +12,8 @@ mod text;
 
 pub use block::TimeBlock;
 pub use candidates::temporal_shapes;
-pub use functions::{frame, functors};
+pub use frame::{Clocks, FAULTS, Guard, frame};
+pub use functions::functors;
 #[cfg(test)]
 pub use parameters::held_values;
 pub use parameters::{Given, arguments, parameters};

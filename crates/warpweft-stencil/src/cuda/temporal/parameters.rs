@@ -23,7 +23,7 @@ pub enum Parameter {
     Block,
     /// `HeldValues`.
     Held,
-    /// `FaceFrame`.
+    /// `Frame`.
     Frame,
     /// The element function of a stage, with its own parameters.
     Element(usize),
@@ -37,7 +37,7 @@ pub struct Given<'a> {
     pub arrays: &'a dyn Fn(usize) -> [u64; 2],
     /// `TimeBlock`'s bytes.
     pub block: Vec<u8>,
-    /// `FaceFrame`'s bytes, where faces are functions.
+    /// `Frame`'s bytes, where the shape is framed.
     pub frame: Vec<u8>,
 }
 
@@ -47,7 +47,7 @@ pub fn parameters(stencil: &Spec, shape: &TemporalShape) -> Vec<Parameter> {
     let mut all: Vec<_> = shape.fields.iter().map(|&f| Parameter::In(f)).collect();
     all.extend(shape.writes.iter().map(|&f| Parameter::Out(f)));
     all.extend([Parameter::Block, Parameter::Held]);
-    if shape.functions {
+    if shape.framed() {
         all.push(Parameter::Frame);
     }
     all.extend(given.map(Parameter::Element));
@@ -86,7 +86,7 @@ pub fn declaration(
                 write!(text, "{comma}const __grid_constant__ ww::stencil::HeldValues held")
             }
             Parameter::Frame => {
-                write!(text, "{comma}const __grid_constant__ ww::stencil::FaceFrame frame")
+                write!(text, "{comma}const __grid_constant__ ww::stencil::Frame frame")
             }
             Parameter::Element(n) => write!(text, "{comma}const {} stage{n}", functors[n]),
             Parameter::Face(n) => write!(text, "{comma}const {} face{n}", faces[n].0),

@@ -231,10 +231,16 @@ WW_FN void time_block(const Pointers<S>& fields, const TimeBlock& block, const H
   const int x = tile_x + lane * S::vx;
   strip.faces = {x == block.face_low[2], x + S::last == block.face_high[2], tile_x <= block.face_low[2],
                  tile_x + columns >= block.face_high[2], 0, x};
-  if constexpr (S::functions) strip.held.steps += strip.warp * (S::levels / S::stages);
+  if constexpr (S::framed) {
+    strip.held.before = strip.warp * (S::levels / S::stages);
+    strip.held.steps += strip.held.before;
+  }
   // The outermost tiles have no overlap cells beyond a face.
   const int from = tile == 0 ? block.low[2] : tile_x + S::overlap_low;
   const int to = tile == tiles - 1 ? block.high[2] : tile_x + columns - S::overlap_high;
+  need<S>(strip.held, 0, strip.first, strip.end);
+  need<S>(strip.held, 1, 0, 1);
+  need<S>(strip.held, 2, from, to);
   strip.whole = strip.part = 0;
   strip.cells = block.high[2] - x;
   for (int u = 0; u < S::vx / S::unit; u++) {

@@ -1,5 +1,6 @@
 //! The shape of a kernel that fuses several steps: what host and kernel agree on.
 
+use super::frame::Guard;
 use super::partial::{PartialStage, keeps_planes, parts, used_fields};
 use crate::cuda::memory::layout::axes;
 use crate::{Boundary, CudaKernel, CudaPolicy, Spec, Stage};
@@ -89,8 +90,15 @@ pub struct TemporalShape {
     pub copies: [usize; 2],
     /// Whether any face is a function.
     pub functions: bool,
-    /// Rounds for which lanes ask functions of faces along x at once (functions.cuh).
+    /// Whether functions ask for their cell's index or the step.
+    pub knows: bool,
+    /// What keeps functions from being called for cells that need not be computed; known where the text is.
+    pub guard: Guard,
+    /// Rounds for which lanes ask functions of faces along x at once (functions.cuh), and the rows of a level that they
+    /// ask for.
     pub batch: u8,
+    /// See `batch`.
+    pub asked_rows: usize,
     /// Cells of the last lane of a row, from 1.
     pub last: usize,
     /// Dynamic shared memory in bytes.
@@ -130,25 +138,21 @@ fn faces(stencil: &Spec) -> [[FaceKind; 2]; 3] {
     kinds
 }
 
-/// Whether several steps of `stencil` can be fused: in two dimensions with any footprint, in three with stars and with
-/// functions that can be taken apart by planes, with any fields and stages, but without faults, or loops that depend on
-/// cells, and not where a function is told its cell's index or the step, nor of planes between faces that are functions.
+/// Whether several steps of `stencil` can be fused: in one and two dimensions with any footprint, in three with stars and
+/// with functions that can be taken apart by planes, with any fields, stages and faces. Functions of faces can't fault, and
+/// have no loops until a condition is met; of element functions see [`Guard::fits`].
 pub fn fuses(stencil: &Spec) -> bool {
-    // Tiles compute beyond the volume, on anything, where nothing may be reported nor go on for ever.
+    // Tiles ask functions of faces about cells beyond the volume, where nothing may be reported nor go on for ever.
     let mut unit = Unit::new();
-    for stage in &stencil.stages {
-        stage.cuda(&mut unit);
-    }
     for (_, _, function) in stencil.function_faces() {
         function.cuda(&mut unit);
     }
-    let apart = |parts: Vec<PartialStage>| parts.is_empty() || !stencil.has_functions();
-    matches!(stencil.rank(), 2 | 3)
+    matches!(stencil.rank(), 1..=3)
         && !stencil.written_fields().is_empty()
-        && !stencil.knows().anything()
         && !unit.faults()
         && !unit.loops()
-        && parts(stencil).is_some_and(apart)
+        && Guard::of(stencil).fits(stencil)
+        && parts(stencil).is_some()
 }
 
 /// Cells that kernels of `policy` hold in a word: in its bits where a lane has as many, else in its bytes.
@@ -245,7 +249,7 @@ fn kept_of(lag: &Lag, faces: &[[FaceKind; 2]; 3]) -> usize {
 fn halo_rows_of(stencil: &Spec) -> usize {
     let offsets = stencil.stages.iter().flat_map(|stage| stage.taps());
     match stencil.rank() {
-        2 => 0,
+        1 | 2 => 0,
         _ => offsets.map(|tap| tap.offset[1].unsigned_abs()).max().unwrap_or(0),
     }
 }
@@ -268,7 +272,9 @@ impl TemporalShape {
         let (depth, warps) = (policy.temporal_depth as usize, policy.warps as usize);
         let packed = packed_by(policy);
         let [vx, vy, _] = policy.cells.map(|cells| cells as usize);
-        let (flat, vx, planes) = (stencil.rank() == 2, vx / packed, keeps_planes(stencil));
+        let (flat, vx, planes) = (stencil.rank() < 3, vx / packed, keeps_planes(stencil));
+        // Warps share the steps of a row, or each has rows of its own.
+        let sharing = if stencil.rank() == 2 { warps } else { 1 };
         if packed > 1 && !packs(stencil, (extents, policy), &faces) {
             return None;
         }
@@ -285,7 +291,7 @@ impl TemporalShape {
             reach[2].map(|cells| (cells * depth).div_ceil(packed).next_multiple_of(unit));
         let mut shape = Self {
             writes: stencil.written_fields(),
-            levels: if flat { depth / warps * lags.len() } else { depth * lags.len() },
+            levels: depth / sharing * lags.len(),
             align: (SECTOR / smallest).max(unit),
             halo_rows: halo_rows_of(stencil),
             rows: if flat { 1 } else { warps * vy },
@@ -296,7 +302,10 @@ impl TemporalShape {
             copies: copies_of(&lags, &faces),
             parts: Vec::new(),
             functions: stencil.has_functions(),
+            knows: stencil.knows().anything(),
+            guard: Guard::default(),
             batch: 1,
+            asked_rows: 1,
             shared: 0,
             packed,
             columns: LANES * vx,
@@ -310,7 +319,8 @@ impl TemporalShape {
             unit,
         };
         let slots = policy.prefetch as usize + 1;
-        let rounds = !flat || (depth.is_multiple_of(warps) && slots.is_multiple_of(shape.group));
+        let rounds = stencil.rank() != 2
+            || (depth.is_multiple_of(warps) && slots.is_multiple_of(shape.group));
         if depth == 0 || !rounds || vx == 0 || vx * smallest < 4 || !shape.tiles(vx, vy, extents) {
             return None;
         }
@@ -322,18 +332,24 @@ impl TemporalShape {
     /// Makes as many rounds as there are lanes for ask functions of faces at once, in lanes of `vy` rows; whether that is
     /// possible.
     fn asks(&mut self, vy: usize) -> bool {
-        let rows = if self.rows == 1 { 1 } else { vy };
+        self.asked_rows = match self.rows {
+            1 => 1,
+            _ if self.parts.is_empty() => vy,
+            // Boxes read next to the cells beyond a face along x, too.
+            _ => vy + 2 * self.halo_rows,
+        };
+        let rows = self.asked_rows;
         let fits = |rounds: usize| rounds * self.levels * rows <= LANES;
         // At most as many as there are lanes.
         self.batch = if self.rows == 1 && fits(self.kept) { self.kept as u8 } else { 1 };
-        self.parts.is_empty() && fits(self.batch.into())
+        fits(self.batch.into())
     }
 
     /// Whether tiles of lanes of `vx` by `vy` cells have cells to store, and rows enough at closed faces.
     fn tiles(&self, vx: usize, vy: usize, extents: Axes<usize>) -> bool {
         let wide = self.lags.iter().flat_map(|lag| lag.wide.iter().flatten()).all(|&n| n <= vx);
         let across = self.columns > self.overlap[0] + self.overlap[1];
-        if self.rows == 1 && self.halo_rows == 0 && extents.rank() == 2 {
+        if self.rows == 1 && self.halo_rows == 0 && extents.rank() < 3 {
             return wide && across;
         }
         // Closed faces along y are at the ends of tiles, and a mirror's source is among the rows before it.
@@ -351,6 +367,7 @@ impl TemporalShape {
         let register = |size: usize| if self.packed > 1 { 4 } else { size.max(4) };
         let hand: usize = sizes().map(|size| self.columns * register(size)).sum();
         match stencil.rank() {
+            1 => 0,
             2 => slots * ring + (warps - 1) * 2 * self.group * hand,
             _ if !self.parts.is_empty() => {
                 let height = self.rows + 2 * self.halo_rows;
@@ -364,10 +381,19 @@ impl TemporalShape {
         }
     }
 
+    /// Whether launches are told more than what faces hold.
+    pub fn framed(&self) -> bool {
+        self.functions || self.knows || self.guard.any()
+    }
+
+    /// Rounds after which a level takes in what the one before it has made.
+    pub fn delay(&self) -> usize {
+        if self.parts.is_empty() { 0 } else { 1 + self.copies[0] }
+    }
+
     /// Rows of lag of a warp, which runs so many steps.
     pub fn lag(&self) -> usize {
-        // A level takes in what the one before it has made in an earlier round.
-        let rounds = if self.parts.is_empty() { 0 } else { (1 + self.copies[0]) * self.levels - 1 };
+        let rounds = (self.delay() * self.levels).saturating_sub(usize::from(self.delay() > 0));
         rounds + self.levels / self.lags.len() * self.lags.iter().map(|lag| lag.high).sum::<usize>()
     }
 

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::frame::{self, FRAME};
 use super::functions::{FUNCTIONS, Functor, write_declared, write_functions, write_members};
 use super::parameters::{Parameter, declaration, element_of, parameters};
 use super::partial::PartialStage;
@@ -10,6 +11,7 @@ use crate::{CudaPolicy, Spec};
 
 const LEVELS: &str = include_str!("levels.cuh");
 const COPIES: &str = include_str!("copies.cuh");
+const LINE: &str = include_str!("line.cuh");
 const ROWS: &str = include_str!("rows.cuh");
 /// Levels that keep planes.
 const VOLUMES: &str = concat!(include_str!("tile.cuh"), include_str!("volumes.cuh"));
@@ -43,12 +45,16 @@ pub fn write_temporal(
     (policy, shape): (&CudaPolicy, &TemporalShape),
 ) -> std::fmt::Result {
     text.push_str(LEVELS);
+    if shape.framed() {
+        text.push_str(FRAME);
+    }
     if shape.functions {
         text.push_str(FUNCTIONS);
         write_declared(text, stencil.rank())?;
     }
     text.push_str(COPIES);
     text.push_str(match stencil.rank() {
+        1 => LINE,
         2 => ROWS,
         _ if shape.parts.is_empty() => VOLUMES,
         _ => PARTIAL,
@@ -76,7 +82,7 @@ pub fn write_temporal(
             writeln!(text, "  const {functor} stage{n}{{}};")?;
         }
     }
-    let held = write_held(text, faces)?;
+    let held = write_held(text, shape, faces)?;
     let pointers = shape.fields.iter().map(|f| match shape.writes.contains(f) {
         true => format!("{{in{f}, out{f}}}"),
         false => format!("{{in{f}, nullptr}}"),
@@ -86,17 +92,35 @@ pub fn write_temporal(
         text,
         "  const ww::stencil::Pointers<ww_time_shape> fields{{{}}};
   const ww_time_elements elements{{{}}};
-  ww::stencil::time_block<ww_time_shape>(fields, block, {held}, elements);
-}}",
+  ww::stencil::time_block<ww_time_shape>(fields, block, {held}, elements);",
         list(pointers),
         list(stages)
-    )
+    )?;
+    if shape.guard.faults {
+        writeln!(text, "  ww::stencil::end_faults(frame);")?;
+    }
+    writeln!(text, "}}")
 }
 
-/// What the kernel knows of held faces, written where some are functions; its name.
-fn write_held(text: &mut String, faces: &[Functor]) -> Result<&'static str, std::fmt::Error> {
-    if faces.is_empty() {
+/// What the kernel knows of held faces, written where it is told more; its name.
+fn write_held(
+    text: &mut String,
+    shape: &TemporalShape,
+    faces: &[Functor],
+) -> Result<&'static str, std::fmt::Error> {
+    if !shape.framed() {
         return Ok("held");
+    }
+    if shape.guard.faults {
+        writeln!(text, "  ww::stencil::begin_faults(frame);")?;
+    }
+    let steps = "ww::stencil::steps_done(frame, ww_time_shape::depth)";
+    if faces.is_empty() {
+        writeln!(
+            text,
+            "  const ww::stencil::Framed<ww_time_shape> framed{{held, frame, {steps}}};"
+        )?;
+        return Ok("framed");
     }
     for (n, (functor, _)) in faces.iter().enumerate().filter(|(_, (_, given))| !given) {
         writeln!(text, "  const {functor} face{n}{{}};")?;
@@ -105,7 +129,7 @@ fn write_held(text: &mut String, faces: &[Functor]) -> Result<&'static str, std:
     writeln!(
         text,
         "  const ww_time_functions functions{{{}}};
-  const ww::stencil::FunctionFaces<ww_time_shape> faces{{held, frame, functions, ww::stencil::steps_done(frame, ww_time_shape::depth)}};",
+  const ww::stencil::FunctionFaces<ww_time_shape> faces{{{{held, frame, {steps}}}, functions}};",
         list(all)
     )?;
     Ok("faces")
@@ -211,6 +235,7 @@ fn write_shape(
         overlap_high = shape.overlap[1],
     )?;
     write_members(text, stencil, shape)?;
+    frame::write_members(text, stencil, shape)?;
     write_tables(text, stencil, shape)
 }
 

@@ -57,6 +57,9 @@ struct Tile {
     const int from_y = blockIdx.y == 0 ? block.low[1] : tile_y + S::overlap_above;
     const int to_y = last_y ? block.high[1] : tile_y + tall - S::overlap_below;
     for (int i = 0; i < S::vy; i++) rows |= unsigned(y + i >= from_y && y + i < to_y) << i;
+    need<S>(held, 0, first, end);
+    need<S>(held, 1, from_y, to_y);
+    need<S>(held, 2, from, to);
     corner = y * block.y + x;
     x_read = higher(block.room_low[2], lower(x, block.room_high[2] - S::vx));
     at_face = tile_x <= block.face_low[2] || tile_x + columns >= block.face_high[2] ||

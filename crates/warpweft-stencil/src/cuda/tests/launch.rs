@@ -8,7 +8,7 @@ use super::{engine, host, taken};
 use crate::cuda::launch::boxes::{PipelineBox, hold, step_box};
 use crate::cuda::memory::layout::{Layout, axes};
 use crate::cuda::sums::{COPIES, Summand};
-use crate::cuda::temporal::{TemporalShape, TimeBlock, frame, held_values};
+use crate::cuda::temporal::{Clocks, TemporalShape, TimeBlock, frame, held_values};
 use crate::cuda::text::{
     FusedShape, PipelineShape, StepText, fused_text, layout_of, step_text, summed_text,
 };
@@ -21,6 +21,9 @@ use warpweft_core::grid::Volume;
 /// Words of an accumulator with all its copies.
 const WORDS: usize = COPIES * Reduction::WORDS;
 
+/// The exit status of a program whose functions have faulted, less the number of the site.
+const FAULTED: i32 = 100;
+
 /// What a program is told of a launch.
 struct Told {
     kernel: &'static str,
@@ -32,6 +35,8 @@ struct Told {
     numbers: Vec<i32>,
     /// The C++ that reads them.
     setup: String,
+    /// Whether fused steps are told more than what faces hold.
+    framed: bool,
     /// The first cell's place in the arrays.
     origin: usize,
     ghosts: [[usize; 2]; 4],
@@ -62,7 +67,7 @@ impl Told {
   {}",
             axes.join(", "),
             &chunk[1..chunk.len() - 1],
-            functions_setup(stencil),
+            frame_setup(stencil, shape),
         );
         Self {
             kernel: "ww_time_block",
@@ -71,6 +76,7 @@ impl Told {
             waits: true,
             numbers: block.numbers.into_iter().chain([steps as i32]).collect(),
             setup,
+            framed: shape.framed(),
             origin: layout.origin,
             ghosts: layout.ghosts,
         }
@@ -97,6 +103,7 @@ impl Told {
                 "ww::stencil::Domain domain{{{extent}, {low}, {high}, {chunk}, {sz}, {sy}}};"
             ),
             origin: layout.origin + first,
+            framed: false,
             ghosts: layout.ghosts,
         }
     }
@@ -128,6 +135,7 @@ impl Told {
             numbers,
             setup: format!("ww::stencil::Box box{{{low}, {high}, {sw}, {sz}, {sy}, {wrap}}};"),
             origin: layout.origin,
+            framed: false,
             ghosts,
         }
     }
@@ -139,16 +147,17 @@ fn functions_given(stencil: &Spec) -> impl Iterator<Item = (usize, &FaceFunction
     faces.filter(|(_, function)| function.parameters_size() > 0)
 }
 
-/// The C++ that reads what fused steps are told of faces that are functions.
-fn functions_setup(stencil: &Spec) -> String {
-    if !stencil.has_functions() {
+/// The C++ that reads what fused steps are told of the whole volume and of faces that are functions.
+fn frame_setup(stencil: &Spec, shape: &TemporalShape) -> String {
+    if !shape.framed() {
         return String::new();
     }
     let mut text = String::from(
-        "ww::stencil::FaceFrame frame;
+        "ww::stencil::Frame frame;
   if (fread(&frame, 1, sizeof frame, file) != sizeof frame) return 5;
-  ww::stencil::FaceClock clock{ww::u64(number(22)), 0};
-  frame.clock = &clock;
+  ww::stencil::StepClock clock{ww::u64(number(22)), 0};
+  frame.clock = frame.place = &clock;
+  frame.fault = &fault;
 ",
     );
     for (n, function) in functions_given(stencil) {
@@ -180,13 +189,11 @@ fn main_of(
     ringed: Option<[usize; 2]>,
     sums: bool,
 ) -> String {
-    let Told { kernel, warps, waits, setup, .. } = told;
+    let Told { kernel, warps, waits, setup, framed, .. } = told;
     let words = if sums { ", words" } else { "" };
     let size = kind.size();
     let (args, map) = match (*kernel, ringed) {
-        ("ww_time_block", _) if stencil.has_functions() => {
-            ("in, out, block, held, frame", String::new())
-        }
+        ("ww_time_block", _) if *framed => ("in, out, block, held, frame", String::new()),
         ("ww_time_block", _) => ("in, out, block, held", String::new()),
         ("ww_pipeline", _) => ("in, out, domain", String::new()),
         (_, None) => ("in, out, box", String::new()),
@@ -203,6 +210,7 @@ fn main_of(
         "static const double numbers[] = {{{taken}}};
 namespace ww::stencil {{ alignas(128) char shared_memory[1 << 20]; }}
 static ww::u64 words[{room}];
+static ww::u32 fault = 0;
 int main(int, char** names) {{
   const auto number = [&](int n) {{ return atol(names[7 + n]); }};
   const size_t room = ({len} * {size} / 16 + 2) * 16;
@@ -220,6 +228,7 @@ int main(int, char** names) {{
   {functor} f;
   memcpy(&f, element, sizeof f);
   run_grid({{unsigned(number(-3)), unsigned(number(-2)), unsigned(number(-1))}}, {{32, {warps}, 1}}, {waits}, [&] {{ {kernel}({args}, f{pointers}{words}{faces}); }});
+  if (fault != 0) return {FAULTED} + fault;
   file = fopen(names[2], \"wb\");
   if (!file || fwrite(words, 8, {room}, file) != {room}) return 4;
   return fwrite(b, {size}, {len}, file) != {len} || fclose(file);
@@ -236,6 +245,7 @@ fn input<T: Scalar, const D: usize>(
     stencil: &Spec,
     volume: &Volume<T, D>,
     layout: &Layout,
+    (region, framed): (&Region, bool),
 ) -> Vec<u8> {
     let mut bytes = padded(&stencil.boundaries, volume, layout);
     let stage = &stencil.stages[0];
@@ -244,8 +254,8 @@ fn input<T: Scalar, const D: usize>(
         std::slice::from_raw_parts(stage.parameters().cast::<u8>(), stage.parameters_size())
     });
     bytes.extend(held_values(stencil));
-    if stencil.has_functions() {
-        bytes.extend(frame(stencil, layout, 0));
+    if framed {
+        bytes.extend(frame(stencil, layout, region, Clocks::default()));
     }
     for (_, function) in functions_given(stencil) {
         // SAFETY: the function's parameters, as many bytes as it says.
@@ -287,7 +297,8 @@ pub fn launch<T: Scalar, const D: usize>(
     region: &Region,
     folder: &Path,
 ) -> Option<Volume<T, D>> {
-    launch_after(stencil, (volume, 0), policy, (region, None), folder).map(|(cells, _)| cells)
+    let after = launch_after(stencil, (volume, 0), policy, (region, None), folder)?;
+    Some(after.expect("no fault").0)
 }
 
 /// The same, and the words of what the launch has summed up.
@@ -298,17 +309,18 @@ pub fn launch_summed<T: Scalar, const D: usize>(
     regions: (&Region, Option<Summand>),
     folder: &Path,
 ) -> Option<(Volume<T, D>, Vec<u64>)> {
-    launch_after(stencil, (volume, 0), policy, regions, folder)
+    let after = launch_after(stencil, (volume, 0), policy, regions, folder)?;
+    Some(after.expect("no fault"))
 }
 
-/// The same, after so many steps.
+/// The same, after so many steps; an error is the number of the site that faulted.
 pub fn launch_after<T: Scalar, const D: usize>(
     stencil: &Spec,
     (volume, steps): (&Volume<T, D>, u64),
     policy: &CudaPolicy,
     (region, summand): (&Region, Option<Summand>),
     folder: &Path,
-) -> Option<(Volume<T, D>, Vec<u64>)> {
+) -> Option<Result<(Volume<T, D>, Vec<u64>), u32>> {
     let policy = policy.shaped(D).unwrap();
     let layout = layout_of(stencil, volume.extents().into(), &policy).unwrap();
     let text = match summand {
@@ -345,15 +357,20 @@ pub fn launch_after<T: Scalar, const D: usize>(
     let program = known.or_else(|| host::compiled(folder, &name, &source))?;
     let (from, to) = (folder.join("in"), folder.join("out"));
     let ghosts = told.ghosts;
-    std::fs::write(&from, input(stencil, volume, &Layout { ghosts, ..layout })).unwrap();
+    let layout_read = Layout { ghosts, ..layout };
+    let given = input(stencil, volume, &layout_read, (region, told.framed));
+    std::fs::write(&from, given).unwrap();
     let placed = [told.origin.to_string()].into_iter().chain(told.blocks.map(|n| n.to_string()));
     let numbers = placed.chain(told.numbers.iter().map(i32::to_string));
     let run = Command::new(&program).args([&from, &to]).args(numbers).status().unwrap();
+    if let Some(site) = run.code().and_then(|code| code.checked_sub(FAULTED)).filter(|&n| n > 0) {
+        return Some(Err(site as u32));
+    }
     assert!(run.success(), "{run}");
     let found = std::fs::read(&to).unwrap();
     let (words, found) = found.split_at(8 * WORDS);
     let words = words.as_chunks().0.iter().map(|&word| u64::from_ne_bytes(word)).collect();
-    Some((cells(volume, &layout, found), words))
+    Some(Ok((cells(volume, &layout, found), words)))
 }
 
 /// The bytes of the padded array: ghosts looked up through the boundaries, pads all ones.

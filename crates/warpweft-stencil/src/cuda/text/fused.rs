@@ -5,7 +5,7 @@ use super::glue::CELLS;
 use super::pipeline::{PipelineShape, write_pipeline};
 use crate::cuda::memory::arrays::{FUSED, STEP};
 use crate::cuda::resident::{ResidentShape, write_resident};
-use crate::cuda::temporal::{self, PACKED, TemporalShape, write_temporal};
+use crate::cuda::temporal::{self, FAULTS, Guard, PACKED, TemporalShape, write_temporal};
 use crate::{CudaKernel, CudaPolicy, Spec};
 use warpweft_core::element::Unit;
 use warpweft_core::grid::Axes;
@@ -82,7 +82,10 @@ pub struct FusedText {
 /// Writes the kernel of `policy`, if that takes several steps.
 pub fn fused_text(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -> Option<FusedText> {
     let policy = &policy.reduced(stencil.rank());
-    let shape = FusedShape::of(stencil, extents, policy)?;
+    let mut shape = FusedShape::of(stencil, extents, policy)?;
+    if let FusedShape::Temporal(shape) = &mut shape {
+        shape.guard = Guard::of(stencil);
+    }
     let mut unit = Unit::new();
     let names: Vec<String> = stencil.stages.iter().map(|stage| stage.cuda(&mut unit)).collect();
     let faces = temporal::functors(stencil, &mut unit);
@@ -90,6 +93,9 @@ pub fn fused_text(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -> 
     if policy.kernel == CudaKernel::Packed {
         // Calls in element functions find what stands before them.
         source.insert_str(Unit::new().source().len(), PACKED);
+    }
+    if matches!(&shape, FusedShape::Temporal(shape) if shape.guard.faults) {
+        source.insert_str(0, FAULTS);
     }
     source.push_str(CELLS);
     let stage = &*stencil.stages[0];

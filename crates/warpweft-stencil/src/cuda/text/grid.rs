@@ -120,13 +120,14 @@ pub fn room_of(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -> Res
         ));
     }
     let refused = |what: String, hint: &str| Err(Error::spec(what, hint));
-    if stencil.knows().anything() && policy.kernel != CudaKernel::Direct {
+    let told = matches!(policy.kernel, CudaKernel::Direct | CudaKernel::Temporal);
+    if stencil.knows().anything() && !told {
         return refused(
             format!(
                 "the kernel `{:?}` can't run a function with `#[at]` or `#[step]`",
                 policy.kernel
             ),
-            "use the kernel `Direct`",
+            "use the kernel `Direct` or `Temporal`",
         );
     }
     if !policy.kernel.fuses() {
@@ -181,8 +182,9 @@ fn temporal_room(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -> R
     if !temporal::fuses(stencil) {
         return Err(Error::spec(
             "several fused steps of this stencil",
-            "take another kernel: steps are fused in two dimensions, and in three if each reads a star or its function has \
-             no branches, without faces that are functions, faults, and loops that depend on cells",
+            "take another kernel: steps are fused in one and two dimensions, and in three if each reads a star or its function \
+             has no branches; functions of faces can't fault and have no loops until a condition is met, and where element \
+             functions may fault or have such loops, no stage reads unevenly far across an axis whose faces copy cells",
         ));
     }
     let depth = policy.temporal_depth as usize;
@@ -200,7 +202,7 @@ fn temporal_room(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -> R
         ));
     };
     // Tiles may be higher than what is left of a region.
-    let slack = if extents.rank() == 2 { 0 } else { shape.rows + shape.columns };
+    let slack = if extents.rank() < 3 { 0 } else { shape.rows + shape.columns };
     Ok(Room { ghosts: temporal::ghosts(stencil, depth), slack: [slack, 0] })
 }
 

@@ -192,6 +192,14 @@ fn fused_steps() {
     check_fused(Bytes2 { rate: 3 }, &[fused(16, 4, 8, 5)], &planes);
 }
 
+#[test]
+fn fused_steps_of_lines() {
+    let lines = [[100_003], [4_096], [61], [7]];
+    let shapes = [fused(16, 4, 12, 1), fused(4, 3, 7, 1), fused(2, 1, 3, 1)];
+    check_fused(Line1 { rate: 0.9 }, &shapes, &lines);
+    check_fused(Line { rate: 0.9 }, &shapes[1..], &lines);
+}
+
 /// Of cells up to 3: reads a box, deeper on one side.
 #[stencil]
 fn small(u: Near<u8, 2>, least: u8) -> u8 {

@@ -3,5 +3,6 @@
 mod boxes;
 mod conformance;
 mod fields;
+mod guarded;
 mod kernels;
 mod language;

@@ -1,11 +1,12 @@
-// Faces that are functions of position and time, for the kernels that fuse several steps (rows.cuh, volumes.cuh).
+// Faces that are functions of position and time, for the kernels that fuse several steps.
 //
 // Beyond a face along z or y each lane asks for its own cells. Ghosts along x are of one lane alone, so lanes ask for one
-// another: of `batch` rounds, lane ((level * batch + round) * vy + row) asks for what that level needs there, and gets it by
-// a shuffle. `S` has, next to what levels.cuh says: `batch`; `late(n, f)`, whether stage n reads of field f beyond a face
+// another: of `batch` rounds, lane ((level * batch + round) * asked_rows + row) asks for what that level needs there, and
+// gets it by a shuffle. `S` has, next to what levels.cuh says: `batch`; `asked_rows`, the rows that are widened, a lane's own
+// in their middle; `delay`, rounds from one level to the next; `late(n, f)`, whether stage n reads of field f beyond a face
 // what the function says of step 0 (0), of the steps done when the step begins (1), or of one more (2); and
 // `face_value<axis, side, f>(functions, at, step)`.
-// Invariants: passes follow one another on the device, which counts their steps; levels * batch * vy is 32 at most.
+// Invariant: levels * batch * asked_rows is 32 at most.
 #pragma once
 
 // What is called in many places, by few lanes. Compiled into its callers it made kernels that took 20 s to compile.
@@ -17,48 +18,15 @@
 
 namespace ww::stencil {
 
-struct FaceClock {
-  u64 steps;    // done before the present pass
-  u32 arrived;  // blocks of it that have read that
-};
-
-// Along z, y and x: where the first cell is in the whole volume, and its extent where indices wrap, else 0.
-struct FaceFrame {
-  i64 begin[3], period[3];
-  FaceClock* clock;
-};
-
-// Steps done before this pass of `depth` steps. The last block that asks counts the pass (as in NVIDIA's sample
-// threadFenceReduction).
-WW_FN u64 steps_done(const FaceFrame& frame, int depth) {
-  const u64 steps = *const_cast<const volatile u64*>(&frame.clock->steps);
-#if WW_DEVICE
-  __syncthreads();
-  if (threadIdx.x == 0 && threadIdx.y == 0) {
-    __threadfence();
-    const u32 last = gridDim.x * gridDim.y * gridDim.z - 1;
-    if (atomicInc(&frame.clock->arrived, last) == last) frame.clock->steps = steps + depth;
-  }
-#endif
-  return steps;
-}
-
 template <class S>
-struct FunctionFaces {
-  const HeldValues& values;
-  const FaceFrame& frame;
+struct FunctionFaces : Framed<S> {
   const typename S::Functions& functions;
-  u64 steps;                                   // done before the first level
   LevelRowsOf<S, 2, typename S::Fields> asked;  // by side and distance: what this lane has asked for
 };
-template <class S>
-WW_FN const HeldValues& held_values(const FunctionFaces<S>& faces) {
-  return faces.values;
-}
 
 // The index that a function is told of cell `at` of an axis.
 template <class S, int Axis>
-WW_FN i64 function_index(const TimeBlock& block, const FaceFrame& frame, int at) {
+WW_FN i64 function_index(const TimeBlock& block, const Frame& frame, int at) {
   constexpr int below = S::face(Axis, 0), above = S::face(Axis, 1);
   int from = at;
   if constexpr (below == neumann_face || below == mirror_face) {
@@ -81,7 +49,7 @@ WW_FN i64 function_index(const TimeBlock& block, const FaceFrame& frame, int at)
 // What the function of a face says of a cell beyond it after so many steps.
 template <class S, int F, int Axis, int Side>
 WW_OUTLINE typename S::template Type<F> function_cell(const typename S::Functions& functions, const TimeBlock& block,
-                                                      const FaceFrame& frame, u64 step, int z, int y, int x) {
+                                                      const Frame& frame, u64 step, int z, int y, int x) {
   array<i64, S::dims> at;
   at.items[0] = function_index<S, 0>(block, frame, z);
   if constexpr (S::dims == 3) at.items[1] = function_index<S, 1>(block, frame, y);
@@ -100,11 +68,11 @@ WW_FN RegisterType<S, F> function_value(const Held<S>& held, const TimeBlock& bl
 template <class S, int F, int Level, int Side, int Rows>
 WW_FN void hold_by_function(LevelRowsOf<S, Rows, typename S::Fields>& plane, const LaneFaces& faces, const TimeBlock& block,
                             const Held<S>& held, int z) {
-  constexpr int width = S::vx + 2 * S::margin;
+  constexpr int width = S::vx + 2 * S::margin, before = (Rows - S::vy) / 2;
 #pragma unroll 1
   for (int n = 0; n < Rows * width; n++) {
     const int row = n / width, at = n % width - S::margin;
-    const auto value = function_value<S, F, 0, Side>(held, block, Level, z, faces.y + row, faces.x + at);
+    const auto value = function_value<S, F, 0, Side>(held, block, Level, z, faces.y + row - before, faces.x + at);
 #pragma unroll
     for (int i = 0; i < Rows; i++) {
 #pragma unroll
@@ -124,16 +92,19 @@ WW_FN constexpr int widest(int field, int side) {
   return most;
 }
 
-// Asks for the ghosts along x of what levels take in by the rounds s .. s + batch, where the tile has such faces.
+// Asks for the ghosts along x of what levels take in by the rounds s .. s + batch, the first of them plane s first, where
+// the tile has such faces.
 template <class S>
 WW_FN void ask_functions(Held<S>& held, const TimeBlock& block, const LaneFaces& faces, int lane, int s) {
-  const int row = lane % S::vy, round = lane / S::vy % S::batch, level = lane / (S::vy * S::batch);
+  constexpr int rows = S::asked_rows, before = (rows - S::vy) / 2;
+  const int y = faces.y + lane % rows - before, round = lane / rows % S::batch, level = lane / (rows * S::batch);
   int z = s + round;
 #pragma unroll
   for (int n = 0; n < S::levels; n++) {
     const int high = S::high(n % S::stages);
+    z -= n < level ? high + S::delay : 0;
     // A star is widened in the plane that it computes.
-    z -= n < level || (n == level && S::cross(n % S::stages)) ? high : 0;
+    z -= n == level && S::delay == 0 && S::cross(n % S::stages) ? high : 0;
   }
   each(typename S::Fields{}, [&](auto f) {
     constexpr int F = decltype(f)::value;
@@ -143,8 +114,7 @@ WW_FN void ask_functions(Held<S>& held, const TimeBlock& block, const LaneFaces&
       for (int k = 1; k <= widest<S>(F, 0); k++) {
         asked.at(0, k - 1) = 0;
         if (faces.any_low) {
-          asked.at(0, k - 1) =
-              function_value<S, F, 2, 0>(held, block, level, z, faces.y + row, block.face_low[2] - k);
+          asked.at(0, k - 1) = function_value<S, F, 2, 0>(held, block, level, z, y, block.face_low[2] - k);
         }
       }
     }
@@ -153,8 +123,7 @@ WW_FN void ask_functions(Held<S>& held, const TimeBlock& block, const LaneFaces&
       for (int k = 1; k <= widest<S>(F, 1); k++) {
         asked.at(1, k - 1) = 0;
         if (faces.any_high) {
-          asked.at(1, k - 1) =
-              function_value<S, F, 2, 1>(held, block, level, z, faces.y + row, block.face_high[2] - 1 + k);
+          asked.at(1, k - 1) = function_value<S, F, 2, 1>(held, block, level, z, y, block.face_high[2] - 1 + k);
         }
       }
     }

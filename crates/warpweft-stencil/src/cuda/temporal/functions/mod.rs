@@ -1,13 +1,11 @@
-//! Faces that are functions, in a kernel that fuses several steps (functions.cuh): their text and what a launch tells
-//! them.
+//! Faces that are functions, in a kernel that fuses several steps (functions.cuh): their text.
 
 use std::fmt::Write;
 
 use super::shape::TemporalShape;
 use crate::Spec;
 use crate::cuda::launch::faces::member;
-use crate::cuda::memory::layout::{Layout, axes};
-use crate::{Boundary, Face};
+use crate::cuda::memory::layout::axes;
 use warpweft_core::element::Unit;
 
 /// The text, but for what a shape decides.
@@ -35,16 +33,18 @@ WW_FN void ww_time_face(const ww_time_functions& functions, const ww::array<ww::
 /// What of the shape is about functions.
 pub fn write_members(text: &mut String, stencil: &Spec, shape: &TemporalShape) -> std::fmt::Result {
     let along_x = stencil.function_faces().any(|(axis, ..)| axis + 1 == stencil.rank());
-    let TemporalShape { functions, batch, .. } = shape;
+    let TemporalShape { functions, batch, asked_rows, .. } = shape;
+    let delay = shape.delay();
     let held = match functions {
         true => "ww::stencil::FunctionFaces<ww_time_shape>",
-        false => "const ww::stencil::HeldValues&",
+        _ if shape.framed() => "ww::stencil::Framed<ww_time_shape>",
+        _ => "const ww::stencil::HeldValues&",
     };
     writeln!(
         text,
         "  using Held = {held};
   static constexpr bool functions = {functions}, asks = {along_x};
-  static constexpr int batch = {batch};"
+  static constexpr int batch = {batch}, asked_rows = {asked_rows}, delay = {delay};"
     )?;
     if !functions {
         return Ok(());
@@ -118,21 +118,4 @@ WW_FN void ww_time_face(const ww_time_functions& functions, const ww::array<ww::
 /// Which of z, y and x an axis is.
 fn place_of(dims: usize, axis: usize) -> usize {
     axes(dims).iter().position(|own| *own == Some(axis)).map_or(0, |place| place - 1)
-}
-
-/// `struct FaceFrame`, byte for byte, for arrays laid out so and a `struct FaceClock` at `clock`.
-pub fn frame(stencil: &Spec, layout: &Layout, clock: u64) -> Vec<u8> {
-    let own = axes(stencil.rank());
-    let period = |d: usize| {
-        let faces = own[d].map(|axis| stencil.boundaries.0[axis][Face::Low as usize]);
-        let around = faces == Some(Boundary::Periodic) && !layout.shared[d][0];
-        match layout.period[d] {
-            0 if around => layout.extents[d] as i64,
-            period => period,
-        }
-    };
-    let numbers = (1..4).map(|d| layout.begin[d]).chain((1..4).map(period));
-    let mut bytes: Vec<u8> = numbers.flat_map(i64::to_ne_bytes).collect();
-    bytes.extend(clock.to_ne_bytes());
-    bytes
 }

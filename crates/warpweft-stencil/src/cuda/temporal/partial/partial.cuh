@@ -40,6 +40,7 @@ template <class S>
 struct PartNear {
   const Window<S>& window;
   int i, j;
+  int p;  // the plane's number
   template <int F, int... O>
   WW_FN Number<S, F> at() const {
     using o = offset<O...>;
@@ -161,8 +162,9 @@ struct Streamed : Tile<S> {
     return 0;
   }
 
-  // Gives rows beyond faces along y their values.
-  WW_FN void close_rows(Window<S>& window) const {
+  // Gives rows of plane z beyond faces along y their values.
+  template <int Level>
+  WW_FN void close_rows(Window<S>& window, int z) const {
     each(typename S::Fields{}, [&](auto f) {
       constexpr int F = decltype(f)::value;
       auto& rows = window.template of<F>();
@@ -173,14 +175,23 @@ struct Streamed : Tile<S> {
           if constexpr (S::face(1, 0) != open_face) {
             constexpr int kind = S::face(1, 0), own = S::halo_rows - (kind == mirror_face ? 0 : 1);
             auto& row = rows.at(S::halo_rows - k, e);
-            const auto ghost = kind == dirichlet_face ? held_value<S, F>(held, 1, 0) : rows.at(own + k, e);
-            row = this->face_above ? ghost : row;
+            if constexpr (kind == function_face) {
+              if (this->face_above) row = function_value<S, F, 1, 0>(held, block, Level, z, this->y - k, this->faces.x + e);
+            } else {
+              const auto ghost = kind == dirichlet_face ? held_value<S, F>(held, 1, 0) : rows.at(own + k, e);
+              row = this->face_above ? ghost : row;
+            }
           }
           if constexpr (S::face(1, 1) != open_face) {
             constexpr int kind = S::face(1, 1), own = S::halo_rows + S::vy - (kind == mirror_face ? 1 : 0);
             auto& row = rows.at(S::halo_rows + S::vy - 1 + k, e);
-            const auto ghost = kind == dirichlet_face ? held_value<S, F>(held, 1, 1) : rows.at(own - k, e);
-            row = this->face_below ? ghost : row;
+            if constexpr (kind == function_face) {
+              const int y = this->y + S::vy - 1 + k;
+              if (this->face_below) row = function_value<S, F, 1, 1>(held, block, Level, z, y, this->faces.x + e);
+            } else {
+              const auto ghost = kind == dirichlet_face ? held_value<S, F>(held, 1, 1) : rows.at(own - k, e);
+              row = this->face_below ? ghost : row;
+            }
           }
         }
       }
@@ -191,15 +202,18 @@ struct Streamed : Tile<S> {
   template <int Level, int Part, class E, class Next>
   WW_FN void take(const PartNear<S>& near, Next& next, const E& elements) {
     constexpr int stage = Level % S::stages, last = S::parts(stage) - 1;
+    const int z = near.p + S::low(stage) - Part;
+    const bool called = is_called<S, Level>(held, block, z, this->y + near.i, this->faces.x + near.j);
     auto& all = static_cast<KeptOf<S, Level>&>(kept).kept;
     typename S::template Kept<stage, Part> before;
     if constexpr (Part > 0) before = static_cast<KeptAfter<S, stage, Part>&>(all).cells[near.i][near.j];
     if constexpr (Part == last) {
-      S::template part<stage, Part>(elements, near, before, next);
+      if (called) S::template part<stage, Part>(elements, near, before, next);
     } else {
       auto& after = static_cast<KeptAfter<S, stage, Part + 1>&>(all).cells[near.i][near.j];
-      S::template part<stage, Part>(elements, near, before, after);
+      if (called) S::template part<stage, Part>(elements, near, before, after);
     }
+    if constexpr (S::faults) note_fault<S>(held.before + Level / S::stages);
     if constexpr (Part > 0) take<Level, Part - 1>(near, next, elements);
   }
 
@@ -215,12 +229,12 @@ struct Streamed : Tile<S> {
     load<Level == 0>(at + slot, window);
     widen<S, Level, 0, Edge>(window, this->faces, held);
     if constexpr (Edge && S::halo_rows > 0) {
-      if (this->face_above || this->face_below) close_rows(window);
+      if (this->face_above || this->face_below) close_rows<Level>(window, p);
     }
-    if constexpr (Check && S::face(0, 0) == dirichlet_face) {
+    if constexpr (Check && holds(S::face(0, 0))) {
       if (p < block.face_low[0]) hold_plane<S, Level, 0>(window, this->faces, block, held, p);
     }
-    if constexpr (Check && S::face(0, 1) == dirichlet_face) {
+    if constexpr (Check && holds(S::face(0, 1))) {
       if (p >= block.face_high[0]) hold_plane<S, Level, 1>(window, this->faces, block, held, p);
     }
     Plane<S> done;
@@ -229,7 +243,7 @@ struct Streamed : Tile<S> {
 #pragma unroll
       for (int j = 0; j < S::vx; j++) {
         AssignedOf<S, typename S::Fields> next;
-        take<Level, S::parts(stage) - 1>(PartNear<S>{window, i, j}, next, elements);
+        take<Level, S::parts(stage) - 1>(PartNear<S>{window, i, j, p}, next, elements);
         each(typename S::Fields{}, [&](auto f) {
           constexpr int F = decltype(f)::value;
           done.template of<F>().at(i, j) = InRegister<S, F>::put(next.template ref<F>());
@@ -251,6 +265,7 @@ struct Streamed : Tile<S> {
       await_copies<S::prefetch - 1>();
       __syncthreads();
       request();
+      if constexpr (Edge && S::asks) ask_functions<S>(this->held, block, this->faces, lane, r - S::ahead);
       level<0, Edge, Check>(r - S::ahead, elements);
       at_out += block.z;
       input_slot = slot_after<input_plane, input_bytes>(input_slot, 1);

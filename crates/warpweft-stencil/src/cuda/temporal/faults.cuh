@@ -1,0 +1,18 @@
+// Faults: where a thread of fused steps notes the first site of a cell that faults, and where the first of a pass is kept, as
+// its step, then its site (frame.cuh). Stands before all else.
+#define WW_SITES 1
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#define WW_ALL_THREADS __shared__
+#define WW_EVERYWHERE __device__
+#else
+#define WW_ALL_THREADS static
+#define WW_EVERYWHERE static
+#endif
+WW_ALL_THREADS unsigned int ww_site[1024];
+WW_EVERYWHERE unsigned int ww_first = ~0u;
+WW_EVERYWHERE unsigned int ww_arrived = 0;
+WW_EVERYWHERE unsigned int ww_over = 0;  // whether a pass before has faulted
+#define WW_OWN_SITE ww_site[threadIdx.y * 32 + threadIdx.x]
+#define WW_FAIL(site) (void)(WW_OWN_SITE == 0 ? WW_OWN_SITE = (site) : 0u)
+#define WW_FAULTED (WW_OWN_SITE != 0 || *(volatile unsigned int*)&ww_first != ~0u || \
+                    *(volatile unsigned int*)&ww_over != 0)
