@@ -8,6 +8,7 @@ use super::launch::queue::{By, Queue};
 use super::launch::turn::Turn;
 use super::limits::check_grid;
 use super::resident::Resident;
+use super::temporal::FaceValues;
 use super::text::FusedShape;
 use crate::{CudaKernel, CudaPolicy, Region};
 use warpweft_core::cuda::{Kernel, Module, Stream};
@@ -19,6 +20,8 @@ pub(super) struct Fused {
     pub shape: FusedShape,
     pub kernel: Kernel,
     pub whole: Whole,
+    /// What functions of faces say of a pass, where there are any.
+    pub values: Option<FaceValues>,
 }
 
 /// How it takes steps of the whole volume.
@@ -44,21 +47,28 @@ impl Fused {
         let layout = &queue.arrays.layout;
         if let FusedShape::Resident(tiles) = &shape {
             let home = Resident::new(&policy, (tiles, kernel.clone()), layout, stream, 1)?;
-            return Ok(Self { policy, shape, kernel, whole: Whole::Stays(Box::new(home)) });
+            let whole = Whole::Stays(Box::new(home));
+            return Ok(Self { policy, shape, kernel, whole, values: None });
         }
         if shape.shared() > 0 {
             kernel.allow_shared(shape.shared() as u32)?;
         }
         check_grid(queue.fused_grid((&policy, &shape)), false, &policy)?;
         let all: Region = super::launch::boxes::whole(layout);
-        let of = (&kernel, &policy, &shape);
+        let values = match &shape {
+            FusedShape::Temporal(shape) => {
+                FaceValues::new(queue.stencil, (layout, shape), module, stream)?
+            }
+            _ => None,
+        };
+        let of = (&kernel, &policy, &shape, values.as_ref());
         let whole = Turn::new(shape.change(), |state| queue.fused(of, state, &all))?;
-        Ok(Self { policy, shape, kernel, whole: Whole::Passes(whole) })
+        Ok(Self { policy, shape, kernel, whole: Whole::Passes(whole), values })
     }
 
     /// The kernel, with what a launch is made of.
     pub fn by(&self) -> By<'_> {
-        (&self.kernel, &self.policy, &self.shape)
+        (&self.kernel, &self.policy, &self.shape, self.values.as_ref())
     }
 
     /// Whether its cells are packed, which parts of a volume can't be.

@@ -7,14 +7,14 @@ use super::place::Placed;
 use super::queued::{Queued, element_argument};
 use crate::cuda::memory::arrays::{Arrays, FUSED, STEP};
 use crate::cuda::memory::layout::Layout;
-use crate::cuda::temporal::{self, Clocks, TemporalShape, TimeBlock};
+use crate::cuda::temporal::{self, Clocks, FaceTable, FaceValues, TemporalShape, TimeBlock};
 use crate::cuda::text::{FusedShape, PipelineShape, Role, StageShape, StepText, pipeline_grid};
 use crate::{CudaKernel, CudaPolicy, Region, Spec, Stage};
 use warpweft_core::cuda::{Args, Kernel, Launch, Module};
 use warpweft_core::error::Result;
 
-/// A kernel of several steps, and its policy and shape.
-pub(crate) type By<'a> = (&'a Kernel, &'a CudaPolicy, &'a FusedShape);
+/// A kernel of several steps, its policy and shape, and what functions of faces say.
+pub(crate) type By<'a> = (&'a Kernel, &'a CudaPolicy, &'a FusedShape, Option<&'a FaceValues>);
 
 /// What launches are made of.
 pub(crate) struct Queue<'a> {
@@ -154,30 +154,31 @@ impl Queue<'_> {
         Ok(queued)
     }
 
-    /// The first of them, which leaves ghosts as they are.
+    /// Those of them that leave ghosts as they are.
     ///
     /// # Errors
     /// As the driver's.
     pub fn fused_part(&self, by: By<'_>, state: usize, region: &Region) -> Result<Vec<Queued>> {
-        let (kernel, policy, shape) = by;
+        let (kernel, policy, shape, values) = by;
         Ok(match shape {
             FusedShape::Pipeline(shape) => {
                 vec![self.pipeline((kernel, policy, shape), state, region)]
             }
             FusedShape::Temporal(shape) => {
-                vec![self.time_block((kernel, policy, shape), state, region)]
+                self.time_block((kernel, policy, shape), values, state, region)
             }
             FusedShape::Resident(_) => Vec::new(),
         })
     }
 
-    /// The launch of fused steps of any stencil.
+    /// The launch of fused steps of any stencil, after that of what functions of faces say.
     fn time_block(
         &self,
         (kernel, policy, shape): (&Kernel, &CudaPolicy, &TemporalShape),
+        values: Option<&FaceValues>,
         state: usize,
         region: &Region,
-    ) -> Queued {
+    ) -> Vec<Queued> {
         let layout = &self.arrays.layout;
         let block = TimeBlock::new(layout, shape, policy, region);
         let arrays = |f: usize| {
@@ -188,12 +189,17 @@ impl Queue<'_> {
             place: self.place.map_or(0, Placed::clock),
             fault: self.fault,
         };
-        let frame = temporal::frame(self.stencil, layout, region, clocks);
+        let table = values.map(|values| values.table.bytes(values.address()));
+        let table = table.unwrap_or_else(|| FaceTable::default().bytes(0));
+        let frame = temporal::frame(self.stencil, layout, region, (clocks, &table));
+        let mut queued: Vec<_> =
+            values.iter().map(|values| values.ask(self.stencil, &frame)).collect();
         let given = temporal::Given { arrays: &arrays, block: block.bytes(), frame };
         let list = temporal::parameters(self.stencil, shape);
         let args = temporal::arguments(self.stencil, &list, &given);
         let launch = Launch::new(block.blocks, [32, policy.warps, 1]).shared(shape.shared as u32);
-        Queued { kernel: kernel.clone(), launch, args }
+        queued.push(Queued { kernel: kernel.clone(), launch, args });
+        queued
     }
 
     fn pipeline(

@@ -96,7 +96,7 @@ impl CudaSweeps {
         // Tiles that stay on the chip take no part of a volume.
         let fused = self.fused_now().filter(|fused| fused.resident().is_none());
         if let Some(fused) = fused {
-            let (depth, (kernel, policy, shape)) = (fused.depth() as usize, fused.by());
+            let (depth, (kernel, policy, shape, values)) = (fused.depth() as usize, fused.by());
             while done + depth <= steps {
                 done += depth;
                 let last = cone.of_step(done - 1, self.kernels.len());
@@ -104,7 +104,7 @@ impl CudaSweeps {
                     first = self.first(sweep, &last)?;
                 }
                 let policy = self.chunked(policy, shape, &last)?;
-                let all = queue.fused((kernel, &policy, shape), state, &last)?;
+                let all = queue.fused((kernel, &policy, shape, values), state, &last)?;
                 // The first of them is the time block.
                 queued.extend(all.into_iter().skip(usize::from(first.is_some() && passes == 0)));
                 state ^= fused.shape.change();
@@ -124,7 +124,7 @@ impl CudaSweeps {
 
     /// The time block over `last` with which `sweep` begins in the present state, interior first, if that pays.
     fn first(&self, sweep: &Sweep, last: &Region) -> Result<Option<First>> {
-        let Some((kernel, policy, of_fused)) = self.fused_now().map(Fused::by) else {
+        let Some((kernel, policy, of_fused, values)) = self.fused_now().map(Fused::by) else {
             return Ok(None);
         };
         let FusedShape::Temporal(shape) = of_fused else { return Ok(None) };
@@ -138,7 +138,7 @@ impl CudaSweeps {
         let queue = self.queue();
         let launch = |(region, chunk): &(Region, usize)| {
             let policy = CudaPolicy { chunk: *chunk as u32, ..*policy };
-            queue.fused_part((kernel, &policy, of_fused), self.state, region)
+            queue.fused_part((kernel, &policy, of_fused, values), self.state, region)
         };
         let mut after: Vec<_> = self.renewal(&self.whole())?.into_iter().collect();
         for slab in &boundary {

@@ -18,6 +18,17 @@ struct StepClock {
   u32 arrived;  // blocks of it that have read that
 };
 
+// Values beyond faces that are functions, in memory (functions.cuh): by face, step of a pass, distance from the face and place
+// along the other axes.
+struct FaceTable {
+  char* values;          // of all fields, one after another
+  i64 entries;           // of each
+  i64 first[3][2];       // of each face
+  int low[3], places[3]; // the first place along each axis, and how many there are
+  int deep[3];           // distances
+  int ends[3][2];        // the first cell inside a face, and the first beyond it; far away where there is none
+};
+
 // Along z, y and x.
 struct Frame {
   i64 begin[3], period[3];  // where the first cell is in the whole volume, and its extent where indices wrap, else 0
@@ -25,12 +36,12 @@ struct Frame {
   StepClock* clock;         // of functions of faces, where there are any
   StepClock* place;         // of functions that ask for the step, likewise
   u32* fault;               // the first site that faulted, or 0, where any can
+  FaceTable table;          // where faces are functions
 };
 
 // Steps done before this pass of `depth` steps, where they are counted. The last block that asks counts the pass (as in
 // NVIDIA's sample threadFenceReduction).
-WW_FN u64 steps_done(const Frame& frame, int depth) {
-  StepClock* const clock = frame.clock ? frame.clock : frame.place;
+WW_FN u64 steps_done(StepClock* clock, int depth) {
   if (!clock) return 0;
   const u64 steps = *const_cast<const volatile u64*>(&clock->steps);
 #if WW_DEVICE
@@ -38,10 +49,7 @@ WW_FN u64 steps_done(const Frame& frame, int depth) {
   if (threadIdx.x == 0 && threadIdx.y == 0) {
     __threadfence();
     const u32 last = gridDim.x * gridDim.y * gridDim.z - 1;
-    if (atomicInc(&clock->arrived, last) == last) {
-      clock->steps = steps + depth;
-      if (frame.place) frame.place->steps = steps + depth;
-    }
+    if (atomicInc(&clock->arrived, last) == last) clock->steps = steps + depth;
   }
 #endif
   return steps;
@@ -52,7 +60,7 @@ template <class S>
 struct Framed {
   const HeldValues& values;
   const Frame& frame;
-  u64 steps;                  // done before the first level
+  u64 steps;                  // done before the first level, where functions ask
   int before;                 // of these, in this pass
   int from[3], to[3];         // the cells that the tile stores, as far as they are right after the pass
 };

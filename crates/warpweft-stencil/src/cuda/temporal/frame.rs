@@ -67,8 +67,14 @@ pub struct Clocks {
     pub fault: u64,
 }
 
-/// `struct Frame`, byte for byte, of a pass after which `region` of arrays laid out so is right.
-pub fn frame(stencil: &Spec, layout: &Layout, region: &Region, clocks: Clocks) -> Vec<u8> {
+/// `struct Frame`, byte for byte, of a pass after which `region` of arrays laid out so is right; `table`:
+/// `struct FaceTable`.
+pub fn frame(
+    stencil: &Spec,
+    layout: &Layout,
+    region: &Region,
+    (clocks, table): (Clocks, &[u8]),
+) -> Vec<u8> {
     let own = axes(stencil.rank());
     let period = |d: usize| {
         let faces = own[d].map(|axis| stencil.boundaries.0[axis][Face::Low as usize]);
@@ -84,6 +90,7 @@ pub fn frame(stencil: &Spec, layout: &Layout, region: &Region, clocks: Clocks) -
     let ends = (1..4).map(|d| low[d]).chain((1..4).map(|d| low[d] + size[d]));
     bytes.extend(ends.flat_map(|at| (at as i32).to_ne_bytes()));
     bytes.extend([clocks.faces, clocks.place, clocks.fault].into_iter().flat_map(u64::to_ne_bytes));
+    bytes.extend(table);
     bytes
 }
 

@@ -287,16 +287,16 @@ WW_FN RegisterType<S, F> held_value(const Held<S>& held, int axis, int side) {
   }
 }
 
-// What functions say of a cell beyond their face and of a plane, and what a lane has asked them for (functions.cuh).
+// What functions say of a cell beyond their face and of a plane, and what a lane has read for others (functions.cuh).
 template <class S, int F, int Axis, int Side>
-WW_FN RegisterType<S, F> function_value(const Held<S>& held, const TimeBlock& block, int level, int z, int y, int x);
+WW_FN RegisterType<S, F> function_value(const Held<S>& held, int level, int z, int y, int x);
 template <class S, int F, int Level, int Side, int Rows>
-WW_FN void hold_by_function(LevelRowsOf<S, Rows, typename S::Fields>& plane, const LaneFaces& faces, const TimeBlock& block,
-                            const Held<S>& held, int z);
+WW_FN void hold_by_function(LevelRowsOf<S, Rows, typename S::Fields>& plane, const LaneFaces& faces, const Held<S>& held,
+                            int z);
 template <class S, int F, int Side>
 WW_FN RegisterType<S, F> asked_value(const Held<S>& held, int k, int lane);
 template <class S>
-WW_FN void ask_functions(Held<S>& held, const TimeBlock& block, const LaneFaces& faces, int lane, int s);
+WW_FN void ask_functions(Held<S>& held, const LaneFaces& faces, int lane, int s);
 
 // The element that ghost `k` (from 1) beyond the high face along x copies, and beyond the low one.
 template <class S>
@@ -369,7 +369,7 @@ WW_FN void hold_plane(LevelRowsOf<S, Rows, typename S::Fields>& plane, const Lan
   each(typename S::Fields{}, [&](auto f) {
     constexpr int F = decltype(f)::value;
     if constexpr (S::face(0, Side) == function_face) {
-      hold_by_function<S, F, Level, Side>(plane, faces, block, held, z);
+      hold_by_function<S, F, Level, Side>(plane, faces, held, z);
       return;
     }
 #pragma unroll

@@ -72,7 +72,7 @@ struct Line {
   template <bool Edge, class E>
   WW_FN void run(Plane<S>& row, const E& elements) {
     LevelQueue<S> queue;  // of rows that nothing reads
-    if constexpr (Edge && S::asks) ask_functions<S>(held, block, faces, lane, 0);
+    if constexpr (Edge && S::asks) ask_functions<S>(held, faces, lane, 0);
     levels_from<0, Edge>(queue, row, elements);
   }
 };

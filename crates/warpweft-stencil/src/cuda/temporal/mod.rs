@@ -13,7 +13,7 @@ mod text;
 pub use block::TimeBlock;
 pub use candidates::temporal_shapes;
 pub use frame::{Clocks, FAULTS, Guard, frame};
-pub use functions::functors;
+pub use functions::{FaceTable, FaceValues, functors};
 #[cfg(test)]
 pub use parameters::held_values;
 pub use parameters::{Given, arguments, parameters};

@@ -3,7 +3,6 @@
 
 use std::fmt::Write;
 
-use super::functions::Functor;
 use super::shape::TemporalShape;
 use crate::cuda::launch::queued::element_argument;
 use crate::cuda::memory::layout::axes;
@@ -27,8 +26,6 @@ pub enum Parameter {
     Frame,
     /// The element function of a stage, with its own parameters.
     Element(usize),
-    /// The function of a face, likewise.
-    Face(usize),
 }
 
 /// What the arguments of a launch are made of.
@@ -51,17 +48,14 @@ pub fn parameters(stencil: &Spec, shape: &TemporalShape) -> Vec<Parameter> {
         all.push(Parameter::Frame);
     }
     all.extend(given.map(Parameter::Element));
-    let faces = stencil.function_faces().enumerate();
-    let given = faces.filter(|(_, (_, _, function))| function.parameters_size() > 0);
-    all.extend(given.map(|(n, _)| Parameter::Face(n)));
     all
 }
 
-/// The parameters as C++ declares them; `functors` and `faces` are the types of the stages and of the faces' functions.
+/// The parameters as C++ declares them; `functors` are the types of the stages.
 pub fn declaration(
     stencil: &Spec,
     list: &[Parameter],
-    (functors, faces): (&[String], &[Functor]),
+    functors: &[String],
     shape: &TemporalShape,
 ) -> String {
     let mut text = String::new();
@@ -89,7 +83,6 @@ pub fn declaration(
                 write!(text, "{comma}const __grid_constant__ ww::stencil::Frame frame")
             }
             Parameter::Element(n) => write!(text, "{comma}const {} stage{n}", functors[n]),
-            Parameter::Face(n) => write!(text, "{comma}const {} face{n}", faces[n].0),
         };
     }
     text
@@ -115,12 +108,6 @@ pub fn arguments(stencil: &Spec, list: &[Parameter], given: &Given<'_>) -> Args 
             Parameter::Held => _ = args.blob(&held_values(stencil), 8),
             Parameter::Frame => _ = args.blob(&given.frame, 8),
             Parameter::Element(n) => element_argument(&mut args, &*stencil.stages[n]),
-            Parameter::Face(n) => {
-                if let Some((_, _, function)) = stencil.function_faces().nth(n) {
-                    // SAFETY: a function promises that so many bytes are there.
-                    unsafe { args.opaque(function.parameters(), function.parameters_size()) };
-                }
-            }
         }
     }
     args

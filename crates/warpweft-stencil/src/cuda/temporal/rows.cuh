@@ -152,7 +152,7 @@ struct Strip {
       load<false>(from + G * hand, row);
     }
     request(G > 0 ? source + (G - 1) * ring : before);
-    if constexpr (Edge && S::asks && G % S::batch == 0) ask_functions<S>(held, block, faces, lane, s);
+    if constexpr (Edge && S::asks && G % S::batch == 0) ask_functions<S>(held, faces, lane, s);
     levels_from<0, G % S::kept, Edge, Check>(row, s, elements);
     if (warp < S::warps - 1) {
       hand_on(shared + target + G * hand, row);

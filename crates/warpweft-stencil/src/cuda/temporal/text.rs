@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::frame::{self, FRAME};
-use super::functions::{FUNCTIONS, Functor, write_declared, write_functions, write_members};
+use super::functions::{FUNCTIONS, Functor, write_functions, write_members};
 use super::parameters::{Parameter, declaration, element_of, parameters};
 use super::partial::PartialStage;
 use super::shape::TemporalShape;
@@ -50,7 +50,6 @@ pub fn write_temporal(
     }
     if shape.functions {
         text.push_str(FUNCTIONS);
-        write_declared(text, stencil.rank())?;
     }
     text.push_str(COPIES);
     text.push_str(match stencil.rank() {
@@ -71,7 +70,7 @@ pub fn write_temporal(
         write_functions(text, stencil, shape, faces)?;
     }
     let parameters = parameters(stencil, shape);
-    let declared = declaration(stencil, &parameters, (functors, faces), shape);
+    let declared = declaration(stencil, &parameters, functors, shape);
     let (threads, blocks) = (32 * policy.warps, policy.min_blocks);
     writeln!(
         text,
@@ -82,7 +81,7 @@ pub fn write_temporal(
             writeln!(text, "  const {functor} stage{n}{{}};")?;
         }
     }
-    let held = write_held(text, shape, faces)?;
+    let held = write_held(text, shape)?;
     let pointers = shape.fields.iter().map(|f| match shape.writes.contains(f) {
         true => format!("{{in{f}, out{f}}}"),
         false => format!("{{in{f}, nullptr}}"),
@@ -103,36 +102,22 @@ pub fn write_temporal(
 }
 
 /// What the kernel knows of held faces, written where it is told more; its name.
-fn write_held(
-    text: &mut String,
-    shape: &TemporalShape,
-    faces: &[Functor],
-) -> Result<&'static str, std::fmt::Error> {
+fn write_held(text: &mut String, shape: &TemporalShape) -> Result<&'static str, std::fmt::Error> {
     if !shape.framed() {
         return Ok("held");
     }
     if shape.guard.faults {
         writeln!(text, "  ww::stencil::begin_faults(frame);")?;
     }
-    let steps = "ww::stencil::steps_done(frame, ww_time_shape::depth)";
-    if faces.is_empty() {
-        writeln!(
-            text,
-            "  const ww::stencil::Framed<ww_time_shape> framed{{held, frame, {steps}}};"
-        )?;
-        return Ok("framed");
+    let framed = "{held, frame, ww::stencil::steps_done(frame.place, ww_time_shape::depth)}";
+    if shape.functions {
+        // Nothing was read ahead for the first round.
+        let faces = "ww::stencil::FunctionFaces<ww_time_shape> faces";
+        writeln!(text, "  const {faces}{{{framed}, -ww::stencil::TimeBlock::far}};")?;
+        return Ok("faces");
     }
-    for (n, (functor, _)) in faces.iter().enumerate().filter(|(_, (_, given))| !given) {
-        writeln!(text, "  const {functor} face{n}{{}};")?;
-    }
-    let all = (0..faces.len()).map(|n| format!("face{n}"));
-    writeln!(
-        text,
-        "  const ww_time_functions functions{{{}}};
-  const ww::stencil::FunctionFaces<ww_time_shape> faces{{{{held, frame, {steps}}}, functions}};",
-        list(all)
-    )?;
-    Ok("faces")
+    writeln!(text, "  const ww::stencil::Framed<ww_time_shape> framed{framed};")?;
+    Ok("framed")
 }
 
 /// The element functions of a step's stages.

@@ -141,7 +141,7 @@ struct Slab : Tile<S> {
             constexpr int kind = S::face(1, 0), back = kind == mirror_face ? 0 : 1;
             auto& row = rows.above.template of<F>().at(S::halo_rows - k, j);
             if constexpr (kind == function_face) {
-              if (face_above) row = function_value<S, F, 1, 0>(held, block, Level, z, faces.y - k, faces.x + j);
+              if (face_above) row = function_value<S, F, 1, 0>(held, Level, z, faces.y - k, faces.x + j);
             } else {
               const auto ghost = kind == dirichlet_face ? held_value<S, F>(held, 1, 0) : own.at(k - back, j);
               row = face_above ? ghost : row;
@@ -152,7 +152,7 @@ struct Slab : Tile<S> {
             auto& row = rows.below.template of<F>().at(k - 1, j);
             if constexpr (kind == function_face) {
               if (face_below) {
-                row = function_value<S, F, 1, 1>(held, block, Level, z, faces.y + vy - 1 + k, faces.x + j);
+                row = function_value<S, F, 1, 1>(held, Level, z, faces.y + vy - 1 + k, faces.x + j);
               }
             } else {
               const auto ghost = kind == dirichlet_face ? held_value<S, F>(held, 1, 1) : own.at(vy - k - back, j);
@@ -190,7 +190,7 @@ struct Slab : Tile<S> {
     Plane<S> plane;
     await_copies<S::prefetch - 1>();
     load(plane);
-    if constexpr (Edge && S::asks) ask_functions<S>(this->held, block, faces, lane, s);
+    if constexpr (Edge && S::asks) ask_functions<S>(this->held, faces, lane, s);
     levels_from<0, Phase, Edge, Check>(plane, s, elements);
     // Behind the levels, whose registers it does not share: 7 points at 768^3, 1,195 Gcells/s, else 1,151.
     request(slot == 0 ? S::prefetch * ring : slot - ring);

@@ -8,7 +8,7 @@ use super::{engine, host, taken};
 use crate::cuda::launch::boxes::{PipelineBox, hold, step_box};
 use crate::cuda::memory::layout::{Layout, axes};
 use crate::cuda::sums::{COPIES, Summand};
-use crate::cuda::temporal::{Clocks, TemporalShape, TimeBlock, frame, held_values};
+use crate::cuda::temporal::{Clocks, FaceTable, TemporalShape, TimeBlock, frame, held_values};
 use crate::cuda::text::{
     FusedShape, PipelineShape, StepText, fused_text, layout_of, step_text, summed_text,
 };
@@ -67,7 +67,7 @@ impl Told {
   {}",
             axes.join(", "),
             &chunk[1..chunk.len() - 1],
-            frame_setup(stencil, shape),
+            frame_setup(stencil, layout, shape),
         );
         Self {
             kernel: "ww_time_block",
@@ -148,7 +148,7 @@ fn functions_given(stencil: &Spec) -> impl Iterator<Item = (usize, &FaceFunction
 }
 
 /// The C++ that reads what fused steps are told of the whole volume and of faces that are functions.
-fn frame_setup(stencil: &Spec, shape: &TemporalShape) -> String {
+fn frame_setup(stencil: &Spec, layout: &Layout, shape: &TemporalShape) -> String {
     if !shape.framed() {
         return String::new();
     }
@@ -164,6 +164,18 @@ fn frame_setup(stencil: &Spec, shape: &TemporalShape) -> String {
         let (functor, size) = (function.cuda(&mut Unit::new()), function.parameters_size());
         text += &format!(
             "  {functor} face{n};\n  if (fread((void*)&face{n}, 1, {size}, file) != {size}) return 6;\n"
+        );
+    }
+    if shape.functions {
+        let table = FaceTable::of(stencil, layout, shape);
+        let [_, faces, _] = table.blocks();
+        let given = functions_given(stencil).map(|(n, _)| format!(", face{n}"));
+        text += &format!(
+            "  frame.table.values = (char*)malloc({});
+  run_grid({{1, {faces}, 1}}, {{256, 1, 1}}, false, [&] {{ ww_face_values(frame{}); }});
+",
+            table.size(),
+            given.collect::<String>()
         );
     }
     text
@@ -203,9 +215,6 @@ fn main_of(
     let functor = stencil.stages[0].cuda(&mut Unit::new());
     let scalar = scalar_of(kind, policy);
     let pointers = taken::pointers(&*stencil.stages[0]);
-    let fused = *kernel == "ww_time_block";
-    let faces = functions_given(stencil).filter(|_| fused).map(|(n, _)| format!(", face{n}"));
-    let faces = faces.collect::<String>();
     format!(
         "static const double numbers[] = {{{taken}}};
 namespace ww::stencil {{ alignas(128) char shared_memory[1 << 20]; }}
@@ -227,7 +236,7 @@ int main(int, char** names) {{
   {map}
   {functor} f;
   memcpy(&f, element, sizeof f);
-  run_grid({{unsigned(number(-3)), unsigned(number(-2)), unsigned(number(-1))}}, {{32, {warps}, 1}}, {waits}, [&] {{ {kernel}({args}, f{pointers}{words}{faces}); }});
+  run_grid({{unsigned(number(-3)), unsigned(number(-2)), unsigned(number(-1))}}, {{32, {warps}, 1}}, {waits}, [&] {{ {kernel}({args}, f{pointers}{words}); }});
   if (fault != 0) return {FAULTED} + fault;
   file = fopen(names[2], \"wb\");
   if (!file || fwrite(words, 8, {room}, file) != {room}) return 4;
@@ -245,7 +254,7 @@ fn input<T: Scalar, const D: usize>(
     stencil: &Spec,
     volume: &Volume<T, D>,
     layout: &Layout,
-    (region, framed): (&Region, bool),
+    (region, shape): (&Region, Option<&TemporalShape>),
 ) -> Vec<u8> {
     let mut bytes = padded(&stencil.boundaries, volume, layout);
     let stage = &stencil.stages[0];
@@ -254,8 +263,12 @@ fn input<T: Scalar, const D: usize>(
         std::slice::from_raw_parts(stage.parameters().cast::<u8>(), stage.parameters_size())
     });
     bytes.extend(held_values(stencil));
-    if framed {
-        bytes.extend(frame(stencil, layout, region, Clocks::default()));
+    if let Some(shape) = shape {
+        let table = match shape.functions {
+            true => FaceTable::of(stencil, layout, shape),
+            false => FaceTable::default(),
+        };
+        bytes.extend(frame(stencil, layout, region, (Clocks::default(), &table.bytes(0))));
     }
     for (_, function) in functions_given(stencil) {
         // SAFETY: the function's parameters, as many bytes as it says.
@@ -358,7 +371,11 @@ pub fn launch_after<T: Scalar, const D: usize>(
     let (from, to) = (folder.join("in"), folder.join("out"));
     let ghosts = told.ghosts;
     let layout_read = Layout { ghosts, ..layout };
-    let given = input(stencil, volume, &layout_read, (region, told.framed));
+    let shape = match fused.as_ref().map(|it| &it.shape) {
+        Some(FusedShape::Temporal(shape)) if told.framed => Some(shape),
+        _ => None,
+    };
+    let given = input(stencil, volume, &layout_read, (region, shape));
     std::fs::write(&from, given).unwrap();
     let placed = [told.origin.to_string()].into_iter().chain(told.blocks.map(|n| n.to_string()));
     let numbers = placed.chain(told.numbers.iter().map(i32::to_string));

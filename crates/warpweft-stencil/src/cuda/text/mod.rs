@@ -17,6 +17,7 @@ use super::launch::{faces, place};
 use super::memory::arrays;
 use super::resident::ResidentShape;
 use super::sums::{DIGIT, SUMMED, SUMS, Summand};
+use super::temporal::{FaceTable, TemporalShape};
 use crate::{CudaKernel, CudaPolicy, Spec};
 use warpweft_core::cuda::{Cache, Cubin, Options, compile_in};
 use warpweft_core::element::Unit;
@@ -101,7 +102,8 @@ fn text_of(
 }
 
 /// Bytes of a GPU's memory that `stencil` over `extents` takes under `policy`: its fields, the states before a step
-/// that residuals are of, and the halo messages of tiles that stay on the chip. No GPU is needed.
+/// that residuals are of, the halo messages of tiles that stay on the chip, and what functions of faces say of a pass of
+/// fused steps. No GPU is needed.
 ///
 /// # Errors
 /// A policy that no kernel can have; more cells than kernels can index.
@@ -112,7 +114,13 @@ pub fn device_bytes(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -
     let shape = ResidentShape::of(stencil, &policy).filter(|_| stays);
     let messages = shape.map_or([0; 2], |shape| shape.bytes(shape.tiles(&layout).iter().product()));
     let fused = policy.kernel.levels();
-    Ok(arrays::bytes_of(stencil, &layout, fused) + messages.iter().sum::<usize>() as u64)
+    let shape = match fused && stencil.has_functions() {
+        true => TemporalShape::of(stencil, &policy, extents),
+        false => None,
+    };
+    let values = shape.map_or(0, |shape| FaceTable::of(stencil, &layout, &shape).size());
+    let more = messages.iter().sum::<usize>() + values;
+    Ok(arrays::bytes_of(stencil, &layout, fused) + more as u64)
 }
 
 /// Compiles the kernels of `policy` for `arch` ("sm_90") without a GPU; the machine code, of several steps where the

@@ -1,40 +1,52 @@
-// Faces that are functions of position and time, for the kernels that fuse several steps.
+// Faces that are functions of position and time, for the kernels that fuse several steps. A kernel of its own asks the functions
+// for all cells beyond their faces in all steps of a pass; levels read what they have said. (Levels that asked themselves
+// spilled registers around the calls: 2,528 Gcells/s of 3,553 for 5 points at 16384^2 in f32, 512 of 1,019 for 7 at 768^3.)
 //
-// Beyond a face along z or y each lane asks for its own cells. Ghosts along x are of one lane alone, so lanes ask for one
-// another: of `batch` rounds, lane ((level * batch + round) * asked_rows + row) asks for what that level needs there, and
-// gets it by a shuffle. `S` has, next to what levels.cuh says: `batch`; `asked_rows`, the rows that are widened, a lane's own
-// in their middle; `delay`, rounds from one level to the next; `late(n, f)`, whether stage n reads of field f beyond a face
-// what the function says of step 0 (0), of the steps done when the step begins (1), or of one more (2); and
-// `face_value<axis, side, f>(functions, at, step)`.
+// Beyond a face along z or y each lane reads its own cells. Ghosts along x are of one lane alone, so lanes read for one
+// another, a round ahead: of `batch` rounds, lane ((level * batch + round) * asked_rows + row) reads what that level needs
+// there, and gets it by a shuffle. `S` has, next to what levels.cuh says: `batch`; `asked_rows`, the rows that are widened, a
+// lane's own in their middle; `delay`, rounds from one level to the next; `late(n, f)`, whether stage n reads of field f beyond
+// a face what the function says of step 0 (0), of the steps done when the step begins (1), or of one more (2).
 // Invariant: levels * batch * asked_rows is 32 at most.
 #pragma once
 
-// What is called in many places, by few lanes. Compiled into its callers it made kernels that took 20 s to compile.
-#if WW_DEVICE
-#define WW_OUTLINE __device__ __noinline__
-#else
-#define WW_OUTLINE
-#endif
-
 namespace ww::stencil {
+
+// The rows of a table: steps 0 to `depth` of a pass, then step 0 of the run.
+template <class S>
+WW_FN constexpr int table_steps() {
+  return S::depth + 2;
+}
+// Bytes of the fields before F, of each entry.
+template <class S, int... F>
+WW_FN constexpr i64 bytes_before_field(int field, indices<F...>) {
+  i64 sum = 0;
+  ((sum += F < field ? i64(sizeof(typename S::template Type<F>)) : 0), ...);
+  return sum;
+}
+template <class S, int F>
+WW_FN typename S::template Type<F>* values_of(const FaceTable& table) {
+  using T = typename S::template Type<F>;
+  return reinterpret_cast<T*>(table.values + table.entries * bytes_before_field<S>(F, typename S::Fields{}));
+}
 
 template <class S>
 struct FunctionFaces : Framed<S> {
-  const typename S::Functions& functions;
-  LevelRowsOf<S, 2, typename S::Fields> asked;  // by side and distance: what this lane has asked for
+  int next;  // the first round that was read ahead for
+  LevelRowsOf<S, 2, typename S::Fields> asked, ahead;  // by side and distance: what this lane has read for others
 };
 
-// The index that a function is told of cell `at` of an axis.
+// The index that a function is told of cell `at` of an axis of a table's block.
 template <class S, int Axis>
-WW_FN i64 function_index(const TimeBlock& block, const Frame& frame, int at) {
+WW_FN i64 function_index(const Frame& frame, int at) {
   constexpr int below = S::face(Axis, 0), above = S::face(Axis, 1);
   int from = at;
   if constexpr (below == neumann_face || below == mirror_face) {
-    const int low = block.face_low[Axis];
+    const int low = frame.table.ends[Axis][0];
     if (at < low) from = 2 * low - at - (below == neumann_face);
   }
   if constexpr (above == neumann_face || above == mirror_face) {
-    const int high = block.face_high[Axis];
+    const int high = frame.table.ends[Axis][1];
     if (at >= high) from = 2 * high - at - (above == neumann_face ? 1 : 2);
   }
   i64 index = from + frame.begin[Axis];
@@ -46,40 +58,64 @@ WW_FN i64 function_index(const TimeBlock& block, const Frame& frame, int at) {
   return index;
 }
 
-// What the function of a face says of a cell beyond it after so many steps.
-template <class S, int F, int Axis, int Side>
-WW_OUTLINE typename S::template Type<F> function_cell(const typename S::Functions& functions, const TimeBlock& block,
-                                                      const Frame& frame, u64 step, int z, int y, int x) {
-  array<i64, S::dims> at;
-  at.items[0] = function_index<S, 0>(block, frame, z);
-  if constexpr (S::dims == 3) at.items[1] = function_index<S, 1>(block, frame, y);
-  at.items[S::dims - 1] = function_index<S, 2>(block, frame, x);
-  return S::template face_value<Axis, Side, F>(functions, at, step);
-}
-// The same as a level reads it.
-template <class S, int F, int Axis, int Side>
-WW_FN RegisterType<S, F> function_value(const Held<S>& held, const TimeBlock& block, int level, int z, int y, int x) {
-  const int late = S::late(level % S::stages, F);
-  const u64 step = late == 0 ? 0 : held.steps + u64(level / S::stages + late - 1);
-  return InRegister<S, F>::put(function_cell<S, F, Axis, Side>(held.functions, block, held.frame, step, z, y, x));
+// The axes of a face, slower and faster.
+WW_FN constexpr int first_along(int axis) { return axis == 0 ? 1 : 0; }
+WW_FN constexpr int second_along(int axis) { return axis == 2 ? 1 : 2; }
+
+// Asks the function of a face for all entries of its table. Its grid is of any size along x.
+template <class S, int Axis, int Side, class F>
+WW_FN void fill_table(const Frame& frame, u64 steps, const F& put) {
+  const FaceTable& table = frame.table;
+  constexpr int a = first_along(Axis), b = second_along(Axis);
+  const i64 all = i64(table_steps<S>()) * table.deep[Axis] * table.places[a] * table.places[b];
+  for (i64 entry = blockIdx.x * i64(256) + threadIdx.x; entry < all; entry += gridDim.x * i64(256)) {
+    i64 rest = entry;
+    int cell[3];
+    cell[b] = table.low[b] + int(rest % table.places[b]);
+    rest /= table.places[b];
+    cell[a] = table.low[a] + int(rest % table.places[a]);
+    rest /= table.places[a];
+    const int k = int(rest % table.deep[Axis]), t = int(rest / table.deep[Axis]);
+    cell[Axis] = Side == 0 ? table.ends[Axis][0] - 1 - k : table.ends[Axis][1] + k;
+    array<i64, S::dims> at;
+    at.items[0] = function_index<S, 0>(frame, cell[0]);
+    if constexpr (S::dims == 3) at.items[1] = function_index<S, 1>(frame, cell[1]);
+    at.items[S::dims - 1] = function_index<S, 2>(frame, cell[2]);
+    put(table.first[Axis][Side] + entry, at, t > S::depth ? 0 : steps + t);
+  }
 }
 
-// Gives all of plane z, beyond a face along z, what its function says. A loop, with one call: the cells are in registers.
+// Where a table has the value beyond a face of a field at a cell. Of cells that no table has, another's: nothing depends on
+// them.
+template <class S, int F, int Axis, int Side>
+WW_FN const typename S::template Type<F>* value_at(const Held<S>& held, int level, int z, int y, int x) {
+  const FaceTable& table = held.frame.table;
+  constexpr int a = first_along(Axis), b = second_along(Axis);
+  const int late = S::late(level % S::stages, F);
+  const int t = late == 0 ? S::depth + 1 : held.before + level / S::stages + late - 1;
+  const int cell[] = {z, y, x};
+  const int far = Side == 0 ? table.ends[Axis][0] - 1 - cell[Axis] : cell[Axis] - table.ends[Axis][1];
+  const int k = higher(0, lower(far, table.deep[Axis] - 1));
+  const int p = higher(0, lower(cell[a] - table.low[a], table.places[a] - 1));
+  const int q = higher(0, lower(cell[b] - table.low[b], table.places[b] - 1));
+  const i64 row = (i64(t) * table.deep[Axis] + k) * table.places[a] + p;
+  return values_of<S, F>(table) + table.first[Axis][Side] + row * table.places[b] + q;
+}
+template <class S, int F, int Axis, int Side>
+WW_FN RegisterType<S, F> function_value(const Held<S>& held, int level, int z, int y, int x) {
+  return InRegister<S, F>::put(*value_at<S, F, Axis, Side>(held, level, z, y, x));
+}
+
+// Gives all of plane z, beyond a face along z, what its function says.
 template <class S, int F, int Level, int Side, int Rows>
-WW_FN void hold_by_function(LevelRowsOf<S, Rows, typename S::Fields>& plane, const LaneFaces& faces, const TimeBlock& block,
-                            const Held<S>& held, int z) {
-  constexpr int width = S::vx + 2 * S::margin, before = (Rows - S::vy) / 2;
-#pragma unroll 1
-  for (int n = 0; n < Rows * width; n++) {
-    const int row = n / width, at = n % width - S::margin;
-    const auto value = function_value<S, F, 0, Side>(held, block, Level, z, faces.y + row - before, faces.x + at);
+WW_FN void hold_by_function(LevelRowsOf<S, Rows, typename S::Fields>& plane, const LaneFaces& faces, const Held<S>& held, int z) {
+  constexpr int before = (Rows - S::vy) / 2;
 #pragma unroll
-    for (int i = 0; i < Rows; i++) {
+  for (int i = 0; i < Rows; i++) {
 #pragma unroll
-      for (int e = -S::margin; e < S::vx + S::margin; e++) {
-        auto& cell = plane.template of<F>().at(i, e);
-        cell = i == row && e == at ? value : cell;
-      }
+    for (int e = -S::margin; e < S::vx + S::margin; e++) {
+      plane.template of<F>().at(i, e) =
+          function_value<S, F, 0, Side>(held, Level, z, faces.y + i - before, faces.x + e);
     }
   }
 }
@@ -92,12 +128,13 @@ WW_FN constexpr int widest(int field, int side) {
   return most;
 }
 
-// Asks for the ghosts along x of what levels take in by the rounds s .. s + batch, the first of them plane s first, where
-// the tile has such faces.
+// Reads the ghosts along x of what levels take in by the rounds s .. s + batch, the first of them plane s first, where the
+// tile has such faces.
 template <class S>
-WW_FN void ask_functions(Held<S>& held, const TimeBlock& block, const LaneFaces& faces, int lane, int s) {
+WW_FN void read_ahead(Held<S>& held, const LaneFaces& faces, int lane, int s) {
   constexpr int rows = S::asked_rows, before = (rows - S::vy) / 2;
-  const int y = faces.y + lane % rows - before, round = lane / rows % S::batch, level = lane / (rows * S::batch);
+  const int y = faces.y + lane % rows - before, round = lane / rows % S::batch;
+  const int level = lower(lane / (rows * S::batch), S::levels - 1);
   int z = s + round;
 #pragma unroll
   for (int n = 0; n < S::levels; n++) {
@@ -108,29 +145,33 @@ WW_FN void ask_functions(Held<S>& held, const TimeBlock& block, const LaneFaces&
   }
   each(typename S::Fields{}, [&](auto f) {
     constexpr int F = decltype(f)::value;
-    auto& asked = held.asked.template of<F>();
+    auto& ahead = held.ahead.template of<F>();
     if constexpr (S::face(2, 0) == function_face) {
 #pragma unroll
       for (int k = 1; k <= widest<S>(F, 0); k++) {
-        asked.at(0, k - 1) = 0;
-        if (faces.any_low) {
-          asked.at(0, k - 1) = function_value<S, F, 2, 0>(held, block, level, z, y, block.face_low[2] - k);
-        }
+        if (faces.any_low) ahead.at(0, k - 1) = function_value<S, F, 2, 0>(held, level, z, y, -k);
       }
     }
     if constexpr (S::face(2, 1) == function_face) {
 #pragma unroll
       for (int k = 1; k <= widest<S>(F, 1); k++) {
-        asked.at(1, k - 1) = 0;
         if (faces.any_high) {
-          asked.at(1, k - 1) = function_value<S, F, 2, 1>(held, block, level, z, y, block.face_high[2] - 1 + k);
+          ahead.at(1, k - 1) = function_value<S, F, 2, 1>(held, level, z, y, held.frame.table.ends[2][1] - 1 + k);
         }
       }
     }
   });
 }
+// Takes what was read for the rounds from s on, and reads for those after them.
+template <class S>
+WW_FN void ask_functions(Held<S>& held, const LaneFaces& faces, int lane, int s) {
+  if (held.next != s) read_ahead<S>(held, faces, lane, s);
+  held.asked = held.ahead;
+  held.next = s + S::batch;
+  read_ahead<S>(held, faces, lane, held.next);
+}
 
-// What a lane has asked for of the ghost `k` (from 1) along x.
+// What a lane has read of the ghost `k` (from 1) along x.
 template <class S, int F, int Side>
 WW_FN RegisterType<S, F> asked_value(const Held<S>& held, int k, int lane) {
   return __shfl_sync(~0u, held.asked.template of<F>().at(Side, k - 1), lane);

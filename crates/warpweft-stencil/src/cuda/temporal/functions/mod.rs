@@ -1,7 +1,10 @@
 //! Faces that are functions, in a kernel that fuses several steps (functions.cuh): their text.
 
+mod values;
+
 use std::fmt::Write;
 
+pub use self::values::{FaceTable, FaceValues};
 use super::shape::TemporalShape;
 use crate::Spec;
 use crate::cuda::launch::faces::member;
@@ -11,6 +14,9 @@ use warpweft_core::element::Unit;
 /// The text, but for what a shape decides.
 pub const FUNCTIONS: &str = include_str!("functions.cuh");
 
+/// Threads of a block of the kernel of values.
+pub(super) const THREADS: u32 = 256;
+
 /// The name of a function's type, and whether it has parameters.
 pub type Functor = (String, bool);
 
@@ -18,16 +24,6 @@ pub type Functor = (String, bool);
 pub fn functors(stencil: &Spec, unit: &mut Unit) -> Vec<Functor> {
     let faces = stencil.function_faces();
     faces.map(|(_, _, of)| (of.cuda(unit), of.parameters_size() > 0)).collect()
-}
-
-/// The call of a face's function, declared.
-pub fn write_declared(text: &mut String, dims: usize) -> std::fmt::Result {
-    writeln!(
-        text,
-        "struct ww_time_functions;
-template <int Axis, int Side, int F, class T>
-WW_FN void ww_time_face(const ww_time_functions& functions, const ww::array<ww::i64, {dims}>& at, ww::u64 step, T& value);"
-    )
 }
 
 /// What of the shape is about functions.
@@ -60,36 +56,26 @@ pub fn write_members(text: &mut String, stencil: &Spec, shape: &TemporalShape) -
     });
     writeln!(
         text,
-        "  using Functions = ww_time_functions;
-  WW_FN static constexpr int late(int stage, int field) {{
+        "  WW_FN static constexpr int late(int stage, int field) {{
     const int all[{}][{}] = {{{}}};
     return all[stage][field];
-  }}
-  template <int Axis, int Side, int F>
-  WW_FN static Type<F> face_value(const ww_time_functions& functions, const ww::array<ww::i64, {}>& at, ww::u64 step) {{
-    Type<F> value;
-    ww_time_face<Axis, Side, F>(functions, at, step, value);
-    return value;
   }}",
         stencil.stages.len(),
         stencil.cell.len(),
         late.collect::<Vec<_>>().join(", "),
-        stencil.rank(),
     )
 }
 
-/// The calls of the functions.
+/// The name of the kernel that asks the functions for all that a pass reads.
+pub const VALUES: &str = "ww_face_values";
+
+/// That kernel, after the shape.
 pub fn write_functions(
     text: &mut String,
     stencil: &Spec,
     shape: &TemporalShape,
     functors: &[Functor],
 ) -> std::fmt::Result {
-    text.push_str("struct ww_time_functions {\n");
-    for (n, (functor, _)) in functors.iter().enumerate() {
-        writeln!(text, "  const {functor}& face{n};")?;
-    }
-    text.push_str("};\n");
     let dims = stencil.rank();
     let fields = || {
         shape.fields.iter().map(|&f| match stencil.cell.fields()[f].name {
@@ -97,25 +83,42 @@ pub fn write_functions(
             name => (f, member(name)),
         })
     };
+    write!(
+        text,
+        "extern \"C\" __global__ void __launch_bounds__({THREADS}) {VALUES}(const __grid_constant__ ww::stencil::Frame frame"
+    )?;
+    for (n, (functor, _)) in functors.iter().enumerate().filter(|(_, (_, given))| *given) {
+        write!(text, ", const {functor} face{n}")?;
+    }
+    text.push_str(") {\n");
+    for (n, (functor, _)) in functors.iter().enumerate().filter(|(_, (_, given))| !given) {
+        writeln!(text, "  const {functor} face{n}{{}};")?;
+    }
     writeln!(
         text,
-        "template <int Axis, int Side, int F, class T>
-WW_FN void ww_time_face(const ww_time_functions& functions, const ww::array<ww::i64, {dims}>& at, ww::u64 step, T& value) {{"
+        "  const ww::u64 steps = ww::stencil::steps_done(frame.clock, ww_time_shape::depth);"
     )?;
     for (n, (axis, face, _)) in stencil.function_faces().enumerate() {
         let (axis, side) = (place_of(dims, axis), face as usize);
+        writeln!(
+            text,
+            "  if (blockIdx.y == {n}) {{
+    ww::stencil::fill_table<ww_time_shape, {axis}, {side}>(frame, steps, [&](ww::i64 entry, const auto& at, ww::u64 step) {{
+      const auto value = face{n}(at, step);"
+        )?;
         for (f, member) in fields() {
             writeln!(
                 text,
-                "  if constexpr (Axis == {axis} && Side == {side} && F == {f}) value = functions.face{n}(at, step){member};"
+                "      ww::stencil::values_of<ww_time_shape, {f}>(frame.table)[entry] = value{member};"
             )?;
         }
+        text.push_str("    });\n  }\n");
     }
     text.push_str("}\n");
     Ok(())
 }
 
 /// Which of z, y and x an axis is.
-fn place_of(dims: usize, axis: usize) -> usize {
+pub fn place_of(dims: usize, axis: usize) -> usize {
     axes(dims).iter().position(|own| *own == Some(axis)).map_or(0, |place| place - 1)
 }

@@ -176,7 +176,7 @@ struct Streamed : Tile<S> {
             constexpr int kind = S::face(1, 0), own = S::halo_rows - (kind == mirror_face ? 0 : 1);
             auto& row = rows.at(S::halo_rows - k, e);
             if constexpr (kind == function_face) {
-              if (this->face_above) row = function_value<S, F, 1, 0>(held, block, Level, z, this->y - k, this->faces.x + e);
+              if (this->face_above) row = function_value<S, F, 1, 0>(held, Level, z, this->y - k, this->faces.x + e);
             } else {
               const auto ghost = kind == dirichlet_face ? held_value<S, F>(held, 1, 0) : rows.at(own + k, e);
               row = this->face_above ? ghost : row;
@@ -187,7 +187,7 @@ struct Streamed : Tile<S> {
             auto& row = rows.at(S::halo_rows + S::vy - 1 + k, e);
             if constexpr (kind == function_face) {
               const int y = this->y + S::vy - 1 + k;
-              if (this->face_below) row = function_value<S, F, 1, 1>(held, block, Level, z, y, this->faces.x + e);
+              if (this->face_below) row = function_value<S, F, 1, 1>(held, Level, z, y, this->faces.x + e);
             } else {
               const auto ghost = kind == dirichlet_face ? held_value<S, F>(held, 1, 1) : rows.at(own - k, e);
               row = this->face_below ? ghost : row;
@@ -265,7 +265,7 @@ struct Streamed : Tile<S> {
       await_copies<S::prefetch - 1>();
       __syncthreads();
       request();
-      if constexpr (Edge && S::asks) ask_functions<S>(this->held, block, this->faces, lane, r - S::ahead);
+      if constexpr (Edge && S::asks) ask_functions<S>(this->held, this->faces, lane, r - S::ahead);
       level<0, Edge, Check>(r - S::ahead, elements);
       at_out += block.z;
       input_slot = slot_after<input_plane, input_bytes>(input_slot, 1);
