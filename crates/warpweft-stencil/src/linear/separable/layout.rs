@@ -42,8 +42,10 @@ impl Faces {
 pub(super) struct Layout {
     /// x, y, z; 1 where there is no such axis.
     pub size: [usize; 3],
-    /// Whether the faces across x, y, z are fixed.
+    /// Whether cells next to the faces across x, y, z are left to single steps.
     pub fixed: [bool; 3],
+    /// How cells are continued beyond these faces, else 0: `Separable::images`.
+    pub images: [f64; 3],
     pub outside: f64,
     pub reach: usize,
     pub radius: usize,
@@ -57,13 +59,15 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// Of a volume of these extents, slowest axis first, two or three.
-    pub fn of(extents: &[usize], faces: &Faces, radius: usize) -> Self {
+    /// Of a volume of these extents, slowest axis first, two or three; `images`: `Separable::images`.
+    pub fn of(extents: &[usize], faces: &Faces, radius: usize, images: &[f64]) -> Self {
         let dims = extents.len();
         let reach = REACH[dims - 2];
         let axis = |n: usize| dims.checked_sub(n + 1);
         let size = [0, 1, 2].map(|n| axis(n).map_or(1, |axis| extents[axis]));
-        let fixed = [0, 1, 2].map(|n| axis(n).is_some_and(|axis| faces.fixed[axis]));
+        let fixed =
+            [0, 1, 2].map(|n| axis(n).is_some_and(|axis| faces.fixed[axis] && images[axis] == 0.0));
+        let images = [0, 1, 2].map(|n| axis(n).map_or(0.0, |axis| images[axis]));
         // Ghost cells before the first; rows begin at multiples of 128 bytes.
         let ghosts = reach + radius;
         let left = ghosts.next_multiple_of(16);
@@ -83,7 +87,7 @@ impl Layout {
         let origin = front * plane + ghosts * pitch + left;
         let outside = faces.outside;
         let cells = plane * (front + size[2] + back);
-        Self { size, fixed, outside, reach, radius, dims, origin, pitch, plane, cells }
+        Self { size, fixed, images, outside, reach, radius, dims, origin, pitch, plane, cells }
     }
 
     /// Cells next to each face that the rim's kernel writes, by axis.
@@ -181,7 +185,7 @@ mod tests {
             (vec![5, 40, 21], vec![true, false, true]),
         ] {
             let faces = Faces { fixed, outside: 1.0 };
-            let layout = Layout::of(&extents, &faces, 1);
+            let layout = Layout::of(&extents, &faces, 1, &vec![0.0; extents.len()]);
             let [nx, ny, nz] = layout.size;
             let skipped = layout.skipped();
             let mut written = vec![false; nx * ny * nz];

@@ -1,5 +1,5 @@
 // What the products with bands cannot do: cells next to fixed faces, by single steps in shared memory, and the ghost cells
-// of periodic axes.
+// of periodic axes and of those whose cells are continued oddly beyond fixed faces.
 #pragma once
 
 constexpr int RADIUS = WW_RADIUS, DIMS = WW_DIMS;     // of a single step
@@ -110,9 +110,10 @@ extern "C" __global__ void __launch_bounds__(256)
 }
 
 // Fills the ghost cells along `axis`, REACH + RADIUS to each side, over all cells of the other axes, their ghost cells
-// included. Axes are filled one after another, so that corners are right after the last.
+// included: periodic ones, or where `ratio` is not 0 those by which the first cell beyond a face keeps its value in every step:
+// `ratio` is the weight before a cell over that after it. Axes are filled one after another, so that corners are right after the last.
 // Grid: a thread for each ghost cell. Block: 256 threads.
-extern "C" __global__ void __launch_bounds__(256) ww_ghosts(double* cells, int axis, Volume v) {
+extern "C" __global__ void __launch_bounds__(256) ww_ghosts(double* cells, int axis, double ratio, Volume v) {
   constexpr int GHOSTS = REACH + RADIUS;
   const int size[3] = {v.nx, v.ny, v.nz};
   unsigned long long rest = blockIdx.x * 256ull + threadIdx.x;
@@ -126,7 +127,22 @@ extern "C" __global__ void __launch_bounds__(256) ww_ghosts(double* cells, int a
   if (rest != 0) return;
   if (at[axis] >= 0) at[axis] += size[axis];
   int from[3] = {at[0], at[1], at[2]};
-  from[axis] = (at[axis] % size[axis] + size[axis]) % size[axis];
-  cells[v.origin + at[2] * v.plane + at[1] * v.pitch + at[0]] =
-      cells[v.origin + from[2] * v.plane + from[1] * v.pitch + from[0]];
+  double* const ghost = cells + v.origin + at[2] * v.plane + at[1] * v.pitch + at[0];
+  if (ratio == 0.0) {
+    from[axis] = (at[axis] % size[axis] + size[axis]) % size[axis];
+    *ghost = cells[v.origin + from[2] * v.plane + from[1] * v.pitch + from[0]];
+    return;
+  }
+  // From the cell before the first on: that, the cells, the one after the last, then the cells backwards.
+  const int period = 2 * (size[axis] + 1), place = ((at[axis] + 1) % period + period) % period;
+  const bool back = place > size[axis] + 1;
+  from[axis] = (back ? period - place : place) - 1;
+  if (place == 0 || place == size[axis] + 1) {
+    *ghost = v.outside;
+    return;
+  }
+  const double cell = cells[v.origin + from[2] * v.plane + from[1] * v.pitch + from[0]];
+  // Places and their sources are an even number of cells apart.
+  const double share = pow(ratio, (double)((at[axis] - from[axis]) / 2));
+  *ghost = v.outside + (back ? -share : share) * (cell - v.outside);
 }
