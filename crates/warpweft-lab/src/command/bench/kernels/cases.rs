@@ -44,6 +44,7 @@ impl Case {
             match described.kind {
                 ScalarKind::F32 => fill::<f32>(&mut volume, field, |unit| unit as f32),
                 ScalarKind::F64 => fill::<f64>(&mut volume, field, |unit| unit),
+                ScalarKind::I32 => fill::<i32>(&mut volume, field, |unit| (1000.0 * unit) as i32),
                 _ => fill::<u8>(&mut volume, field, |unit| u8::from(unit < 0.3)),
             }
         }
@@ -74,7 +75,10 @@ const fn case(name: &'static str, dims: usize, size: usize, make: fn() -> Result
 }
 
 /// All of them.
-pub const CASES: [Case; 23] = [
+pub const CASES: [Case; 26] = [
+    case("line3-f32", 1, 1 << 28, || {
+        Ok(Stencil::of(elements::line3(0.1)).boundary(Boundary::Dirichlet(0.0)).into_spec())
+    }),
     case("star5-f32", 2, 16384, || Ok(flat(Stencil::of(elements::star5(0.1f32))))),
     case("star5-f64", 2, 16384, || Ok(flat(Stencil::of(elements::star5(0.1f64))))),
     case("box9-f32", 2, 16384, || Ok(flat(Stencil::of(elements::box9(0.1f32, 0.05))))),
@@ -82,6 +86,8 @@ pub const CASES: [Case; 23] = [
     case("gray-scott", 2, 8192, || Ok(flat(Stencil::of(elements::gray_scott(0.04, 0.06))))),
     case("life", 2, 16384, || Ok(flat(life::stencil()))),
     case("acoustic", 2, 8192, || Ok(flat(elements::acoustic(0.5)))),
+    case("placed5-f32", 2, 16384, || Ok(flat(Stencil::of(elements::placed5(0.1))))),
+    case("divided5-i32", 2, 16384, || Ok(flat(Stencil::of(elements::divided5(8))))),
     case("neumann5-f32", 2, 16384, || {
         Ok(Stencil::of(elements::star5(0.1f32)).boundary(Boundary::Neumann).into_spec())
     }),

@@ -9,6 +9,27 @@ pub fn star5<T: Real>(u: Near<T, 2>, rate: T) -> T {
     u[[0, 0]] + rate * (around - T::lit(4.0) * u[[0, 0]])
 }
 
+/// Three points of a line.
+#[stencil]
+pub fn line3(u: Near<f32, 1>, rate: f32) -> f32 {
+    u[[0]] + rate * (u[[-1]] - 2.0 * u[[0]] + u[[1]])
+}
+
+/// Five points in layers of different materials: asks for its index.
+#[stencil]
+pub fn placed5(u: Near<f32, 2>, #[at] at: [usize; 2], rate: f32) -> f32 {
+    let around = u[[-1, 0]] + u[[0, -1]] + u[[0, 1]] + u[[1, 0]];
+    let layer = (at[0] >> 4 & 7) as f32;
+    u[[0, 0]] + rate * (1.0 + 0.125 * layer) * (around - 4.0 * u[[0, 0]])
+}
+
+/// Five points of integers: the division may fault.
+#[stencil]
+pub fn divided5(u: Near<i32, 2>, by: i32) -> i32 {
+    let around = u[[-1, 0]] + u[[0, -1]] + u[[0, 1]] + u[[1, 0]];
+    u[[0, 0]] + (around - 4 * u[[0, 0]]) / by
+}
+
 /// Nine points of a box.
 #[stencil]
 pub fn box9<T: Real>(u: Near<T, 2>, near: T, far: T) -> T {
