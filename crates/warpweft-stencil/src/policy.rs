@@ -120,7 +120,7 @@ pub struct CudaPolicy {
     #[serde(default)]
     pub phases: u32,
     /// Steps fused in one pass over memory, or between two halo messages of the tiles of a persistent kernel. Above 1 only for
-    /// [`CudaKernel::Temporal`], [`CudaKernel::Packed`], [`CudaKernel::Pipeline`] and [`CudaKernel::Resident`].
+    /// [`CudaKernel::Temporal`], [`CudaKernel::Packed`] and [`CudaKernel::Resident`].
     pub temporal_depth: u32,
     /// Whether the compiler may fuse a multiplication and an addition (FMA), which then round only once. This is the only tuning
     /// parameter that changes results: with `false`, floating-point results have the bits of the CPU; with `true` (the
@@ -136,20 +136,19 @@ impl CudaPolicy {
 
 /// A skeleton of the stencil kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "lowercase", try_from = "String")]
 pub enum CudaKernel {
     /// Each thread a block of cells in registers, neighbours through vector loads and L1.
     Direct,
     /// Streaming along the slowest axis, own columns in a register queue, other planes copied ahead into shared
     /// memory by the copy engine.
     Planes,
-    /// Several steps fused in one pass, each a stage of a pipeline in registers. For stars of radius one over
-    /// one scalar of four or eight bytes, between Dirichlet and periodic faces.
-    Pipeline,
-    /// Several steps fused in one pass over memory, each a level in registers. For any fields, stages and scalars; any
-    /// footprint in two dimensions; in three, stars, and any footprint if the function has no branches; all boundaries except functions; and element functions that can't
-    /// fault. In two dimensions, each warp computes some of the steps, so [`CudaPolicy::temporal_depth`] is a multiple of
-    /// [`CudaPolicy::warps`]; in three, each warp computes some of the rows.
+    /// Several steps fused in one pass over memory, each a level in registers. For any fields, stages, scalars and boundaries;
+    /// any footprint in one and two dimensions; in three, stars, and any footprint if the function has no branches and does
+    /// not ask for its index or the step. If an element function may fault, or has a loop until a condition is met, every
+    /// stage must read as far below a cell as above it along axes with Neumann or mirror faces; functions of faces may do
+    /// neither. In one dimension, each warp computes a tile of its own; in two, some of the steps, so
+    /// [`CudaPolicy::temporal_depth`] is a multiple of [`CudaPolicy::warps`]; in three, some of the rows.
     Temporal,
     /// As [`CudaKernel::Temporal`] in two dimensions, but each operation on a 32-bit word computes several cells. For one
     /// field of `u8` whose values are proved to stay small, functions without branches, and faces along x that are periodic
@@ -164,6 +163,26 @@ pub enum CudaKernel {
     Resident,
 }
 
+impl TryFrom<String> for CudaKernel {
+    type Error = String;
+
+    fn try_from(name: String) -> std::result::Result<Self, String> {
+        match name.as_str() {
+            "direct" => Ok(Self::Direct),
+            "planes" => Ok(Self::Planes),
+            "temporal" => Ok(Self::Temporal),
+            "packed" => Ok(Self::Packed),
+            "resident" => Ok(Self::Resident),
+            "pipeline" => Err("the kernel `pipeline` of earlier versions was replaced by `temporal`, which fuses steps of \
+                               any stencil: use that, or tune again"
+                .into()),
+            _ => Err(format!(
+                "there is no kernel `{name}`: use direct, planes, temporal, packed or resident"
+            )),
+        }
+    }
+}
+
 impl CudaKernel {
     /// Whether it computes by levels (`cuda/temporal/`), from one of two arrays into the other.
     pub(crate) const fn levels(self) -> bool {
@@ -173,6 +192,6 @@ impl CudaKernel {
     /// Whether it advances several steps between visits to memory; what is left of a number of steps is then
     /// done one by one, by [`CudaKernel::Direct`].
     pub(crate) const fn fuses(self) -> bool {
-        matches!(self, Self::Temporal | Self::Packed | Self::Pipeline | Self::Resident)
+        matches!(self, Self::Temporal | Self::Packed | Self::Resident)
     }
 }

@@ -12,11 +12,8 @@ mod summed;
 mod taken;
 
 use self::launch::launch;
-use super::halo::halves::of_pipeline;
-use super::text::{PipelineShape, layout_of};
-use crate::exchange::BoundarySplit;
 use crate::prelude::*;
-use crate::{CudaKernel, CudaPolicy, Region, Span, Spec, StencilElement, reference};
+use crate::{CudaKernel, CudaPolicy, Region, Span, StencilElement, reference};
 use warpweft_core::element::Scalar;
 use warpweft_core::grid::{Axes, Volume};
 
@@ -34,10 +31,6 @@ fn policy(kernel: CudaKernel, cells: [u32; 3], warps: u32) -> CudaPolicy {
     }
 }
 
-fn pipe(cells: [u32; 3], warps: u32, temporal_depth: u32) -> CudaPolicy {
-    CudaPolicy { temporal_depth, ..policy(CudaKernel::Pipeline, cells, warps) }
-}
-
 /// The whole, boxes at its ends and one inside; of a time block's own steps' width from the ends, or less.
 fn regions(extents: Axes<usize>, depth: usize) -> Vec<Region> {
     let dims = extents.rank();
@@ -46,19 +39,6 @@ fn regions(extents: Axes<usize>, depth: usize) -> Vec<Region> {
         Region { low, high: Axes::from_fn(dims, |d| (extents[d] - to).max(low[d] + 1)) }
     };
     vec![part(0, 0), part(0, depth + 1), part(depth, 0), part(depth + 1, depth), part(1, 2)]
-}
-
-/// The two parts of a time block over all cells but those within its steps of an end, of which a few are sent.
-fn halves(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -> Option<BoundarySplit> {
-    let dims = stencil.rank();
-    let policy = policy.shaped(dims).unwrap();
-    let (depth, size) = (policy.temporal_depth as usize, stencil.cell.size(0));
-    let piped = policy.kernel == CudaKernel::Pipeline && depth > 1;
-    let shape = PipelineShape::of(&policy, dims, size).filter(|_| piped)?;
-    let layout = layout_of(stencil, extents, &policy).unwrap();
-    let own = Region { low: Axes::filled(dims, depth), high: extents.map(|n| n - depth) };
-    let found = of_pipeline(&own, &Axes::filled(dims, [2, 1]), (&layout, size), (&policy, &shape));
-    Some(found.expect("a part with a core"))
 }
 
 /// The cells of `found` that are not those of the volume that is `wanted` there.
@@ -96,39 +76,23 @@ fn check<T: Scalar, const D: usize>(
     for boundary in [Boundary::Dirichlet(held), Boundary::Periodic, Boundary::Mirror] {
         let stencil = Stencil::of(element.clone()).boundary(boundary);
         for policy in policies {
-            if policy.kernel == CudaKernel::Pipeline && boundary == Boundary::Mirror {
-                continue;
-            }
             let packs = policy.kernel == CudaKernel::Packed;
             let stencil = if packs { packed::faces(&stencil, boundary) } else { stencil.clone() };
             let mut expect = start.clone();
             reference(&stencil, &mut expect, u64::from(policy.temporal_depth)).unwrap();
-            // Boxes know no boundary but held ones.
-            let cut = boundary == Boundary::Dirichlet(held);
-            let halves = if cut { halves(&stencil, extents.into(), policy) } else { None };
-            let parts =
-                halves.iter().flat_map(|it| it.boundary.iter().chain([&it.interior])).copied();
             let depth = policy.temporal_depth as usize;
             let regions = regions(extents.into(), depth).into_iter();
             let regions = regions.take(if packs { 1 } else { usize::MAX });
-            for region in regions.chain(parts.clone()) {
-                // The one part of a time block writes nothing of the other, nor the core of what is received.
-                let others: Vec<_> = parts.clone().filter(|part| *part != region).collect();
-                let apart = others.len() < parts.clone().count();
-                let core = halves.as_ref().is_some_and(|halves| halves.interior == region);
+            for region in regions {
                 let found = launch::<T, D>(&stencil, &start, policy, &region, folder.path());
                 let Some(found) = found else {
                     return println!("skipped: no C++ compiler");
                 };
                 let inside = Span::from(region);
                 // A time block leaves elsewhere what it likes, a step what there was.
-                let kept = |at: Axes<isize>| {
-                    let other = |it: &Region| Span::from(*it).contains(at);
-                    depth == 1 || core || apart && others.iter().any(other)
-                };
                 let wanted = |at: Axes<isize>| match inside.contains(at) {
                     true => Some(&expect),
-                    false => kept(at).then_some(&start),
+                    false => (depth == 1).then_some(&start),
                 };
                 let bad = differing(&found, wanted);
                 let few = &bad[..bad.len().min(4)];
@@ -208,16 +172,6 @@ fn planes_in_a_ring() {
     check(star(0.25), [7, 6, 35], &[narrow]);
     check(skew(3), [7, 6, 75], &[planes([4, 2, 1], 1)]);
     check(disc(0.25), [7, 6, 75], &[planes([2, 2, 1], 0)]);
-}
-
-#[test]
-fn pipelines_of_planes() {
-    check(flat(0.25), [23, 250], &[pipe([4, 1, 1], 2, 4), pipe([4, 1, 1], 1, 8)]);
-}
-
-#[test]
-fn pipelines_of_volumes() {
-    check(deep(0.25), [9, 27, 190], &[pipe([2, 3, 1], 4, 2)]);
 }
 
 /// Reads a box, deeper on one side.

@@ -27,7 +27,7 @@ pub struct Prediction {
 pub struct FusedSteps {
     /// Steps of one, where there are as many.
     pub steps: u64,
-    /// Whether fewer are a pass each, as next to a GPU's pipeline, and not one together.
+    /// Whether fewer are a pass each, as next to a GPU's fused steps, and not one together.
     pub whole: bool,
 }
 

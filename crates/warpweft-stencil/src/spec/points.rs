@@ -384,7 +384,7 @@ mod tests {
         assert_eq!([1, 2, 3, 9].map(|steps| points.passes(0..10, whole(steps))), [10, 7, 4, 10]);
         let none = Points::default();
         assert_eq!([1, 4, 99].map(|steps| none.passes(0..10, fused_steps(steps))), [10, 3, 1]);
-        // Of pipelines two time blocks of four and two of one, or ten of one.
+        // Of whole passes two of four steps and two of one, or ten of one.
         assert_eq!([1, 4, 99].map(|steps| none.passes(0..10, whole(steps))), [10, 4, 10]);
     }
 }

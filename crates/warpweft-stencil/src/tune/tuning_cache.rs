@@ -165,7 +165,9 @@ mod tests {
         assert_eq!([0, 1].map(|n| phases(gpu("planes", Some(n)))), [0, 1]);
         // Others have no phases, or all of them by default.
         assert_eq!(phases(gpu("direct", None)), 0);
-        assert_eq!(read(gpu("march", None)), None, "a kernel of an earlier version");
+        for earlier in ["march", "pipeline"] {
+            assert_eq!(read(gpu(earlier, None)), None, "a kernel of an earlier version");
+        }
         let mut within = json!({"gpus": [0, 1], "policy": {"cuda": gpu("planes", None)}});
         add_phases(&mut within, 1);
         assert_eq!(within["policy"]["cuda"], gpu("planes", Some(1)));
@@ -183,9 +185,9 @@ mod tests {
             (usable(Some(kept), &mut notes, check).is_some(), notes.join("; "))
         };
         assert_eq!(of(CudaKernel::Direct), (true, String::new()));
-        // Not a star.
-        let (taken, note) = of(CudaKernel::Pipeline);
-        assert!(!taken && note.contains("is not used: several fused steps of this"), "{note}");
+        // Tiles of such a shape can't be.
+        let (taken, note) = of(CudaKernel::Temporal);
+        assert!(!taken && note.contains("is not used: tiles of ["), "{note}");
     }
 
     #[test]

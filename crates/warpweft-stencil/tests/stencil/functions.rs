@@ -184,28 +184,12 @@ fn a_resumed_run_goes_on_with_the_step_it_left_off_at() {
 }
 
 #[test]
-fn a_face_without_its_function_and_fused_steps_are_refused() {
+fn a_face_without_its_function_is_refused() {
     let mut plate = Volume::<f64, 2>::zeroed([8, 8]).expect("a plate");
     let stencil = Stencil::of(conduct(0.2)).boundary(Boundary::Function);
     let error = stencil.run(&mut plate, Steps(1), &machine()).expect_err("no function").to_string();
     assert!(error.contains("no function for the low face of axis y"), "{error}");
     assert!(error.contains("face_by"), "{error}");
-
-    let stencil = Stencil::of(conduct(0.2)).boundary_by(travelling(0.2, 0.1));
-    let cuda = CudaPolicy::default_for(&stencil, [512, 512].into(), (9, 0));
-    let pipeline = CudaPolicy {
-        kernel: CudaKernel::Pipeline,
-        cells: [4, 1, 1],
-        chunk: 64,
-        prefetch: 4,
-        temporal_depth: 4,
-        ..cuda
-    };
-    let error =
-        compile_check(&stencil, [512, 512].into(), &pipeline, "sm_90").expect_err("refused");
-    assert!(error.to_string().contains("faces that are periodic or hold one value"), "{error}");
-    let candidates = CudaPolicy::candidates(&stencil, [512, 512].into(), ((9, 0), 132));
-    assert!(candidates.iter().all(|policy| policy.kernel != CudaKernel::Pipeline));
 }
 
 #[test]

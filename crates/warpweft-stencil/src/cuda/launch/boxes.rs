@@ -3,15 +3,11 @@
 use crate::cuda::limits::clamped;
 use crate::cuda::memory::layout::{Layout, axes};
 use crate::cuda::text::grid;
-use crate::cuda::text::{PipelineShape, pipeline_grid};
 use crate::{Boundary, CudaPolicy, Region, Spec};
 use warpweft_core::grid::Axes;
 
 /// Half the range, so that sums with it do not overflow: where no face holds cells.
 pub(crate) const FAR: i32 = i32::MAX / 2;
-
-/// Bytes of a sector of memory: `sector` in pipeline.cuh.
-pub(crate) const SECTOR: usize = 32;
 
 /// The box as (w, z, y, x): first cell and extents.
 pub(crate) fn placed(region: &Region) -> ([usize; 4], [usize; 4]) {
@@ -49,54 +45,6 @@ pub(crate) fn step_box(
     let blocks = clamped(grid(&Layout { extents, ..*layout }, policy));
     let high = std::array::from_fn(|d| (low[d] + size[d]) as i32);
     (blocks, [low.map(|n| n as i32), high])
-}
-
-/// What a time block covers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct PipelineBox {
-    /// The first cell (w, z, y, x).
-    pub begin: [usize; 4],
-    /// Blocks.
-    pub blocks: [u32; 3],
-    /// Of `struct Domain`, along z, y and x and from the first cell on: extents, and the first cell that
-    /// no face holds and the first after it that one does.
-    pub numbers: [[i32; 3]; 3],
-}
-
-impl PipelineBox {
-    /// For the cells of `region`, given what faces hold ([`hold`]). Rows begin on sectors of memory, and
-    /// a face that the steps of the time block come by is an end.
-    pub fn new(
-        (layout, size): (&Layout, usize),
-        (policy, shape): (&CudaPolicy, &PipelineShape),
-        region: &Region,
-        hold: [[i32; 3]; 2],
-    ) -> Self {
-        let depth = policy.temporal_depth as usize;
-        let (mut begin, mut extents) = placed(region);
-        let mut numbers = [[0; 3], [-FAR; 3], [FAR; 3]];
-        for d in 0..4 {
-            let (low, high, all) = (begin[d], begin[d] + extents[d], layout.extents[d]);
-            let begins = low < depth;
-            let ends = high + depth > all;
-            begin[d] = if begins { 0 } else { low };
-            if d == 3 {
-                begin[d] -= begin[d] % (SECTOR / size);
-            }
-            extents[d] = if ends { all } else { high } - begin[d];
-            let Some(d) = d.checked_sub(1) else { continue };
-            numbers[0][d] = extents[d + 1] as i32;
-            // Other faces are too far away for the time block to see.
-            if begins {
-                numbers[1][d] = hold[0][d];
-            }
-            if ends && hold[1][d] < FAR {
-                numbers[2][d] = hold[1][d] - begin[d + 1] as i32;
-            }
-        }
-        let blocks = clamped(pipeline_grid(&Layout { extents, ..*layout }, policy, shape));
-        Self { begin, blocks, numbers }
-    }
 }
 
 /// Along z, y and x, the first cell that is not held by a Dirichlet face, and the first that is again.

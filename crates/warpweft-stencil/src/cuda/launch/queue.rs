@@ -1,14 +1,14 @@
 //! What a step (or a time block of several) puts into a stream: kernels with their arguments.
 
-use super::boxes::{PipelineBox, hold, step_box, whole};
+use super::boxes::{step_box, whole};
 use super::faces::{self, Faces, When};
 use super::ghosts::{self, At, Beyond, EVERYWHERE, Which};
 use super::place::Placed;
 use super::queued::{Queued, element_argument};
-use crate::cuda::memory::arrays::{Arrays, FUSED, STEP};
+use crate::cuda::memory::arrays::{Arrays, FUSED};
 use crate::cuda::memory::layout::Layout;
 use crate::cuda::temporal::{self, Clocks, FaceTable, FaceValues, TemporalShape, TimeBlock};
-use crate::cuda::text::{FusedShape, PipelineShape, Role, StageShape, StepText, pipeline_grid};
+use crate::cuda::text::{FusedShape, Role, StageShape, StepText};
 use crate::{CudaKernel, CudaPolicy, Region, Spec, Stage};
 use warpweft_core::cuda::{Args, Kernel, Launch, Module};
 use warpweft_core::error::Result;
@@ -134,7 +134,6 @@ impl Queue<'_> {
     pub fn fused_grid(&self, (policy, shape): (&CudaPolicy, &FusedShape)) -> [usize; 3] {
         let layout = &self.arrays.layout;
         match shape {
-            FusedShape::Pipeline(shape) => pipeline_grid(layout, policy, shape),
             FusedShape::Temporal(shape) => {
                 let all = whole(layout);
                 TimeBlock::new(layout, shape, policy, &all).blocks.map(|n| n as usize)
@@ -161,9 +160,6 @@ impl Queue<'_> {
     pub fn fused_part(&self, by: By<'_>, state: usize, region: &Region) -> Result<Vec<Queued>> {
         let (kernel, policy, shape, values) = by;
         Ok(match shape {
-            FusedShape::Pipeline(shape) => {
-                vec![self.pipeline((kernel, policy, shape), state, region)]
-            }
             FusedShape::Temporal(shape) => {
                 self.time_block((kernel, policy, shape), values, state, region)
             }
@@ -200,32 +196,6 @@ impl Queue<'_> {
         let launch = Launch::new(block.blocks, [32, policy.warps, 1]).shared(shape.shared as u32);
         queued.push(Queued { kernel: kernel.clone(), launch, args });
         queued
-    }
-
-    fn pipeline(
-        &self,
-        (kernel, policy, shape): (&Kernel, &CudaPolicy, &PipelineShape),
-        state: usize,
-        region: &Region,
-    ) -> Queued {
-        let layout = &self.arrays.layout;
-        let size = self.stencil.cell.size(0);
-        let held = hold(self.stencil, layout);
-        let part = PipelineBox::new((layout, size), (policy, shape), region, held);
-        let first: usize = (0..4).map(|d| part.begin[d] * layout.strides[d]).sum();
-        let mut args = Args::new();
-        let array =
-            |state: usize| self.arrays.cell(0, self.arrays.now(0, state)) + (first * size) as u64;
-        args.value(array(state));
-        args.value(array(state ^ STEP));
-        let mut domain: Vec<u8> =
-            part.numbers.as_flattened().iter().flat_map(|n| n.to_ne_bytes()).collect();
-        domain.extend((policy.chunk as i32).to_ne_bytes());
-        domain.extend(layout.strides[1..3].iter().flat_map(|&n| (n as i64).to_ne_bytes()));
-        args.blob(&domain, 8);
-        element_argument(&mut args, &*self.stencil.stages[0]);
-        let launch = Launch::new(part.blocks, [32, policy.warps, 1]).shared(shape.shared as u32);
-        Queued { kernel: kernel.clone(), launch, args }
     }
 
     /// The launch that renews the ghosts of those of `fields` that are read next to a cell, in the

@@ -1,48 +1,20 @@
 //! How long chunks of streaming kernels should be, by a small model of their time (docs/models.md).
 
-use crate::cuda::text::PipelineShape;
 use crate::{CudaPolicy, Spec};
 use warpweft_core::grid::Axes;
 
-/// Planes that a chunk costs next to those that it computes: filling and draining the pipeline.
+/// Planes that a chunk costs next to those that it computes: filling and draining the stream.
 const START: usize = 6;
 
 /// Blocks side by side across a plane, for tiles of `x` by `y` cells.
-fn tiles(extents: Axes<usize>, cuda: &CudaPolicy, [x, y]: [usize; 2]) -> usize {
+fn tiles(extents: Axes<usize>, [x, y]: [usize; 2]) -> usize {
     let dims = extents.rank();
-    let across = extents[dims - 1].div_ceil(x);
-    match dims {
-        2 => across.div_ceil(cuda.warps as usize),
-        _ => across * extents[dims - 2].div_ceil(y),
-    }
+    extents[dims - 1].div_ceil(x) * extents[dims - 2].div_ceil(y)
 }
 
 /// Blocks that are resident at once.
 fn slots(sms: u32, cuda: &CudaPolicy) -> usize {
     (sms * cuda.min_blocks) as usize
-}
-
-/// Planes that a chunk of `cuda`'s time blocks goes through next to those that it computes.
-pub(crate) fn redundant_planes(cuda: &CudaPolicy) -> usize {
-    2 * cuda.temporal_depth as usize + START
-}
-
-/// The chunks of [`chunks_of`] for `extents` in time blocks of `cuda`, whose widest field has `size` bytes a cell, on
-/// `sms` multiprocessors; none if it makes no time blocks.
-pub fn chunks_of_pipelines(
-    extents: Axes<usize>,
-    cuda: &CudaPolicy,
-    size: usize,
-    sms: u32,
-) -> Vec<u32> {
-    let dims = extents.rank();
-    let Some(pipeline) = PipelineShape::of(cuda, dims, size) else { return Vec::new() };
-    chunks_of(
-        extents[0],
-        tiles(extents, cuda, pipeline.inner),
-        slots(sms, cuda),
-        redundant_planes(cuda),
-    )
 }
 
 /// The chunks of [`chunks_of`] for planes of `extents` in Planes' tiles of `cuda` on `sms` multiprocessors.
@@ -53,7 +25,7 @@ pub fn chunks_of_planes(
     sms: u32,
 ) -> Vec<u32> {
     let [vx, vy, _] = cuda.cells.map(|cells| cells as usize);
-    let tiles = tiles(extents, cuda, [32 * vx, cuda.warps as usize * vy]);
+    let tiles = tiles(extents, [32 * vx, cuda.warps as usize * vy]);
     let [below, above] = stencil.radius()[0];
     chunks_of(extents[0], tiles, slots(sms, cuda), below + above + START)
 }
@@ -117,29 +89,6 @@ fn span(planes: usize, tiles: usize, slots: usize, redundant: usize, chunk: usiz
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::CudaKernel;
-    use crate::cuda::text::fused_text;
-    use crate::prelude::*;
-
-    #[stencil]
-    fn heat(u: Near<f32, 2>, rate: f32) -> f32 {
-        u[[0, 0]] + rate * (u[[-1, 0]] + u[[1, 0]] + u[[0, -1]] + u[[0, 1]])
-    }
-
-    #[test]
-    fn chunks_of_a_pipeline_share_its_kernel() {
-        let stencil = Stencil::of(heat(0.1));
-        let candidates = CudaPolicy::candidates(&stencil, [4096, 4096].into(), ((9, 0), 132));
-        let pipelines = candidates.iter().filter(|cuda| cuda.kernel == CudaKernel::Pipeline);
-        let first = candidates.iter().find(|cuda| cuda.kernel == CudaKernel::Pipeline).unwrap();
-        let same: Vec<_> = pipelines
-            .filter(|cuda| CudaPolicy { chunk: first.chunk, ..**cuda } == *first)
-            .collect();
-        assert!(same.len() > 2, "{same:?}");
-        let text = |cuda| fused_text(&stencil, [4096, 4096].into(), cuda).unwrap().source;
-        assert!(same.into_iter().all(|cuda| text(cuda) == text(first)));
-    }
-
     fn redundant(temporal_depth: usize) -> usize {
         2 * temporal_depth + START
     }

@@ -2,15 +2,14 @@
 //!
 //! The choices rest on measurements on one H200 (768³ and 16384² cells): register blocks come within
 //! 9 % of the memory's limit for small footprints, the copy engine's ring is best for wide stars.
-//! Pipelines of several steps are faster still but take a second to compile, so they are left to
-//! tuning and to callers that ask for them.
+//! Fused steps are faster still but take seconds to compile: a run takes them over (`modelled`).
 
 pub(super) mod chunks;
 pub(crate) mod kernels;
 pub(crate) mod modelled;
 pub(super) mod rings;
 
-use self::chunks::{chunks_of_pipelines, chunks_of_planes};
+use self::chunks::chunks_of_planes;
 use self::rings::ring_fits;
 use super::memory::layout::axes;
 use super::resident::for_volume;
@@ -43,8 +42,6 @@ struct Problem {
     written: usize,
     /// Cells along x.
     row: usize,
-    /// Cells in all.
-    cells: usize,
     /// Whether there is a copy engine, and every field is of a size that it takes.
     ring: bool,
 }
@@ -69,7 +66,6 @@ impl Problem {
             taps: stencil.stages.iter().map(|stage| stage.taps().len()).max().unwrap_or(0),
             written: stencil.stages.iter().map(|stage| registers(&**stage)).max().unwrap_or(0),
             row: x.map_or(1, |axis| extents[axis]),
-            cells: extents.iter().product(),
             ring: dims >= 3 && capability >= (9, 0) && sizes().all(|size| size != 2),
         }
     }
@@ -201,20 +197,11 @@ impl CudaPolicy {
                 all.push(policy);
             }
         };
-        let pipelines = pipelines_to_try(&problem);
         let fused = temporal_shapes(stencil, extents, (capability, sms), (SHAPES, u64::MAX), true);
         let resident = for_volume(stencil, extents, (capability, sms));
-        // A short search reaches the pipelines too: at 16384² f32 with periodic faces one is the fastest of all.
         let (first, others) = fused.split_at(fused.len().min(FIRST));
-        for &policy in first.iter().chain(&pipelines).chain(&resident).chain(others) {
+        for &policy in first.iter().chain(&resident).chain(others) {
             add(policy);
-        }
-        // Other chunks need no other kernel.
-        for &policy in &pipelines {
-            let best = chunks_of_pipelines(extents, &policy, problem.size, sms);
-            for chunk in std::iter::once(policy.chunk / 2).chain(best) {
-                add(CudaPolicy { chunk, ..policy });
-            }
         }
         if dims == 3 && default.kernel == CudaKernel::Planes {
             for chunk in chunks_of_planes(stencil, extents, &default, sms) {
@@ -230,7 +217,7 @@ impl CudaPolicy {
     /// Whether its kernel is one that `stencil` over `extents` may have.
     ///
     /// # Errors
-    /// A shape that no kernel can have; steps that can't be pipelined, or cells that can't stay on the chip; more
+    /// A shape that no kernel can have; steps that can't be fused, or cells that can't stay on the chip; more
     /// cells than kernels can index.
     pub(crate) fn check(&self, stencil: &Spec, extents: Axes<usize>) -> Result<()> {
         layout_of(stencil, extents, &self.shaped(stencil.rank())?).map(drop)
@@ -291,19 +278,6 @@ impl CudaPolicy {
                 format!("the kernel `{kernel:?}` in {dims} dimensions with `chunk` {}", self.chunk),
                 "use the kernel `Direct` or `Temporal` in one dimension, and a `chunk` of at least 1 plane",
             ),
-            CudaKernel::Pipeline
-                if !(1..=16).contains(&self.temporal_depth)
-                    || !(1..=8).contains(&self.prefetch)
-                    || self.cells[0] * self.cells[1] > 32 =>
-            {
-                wrong(
-                    format!(
-                        "a pipeline of {} steps, {} planes ahead, {:?} cells a thread",
-                        self.temporal_depth, self.prefetch, self.cells
-                    ),
-                    "take 1 to 16 steps, 1 to 8 planes and at most 32 cells",
-                )
-            }
             CudaKernel::Temporal | CudaKernel::Packed
                 if !(1..=32).contains(&self.temporal_depth)
                     || !(1..=31).contains(&self.prefetch) =>
@@ -345,7 +319,7 @@ fn shape(kernel: CudaKernel, cells: [u32; 3], warps: u32, min_blocks: u32) -> Cu
     }
 }
 
-/// Shapes of fused steps that a search tries before it tries pipelines.
+/// Shapes of fused steps that a search tries before it tries tiles that stay on the chip.
 const FIRST: usize = 4;
 
 /// Shapes of the kernels that do one step, for vectors of `vx` cells: one of each kernel, then others. `ring` says
@@ -378,30 +352,6 @@ fn single_steps(vx: u32, phases: u32, ring: bool) -> Vec<CudaPolicy> {
         add(shape(CudaKernel::Direct, [2 * vx, 1, vz], 8, 2));
     }
     all
-}
-
-/// Pipelines that were fast on an H200: cells, warps, blocks, steps a time block, planes ahead and planes
-/// a chunk, chunks shorter where the grid is small.
-fn pipelines_to_try(problem: &Problem) -> Vec<CudaPolicy> {
-    let shapes: &[([u32; 3], u32, u32, u32, u32)] = match (problem.dims, problem.size) {
-        (2, 4) => &[([4, 1, 1], 4, 3, 8, 4), ([4, 1, 1], 4, 4, 4, 4)],
-        (2, 8) => &[([4, 1, 1], 4, 2, 8, 4), ([2, 1, 1], 4, 4, 4, 4)],
-        (3, 4) => &[([4, 3, 1], 12, 1, 3, 2), ([4, 2, 1], 16, 1, 4, 2), ([4, 2, 1], 8, 2, 2, 2)],
-        (3, 8) => &[([2, 3, 1], 12, 1, 3, 2), ([2, 4, 1], 8, 1, 4, 2), ([2, 2, 1], 8, 2, 2, 2)],
-        _ => &[],
-    };
-    let mut policies = Vec::new();
-    for &(cells, warps, blocks, temporal_depth, prefetch) in shapes {
-        let planes = if problem.dims == 2 { [512, 128, 64] } else { [192, 96, 32] };
-        let chunk = match problem.cells {
-            100_000_000.. => planes[0],
-            10_000_000.. => planes[1],
-            _ => planes[2],
-        };
-        let piped = shape(CudaKernel::Pipeline, cells, warps, blocks);
-        policies.push(CudaPolicy { temporal_depth, prefetch, chunk, ..piped });
-    }
-    policies
 }
 
 #[cfg(test)]

@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use crate::cuda::memory::layout::{Layout, axes};
-use crate::cuda::text::goes_on_alone;
-use crate::cuda::text::reach::type_of;
+use crate::cuda::text::reach::{Role, role_of, type_of};
 use crate::{Boundary, CudaPolicy, Spec, Stage};
+use warpweft_core::element::Unit;
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::Axes;
 
@@ -186,6 +186,26 @@ fn warps_along_y(warps: usize) -> usize {
 pub fn resides(stencil: &Spec) -> bool {
     let near = stencil.radius().iter().flatten().all(|&cells| cells <= FARTHEST);
     near && goes_on_alone(stencil)
+}
+
+/// Whether tiles of `stencil` may compute beyond the volume, several steps on, and end with the exact cells: one stage
+/// over one scalar of four or eight bytes that it reads next to the cell and writes, between faces that are periodic
+/// or hold one value, without faults or loops that depend on its cells, told nothing about them.
+fn goes_on_alone(stencil: &Spec) -> bool {
+    let dims = stencil.rank();
+    let [stage] = &stencil.stages[..] else { return false };
+    let mut faces = stencil.boundaries.0.as_flattened().iter();
+    // Tiles compute beyond the volume, on anything, where nothing may be reported nor go on for ever.
+    let mut unit = Unit::new();
+    stage.cuda(&mut unit);
+    (dims == 2 || dims == 3)
+        && stencil.cell.len() == 1
+        && matches!(stencil.cell.size(0), 4 | 8)
+        && role_of(&**stage, 0) == Role::Doubled
+        && faces.all(|b| matches!(b, Boundary::Dirichlet(_) | Boundary::Periodic))
+        && !stencil.knows().anything()
+        && !unit.faults()
+        && !unit.loops()
 }
 
 /// Writes the kernel `ww_resident` and its shape.

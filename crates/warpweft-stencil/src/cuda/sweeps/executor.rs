@@ -374,11 +374,10 @@ impl SweepExecutor for CudaSweeps {
         }
         let Some(halos) = &self.halos else { return Ok(()) };
         for region in &split.boundary {
-            self.launch_part(region, split.steps, &halos.stream)?;
+            self.launch_part(region, &halos.stream)?;
         }
-        self.launch_part(&split.interior, split.steps, &self.stream)?;
-        let fused = self.fused_now().filter(|_| split.steps > 1);
-        self.state ^= fused.map_or(STEP, |fused| fused.shape.change());
+        self.launch_part(&split.interior, &self.stream)?;
+        self.state ^= STEP;
         self.ahead.forget();
         self.history.passes += 1;
         self.stale = true;

@@ -17,7 +17,7 @@ use warpweft_core::error::Result;
 
 /// Sweeps of parts whose launches are kept; more than searches and sources come to.
 const KEPT: usize = 256;
-/// Planes that filling a block's pipeline costs.
+/// Planes that filling a block's stream costs.
 const START: usize = 6;
 /// Roughly those of an H200, to tell how long the interior must be: the latency of a halo exchange in seconds, the
 /// bandwidth of a link in bytes per second, and the cells that a multiprocessor updates per second.

@@ -293,6 +293,8 @@ WW_FN RegisterType<S, F> function_value(const Held<S>& held, int level, int z, i
 template <class S, int F, int Level, int Side, int Rows>
 WW_FN void hold_by_function(LevelRowsOf<S, Rows, typename S::Fields>& plane, const LaneFaces& faces, const Held<S>& held,
                             int z);
+template <class S, int Level>
+WW_FN void bring_rows(const Held<S>& held, const LaneFaces& faces, bool above, bool below, int p);
 template <class S, int F, int Side>
 WW_FN RegisterType<S, F> asked_value(const Held<S>& held, int k, int lane);
 template <class S>

@@ -1,8 +1,8 @@
 //! The shape of a kernel that fuses several steps: what host and kernel agree on.
 
-use super::frame::Guard;
 use super::partial::{PartialStage, keeps_planes, parts, used_fields};
 use crate::cuda::memory::layout::axes;
+use crate::spec::proof::guard::Guard;
 use crate::{Boundary, CudaKernel, CudaPolicy, Spec, Stage};
 use warpweft_core::element::Unit;
 use warpweft_core::grid::Axes;
@@ -98,7 +98,7 @@ pub struct TemporalShape {
     /// ask for.
     pub batch: u8,
     /// See `batch`.
-    pub asked_rows: usize,
+    pub asked_rows: u8,
     /// Cells of the last lane of a row, from 1.
     pub last: usize,
     /// Dynamic shared memory in bytes.
@@ -224,6 +224,22 @@ fn lag_of(stage: &dyn Stage, faces: &[[FaceKind; 2]; 3], planes: bool) -> Lag {
     lag
 }
 
+/// Those of all stages, in words of so many cells along x.
+fn lags_of(stencil: &Spec, faces: &[[FaceKind; 2]; 3], planes: bool, packed: usize) -> Vec<Lag> {
+    let of = |stage| {
+        let mut lag = lag_of(stage, faces, planes);
+        lag.wide.iter_mut().flatten().for_each(|cells| *cells = cells.div_ceil(packed));
+        lag
+    };
+    stencil.stages.iter().map(|stage| of(&**stage)).collect()
+}
+
+/// Cells next to those that a tile stores, for lanes of `vx` cells that begin at multiples of these in every tile.
+fn overlap_of(reached: [usize; 2], unit: usize, vx: usize) -> [usize; 2] {
+    let [below, above] = reached.map(|cells| cells.next_multiple_of(unit));
+    [below, (below + above).next_multiple_of(vx) - below]
+}
+
 /// Planes ahead of the one that a level takes in, and behind it, which faces along z copy there.
 fn copies_of(lags: &[Lag], faces: &[[FaceKind; 2]; 3]) -> [usize; 2] {
     let low = lags.iter().map(|lag| lag.low).max().unwrap_or(0);
@@ -268,9 +284,8 @@ impl TemporalShape {
         extents: Axes<usize>,
         parts: &dyn Fn() -> Option<Vec<PartialStage>>,
     ) -> Option<Self> {
-        let (faces, fields) = (faces(stencil), used_fields(stencil));
+        let (faces, fields, packed) = (faces(stencil), used_fields(stencil), packed_by(policy));
         let (depth, warps) = (policy.temporal_depth as usize, policy.warps as usize);
-        let packed = packed_by(policy);
         let [vx, vy, _] = policy.cells.map(|cells| cells as usize);
         let (flat, vx, planes) = (stencil.rank() < 3, vx / packed, keeps_planes(stencil));
         // Warps share the steps of a row, or each has rows of its own.
@@ -279,16 +294,12 @@ impl TemporalShape {
             return None;
         }
         let row = extents[stencil.rank() - 1] / packed;
-        let mut lags: Vec<_> =
-            stencil.stages.iter().map(|stage| lag_of(&**stage, &faces, planes)).collect();
-        let wide = lags.iter_mut().flat_map(|lag| lag.wide.iter_mut().flatten());
-        wide.for_each(|cells| *cells = cells.div_ceil(packed));
+        let lags = lags_of(stencil, &faces, planes, packed);
         let kept = lags.iter().map(|lag| kept_of(lag, &faces)).max()?.max(1);
         let smallest = packed * fields.iter().map(|&f| stencil.cell.size(f)).min()?;
         let unit = (16 / smallest).clamp(1, vx.max(1));
         let reach = reach(stencil);
-        let [below, above] =
-            reach[2].map(|cells| (cells * depth).div_ceil(packed).next_multiple_of(unit));
+        let reached = reach[2].map(|cells| (cells * depth).div_ceil(packed));
         let mut shape = Self {
             writes: stencil.written_fields(),
             levels: depth / sharing * lags.len(),
@@ -297,8 +308,7 @@ impl TemporalShape {
             rows: if flat { 1 } else { warps * vy },
             overlap_y: reach[1].map(|cells| cells * depth),
             last: if row.is_multiple_of(vx) { vx } else { row % vx },
-            // Lanes begin at multiples of their cells in every tile.
-            overlap: [below, (below + above).next_multiple_of(vx) - below],
+            overlap: overlap_of(reached, unit, vx),
             copies: copies_of(&lags, &faces),
             parts: Vec::new(),
             functions: stencil.has_functions(),
@@ -332,13 +342,14 @@ impl TemporalShape {
     /// Makes as many rounds as there are lanes for ask functions of faces at once, in lanes of `vy` rows; whether that is
     /// possible.
     fn asks(&mut self, vy: usize) -> bool {
-        self.asked_rows = match self.rows {
+        let rows = match self.rows {
             1 => 1,
             _ if self.parts.is_empty() => vy,
             // Boxes read next to the cells beyond a face along x, too.
             _ => vy + 2 * self.halo_rows,
         };
-        let rows = self.asked_rows;
+        // At most as many as there are lanes.
+        self.asked_rows = rows.min(LANES) as u8;
         let fits = |rounds: usize| rounds * self.levels * rows <= LANES;
         // At most as many as there are lanes.
         self.batch = if self.rows == 1 && fits(self.kept) { self.kept as u8 } else { 1 };

@@ -44,20 +44,7 @@ pub fn write_temporal(
     (functors, faces): (&[String], &[Functor]),
     (policy, shape): (&CudaPolicy, &TemporalShape),
 ) -> std::fmt::Result {
-    text.push_str(LEVELS);
-    if shape.framed() {
-        text.push_str(FRAME);
-    }
-    if shape.functions {
-        text.push_str(FUNCTIONS);
-    }
-    text.push_str(COPIES);
-    text.push_str(match stencil.rank() {
-        1 => LINE,
-        2 => ROWS,
-        _ if shape.parts.is_empty() => VOLUMES,
-        _ => PARTIAL,
-    });
+    write_skeleton(text, stencil, shape);
     if !shape.parts.is_empty() {
         text.push_str("template <int Stage, int Planes>\nstruct ww_kept {};\n");
     }
@@ -99,6 +86,24 @@ pub fn write_temporal(
         writeln!(text, "  ww::stencil::end_faults(frame);")?;
     }
     writeln!(text, "}}")
+}
+
+/// What kernels of the shape's kind share.
+fn write_skeleton(text: &mut String, stencil: &Spec, shape: &TemporalShape) {
+    text.push_str(LEVELS);
+    if shape.framed() {
+        text.push_str(FRAME);
+    }
+    if shape.functions {
+        text.push_str(FUNCTIONS);
+    }
+    text.push_str(COPIES);
+    text.push_str(match stencil.rank() {
+        1 => LINE,
+        2 => ROWS,
+        _ if shape.parts.is_empty() => VOLUMES,
+        _ => PARTIAL,
+    });
 }
 
 /// What the kernel knows of held faces, written where it is told more; its name.

@@ -195,6 +195,7 @@ struct Slab : Tile<S> {
     // Behind the levels, whose registers it does not share: 7 points at 768^3, 1,195 Gcells/s, else 1,151.
     request(slot == 0 ? S::prefetch * ring : slot - ring);
     slot = slot == S::prefetch * ring ? 0 : slot + ring;
+    if constexpr (Edge && S::functions) bring_rows<S, 0>(held, faces, face_above, face_below, s + 1);
     const int z = s - S::lag;
     if (z >= first && z < end) this->template store<Edge>(plane, at_out);
     at_out += block.z;

@@ -11,19 +11,19 @@ use warpweft_core::grid::Volume;
 const BEFORE: u64 = 3;
 
 #[stencil]
-fn told(u: Near<i32, 2>, #[at] at: [usize; 2], #[step] step: u64, by: i32) -> i32 {
+fn located(u: Near<i32, 2>, #[at] at: [usize; 2], #[step] step: u64, by: i32) -> i32 {
     let here = (at[0] * 1_000 + at[1]) as i32;
     (u[[0, 1]] * by + u[[-1, 0]]) ^ (here + 7 * step as i32)
 }
 
 #[stencil]
-fn told_deep(u: Near<i32, 3>, #[at] at: [usize; 3], #[step] step: u64, by: i32) -> i32 {
+fn located_deep(u: Near<i32, 3>, #[at] at: [usize; 3], #[step] step: u64, by: i32) -> i32 {
     let here = (at[0] * 10_000 + at[1] * 100 + at[2]) as i32;
     (u[[0, 0, 1]] * by + u[[-1, 0, 0]] - u[[0, 1, 0]]) ^ (here + 7 * step as i32)
 }
 
 #[stencil]
-fn told_line(u: Near<i32, 1>, #[at] at: [usize; 1], #[step] step: u64, by: i32) -> i32 {
+fn located_line(u: Near<i32, 1>, #[at] at: [usize; 1], #[step] step: u64, by: i32) -> i32 {
     (u[[2]] - by * u[[-1]]) ^ (at[0] as i32 + 7 * step as i32)
 }
 
@@ -127,17 +127,21 @@ fn check_faces<const D: usize>(
 
 #[test]
 fn cells_know_where_they_are() {
-    check_faces(told(3), [23, 150], &fused([4, 1, 1], 2, 4, 3));
-    check_faces(told_deep(3), [11, 16, 70], &fused([4, 4, 1], 4, 2, 2));
-    check_faces(told_line(3), [431], &fused([4, 1, 1], 2, 5, 1));
-    check(&Stencil::of(told(3)).boundary(Boundary::Mirror), [23, 150], &fused([4, 1, 1], 2, 4, 3));
+    check_faces(located(3), [23, 150], &fused([4, 1, 1], 2, 4, 3));
+    check_faces(located_deep(3), [11, 16, 70], &fused([4, 4, 1], 4, 2, 2));
+    check_faces(located_line(3), [431], &fused([4, 1, 1], 2, 5, 1));
+    check(
+        &Stencil::of(located(3)).boundary(Boundary::Mirror),
+        [23, 150],
+        &fused([4, 1, 1], 2, 4, 3),
+    );
 }
 
 #[test]
 fn cells_of_a_part_know_where_they_are() {
-    let mut stencil = Stencil::of(told(3)).boundary(Boundary::Dirichlet(2.0)).into_spec();
+    let mut stencil = Stencil::of(located(3)).boundary(Boundary::Dirichlet(2.0)).into_spec();
     stencil.functions.frame.begin = [70, 40].into();
-    let whole = Stencil::of(told(3)).boundary(Boundary::Dirichlet(2.0)).into_spec();
+    let whole = Stencil::of(located(3)).boundary(Boundary::Dirichlet(2.0)).into_spec();
     let start = noise::<i32, 2>([23, 150], 44);
     let policy = fused([4, 1, 1], 2, 4, 3);
     let Some(own) = run(&whole, &start, &policy) else { return };

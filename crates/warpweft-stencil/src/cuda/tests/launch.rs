@@ -5,13 +5,11 @@ use std::path::Path;
 use std::process::Command;
 
 use super::{engine, host, taken};
-use crate::cuda::launch::boxes::{PipelineBox, hold, step_box};
+use crate::cuda::launch::boxes::step_box;
 use crate::cuda::memory::layout::{Layout, axes};
 use crate::cuda::sums::{COPIES, Summand};
 use crate::cuda::temporal::{Clocks, FaceTable, TemporalShape, TimeBlock, frame, held_values};
-use crate::cuda::text::{
-    FusedShape, PipelineShape, StepText, fused_text, layout_of, step_text, summed_text,
-};
+use crate::cuda::text::{FusedShape, StepText, fused_text, layout_of, step_text, summed_text};
 use crate::spec::functions::FaceFunction;
 use crate::spec::reduction::Reduction;
 use crate::{Boundaries, Boundary, CudaKernel, CudaPolicy, Ghost, Region, Spec};
@@ -78,32 +76,6 @@ impl Told {
             setup,
             framed: shape.framed(),
             origin: layout.origin,
-            ghosts: layout.ghosts,
-        }
-    }
-
-    fn of_pipeline(
-        stencil: &Spec,
-        layout: &Layout,
-        (policy, shape): (&CudaPolicy, &PipelineShape),
-        region: &Region,
-    ) -> Self {
-        let of = (layout, stencil.cell.size(0));
-        let part = PipelineBox::new(of, (policy, shape), region, hold(stencil, layout));
-        let [extent, low, high] = [0, 3, 6].map(|from| numbers_from(from, 3));
-        let (chunk, [_, sz, sy, _]) = (policy.chunk, layout.strides);
-        let first: usize = (0..4).map(|d| part.begin[d] * layout.strides[d]).sum();
-        Self {
-            kernel: "ww_pipeline",
-            blocks: part.blocks,
-            warps: policy.warps,
-            waits: true,
-            numbers: part.numbers.as_flattened().to_vec(),
-            setup: format!(
-                "ww::stencil::Domain domain{{{extent}, {low}, {high}, {chunk}, {sz}, {sy}}};"
-            ),
-            origin: layout.origin + first,
-            framed: false,
             ghosts: layout.ghosts,
         }
     }
@@ -207,7 +179,6 @@ fn main_of(
     let (args, map) = match (*kernel, ringed) {
         ("ww_time_block", _) if *framed => ("in, out, block, held, frame", String::new()),
         ("ww_time_block", _) => ("in, out, block, held", String::new()),
-        ("ww_pipeline", _) => ("in, out, domain", String::new()),
         (_, None) => ("in, out, box", String::new()),
         (_, Some(tile)) => ("in, out, map, origin, box", engine::host_map(layout, size, tile)),
     };
@@ -326,6 +297,9 @@ pub fn launch_summed<T: Scalar, const D: usize>(
     Some(after.expect("no fault"))
 }
 
+/// The cells after a launch and the words of what it has summed up, or the number of the site that faulted.
+type Launched<T, const D: usize> = Result<(Volume<T, D>, Vec<u64>), u32>;
+
 /// The same, after so many steps; an error is the number of the site that faulted.
 pub fn launch_after<T: Scalar, const D: usize>(
     stencil: &Spec,
@@ -333,7 +307,7 @@ pub fn launch_after<T: Scalar, const D: usize>(
     policy: &CudaPolicy,
     (region, summand): (&Region, Option<Summand>),
     folder: &Path,
-) -> Option<Result<(Volume<T, D>, Vec<u64>), u32>> {
+) -> Option<Launched<T, D>> {
     let policy = policy.shaped(D).unwrap();
     let layout = layout_of(stencil, volume.extents().into(), &policy).unwrap();
     let text = match summand {
@@ -344,9 +318,6 @@ pub fn launch_after<T: Scalar, const D: usize>(
     let told = match fused.as_ref().map(|it| &it.shape) {
         Some(FusedShape::Temporal(shape)) => {
             Told::of_block(stencil, &layout, (&policy, shape), (region, steps))
-        }
-        Some(FusedShape::Pipeline(shape)) => {
-            Told::of_pipeline(stencil, &layout, (&policy, shape), region)
         }
         _ => {
             let told = Told::of_step(stencil, &layout, (&policy, &text), region);

@@ -2,15 +2,14 @@
 //! it takes seconds to compile where that of single steps takes milliseconds.
 
 use super::glue::CELLS;
-use super::pipeline::{PipelineShape, write_pipeline};
 use crate::cuda::memory::arrays::{FUSED, STEP};
 use crate::cuda::resident::{ResidentShape, write_resident};
-use crate::cuda::temporal::{self, FAULTS, Guard, PACKED, TemporalShape, write_temporal};
+use crate::cuda::temporal::{self, FAULTS, PACKED, TemporalShape, write_temporal};
+use crate::spec::proof::guard::Guard;
 use crate::{CudaKernel, CudaPolicy, Spec};
 use warpweft_core::element::Unit;
 use warpweft_core::grid::Axes;
 
-const PIPELINE: &str = include_str!("../kernels/pipeline.cuh");
 const STRIPS: &str =
     concat!(include_str!("../resident/resident.cuh"), include_str!("../resident/strips.cuh"));
 const PATCHES: &str = concat!(
@@ -22,8 +21,6 @@ const PATCHES: &str = concat!(
 /// What host and kernel agree on.
 #[derive(Clone, Debug)]
 pub enum FusedShape {
-    /// `ww_pipeline`.
-    Pipeline(PipelineShape),
     /// `ww_time_block`.
     Temporal(TemporalShape),
     /// `ww_resident`: tiles that stay on the chip.
@@ -35,9 +32,6 @@ impl FusedShape {
     pub fn of(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -> Option<Self> {
         let one = stencil.stages.len() == 1;
         match policy.kernel {
-            CudaKernel::Pipeline if one => {
-                PipelineShape::of(policy, stencil.rank(), stencil.cell.size(0)).map(Self::Pipeline)
-            }
             CudaKernel::Temporal | CudaKernel::Packed => {
                 TemporalShape::of(stencil, policy, extents).map(Self::Temporal)
             }
@@ -49,7 +43,6 @@ impl FusedShape {
     /// The kernel's name.
     pub fn kernel(&self) -> &'static str {
         match self {
-            Self::Pipeline(_) => "ww_pipeline",
             Self::Temporal(_) => temporal::KERNEL,
             Self::Resident(_) => "ww_resident",
         }
@@ -58,7 +51,6 @@ impl FusedShape {
     /// Bytes of dynamic shared memory of a block.
     pub fn shared(&self) -> usize {
         match self {
-            Self::Pipeline(shape) => shape.shared,
             Self::Temporal(shape) => shape.shared,
             Self::Resident(shape) => shape.shared,
         }
@@ -101,10 +93,6 @@ pub fn fused_text(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -> 
     let stage = &*stencil.stages[0];
     // Writing to a string can't fail.
     let _ = match &shape {
-        FusedShape::Pipeline(shape) => {
-            source.push_str(PIPELINE);
-            write_pipeline(&mut source, stage, &names[0], policy, shape.shared)
-        }
         FusedShape::Temporal(shape) => {
             write_temporal(&mut source, stencil, (&names, &faces), (policy, shape))
         }

@@ -92,10 +92,7 @@ impl<'a> Glue<'a> {
             CudaKernel::Direct => ("direct", ""),
             CudaKernel::Planes => ("planes", "maps, "),
             // Their single steps are Direct's.
-            CudaKernel::Pipeline
-            | CudaKernel::Temporal
-            | CudaKernel::Packed
-            | CudaKernel::Resident => ("direct", ""),
+            CudaKernel::Temporal | CudaKernel::Packed | CudaKernel::Resident => ("direct", ""),
         };
         match sum {
             Some(sum) => writeln!(

@@ -1,6 +1,5 @@
 //! Blocks over a layout, and the layout that a policy needs.
 
-use super::pipeline::{PipelineShape, pipelines};
 use crate::cuda::memory::layout::Layout;
 use crate::cuda::resident::{ResidentShape, resides};
 use crate::cuda::temporal::{self, TemporalShape};
@@ -8,7 +7,7 @@ use crate::{Boundary, CudaKernel, CudaPolicy, Spec};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::{Axes, across, axis_name};
 
-/// The shape of single steps next to a pipeline or resident tiles, for what is left of a number of steps.
+/// The shape of single steps next to fused ones, for what is left of a number of steps.
 pub fn single(policy: &CudaPolicy) -> CudaPolicy {
     if !policy.kernel.fuses() {
         return *policy;
@@ -58,17 +57,6 @@ pub fn grid(layout: &Layout, policy: &CudaPolicy) -> [usize; 3] {
     }
 }
 
-/// Blocks along the grid's three axes for a pipelined time block over all of `layout`.
-pub fn pipeline_grid(layout: &Layout, policy: &CudaPolicy, pipeline: &PipelineShape) -> [usize; 3] {
-    let [_, z, y, x] = layout.extents;
-    let tiles = x.div_ceil(pipeline.inner[0]);
-    let chunks = z.div_ceil(policy.chunk.max(1) as usize);
-    match layout.dims {
-        2 => [tiles.div_ceil(policy.warps as usize), 1, chunks],
-        _ => [tiles, y.div_ceil(pipeline.inner[1]), chunks],
-    }
-}
-
 /// What a policy needs around the cells: ghost cells, and room for tiles that reach so many rows and planes beyond
 /// the last.
 #[derive(Clone, Copy, Debug)]
@@ -102,7 +90,7 @@ impl Room {
 /// The layout that `policy` needs.
 ///
 /// # Errors
-/// More cells than kernels can index; steps that can't be pipelined.
+/// More cells than kernels can index; steps that can't be fused.
 pub fn layout_of(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -> Result<Layout> {
     room_of(stencil, extents, policy)?.layout(stencil, extents)
 }
@@ -147,29 +135,9 @@ pub fn room_of(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -> Res
         }
     }
     match policy.kernel {
-        CudaKernel::Resident => return resident_room(stencil, extents, policy),
-        CudaKernel::Temporal | CudaKernel::Packed => {
-            return temporal_room(stencil, extents, policy);
-        }
-        _ => {}
+        CudaKernel::Resident => resident_room(stencil, extents, policy),
+        _ => temporal_room(stencil, extents, policy),
     }
-    if !pipelines(stencil) {
-        return refused(
-            "several fused steps of this stencil".into(),
-            "take another kernel: pipelines are for stars of radius one over one scalar of four or \
-             eight bytes, between faces that are periodic or hold one value, without faults",
-        );
-    }
-    let Some(pipeline) = PipelineShape::of(policy, dims, stencil.cell.size(0)) else {
-        return refused(
-            format!(
-                "tiles of {:?} cells and {} warps, {} steps deep",
-                policy.cells, policy.warps, policy.temporal_depth
-            ),
-            "use larger tiles or fewer steps: these tiles consist of overlap cells only",
-        );
-    };
-    Ok(Room { ghosts: deep(stencil, depth), slack: pipeline.slack })
 }
 
 /// Ghost cells for so many steps on all sides.

@@ -4,14 +4,12 @@
 mod fused;
 mod glue;
 mod grid;
-mod pipeline;
 pub(super) mod reach;
 
 pub use self::fused::{FusedShape, FusedText, fused_text};
 pub use self::glue::StageShape;
 use self::glue::{CELLS, Glue};
-pub use self::grid::{Room, grid, layout_of, pipeline_grid, room_of, single};
-pub use self::pipeline::{PipelineShape, goes_on_alone};
+pub use self::grid::{Room, grid, layout_of, room_of, single};
 pub use self::reach::Role;
 use super::launch::{faces, place};
 use super::memory::arrays;

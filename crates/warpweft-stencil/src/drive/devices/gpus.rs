@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn a_tuned_policy_is_checked_against_the_subdomains_that_it_is_for() {
         let stencil = Stencil::of(mean());
-        let extents: Axes<usize> = [4096, 4, 4].into();
+        let extents: Axes<usize> = [4096, 32, 32].into();
         let of = |kernel, temporal_depth| {
             let policy = CudaPolicy::default_for(&stencil, extents, (9, 0));
             let shape = CudaPolicy { cells: [4, 2, 1], warps: 16, prefetch: 2, ..policy };
@@ -186,13 +186,13 @@ mod tests {
         };
         let direct = of(CudaKernel::Direct, 1);
         assert_eq!([check(1, direct), check(4, direct)], [Ok(()), Ok(())]);
-        // Each of 2048 GPUs has two planes, which are ghost zones for two steps at most.
-        let piped = of(CudaKernel::Pipeline, 3);
-        assert_eq!(check(4, piped), Ok(()));
-        let told = check(2048, piped).unwrap_err();
-        assert!(told.contains("subdomains of 2 x 4 x 4: it takes 3 fused steps"), "{told}");
+        // Each of 524,288 GPUs has eight cells, two along each axis, which are ghost zones for two steps at most.
+        let fused = of(CudaKernel::Temporal, 3);
+        assert_eq!(check(4, fused), Ok(()));
+        let told = check(524_288, fused).unwrap_err();
+        assert!(told.contains("subdomains of 2 x 2 x 2: it takes 3 fused steps"), "{told}");
         let told = check(2, of(CudaKernel::Resident, 2)).unwrap_err();
         assert!(told.contains("persistent kernel can't exchange halos"), "{told}");
-        assert!(check(65_537, direct).is_err(), "more GPUs than cells");
+        assert!(check(4_194_305, direct).is_err(), "more GPUs than cells");
     }
 }

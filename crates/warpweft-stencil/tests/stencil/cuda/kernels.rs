@@ -64,59 +64,6 @@ fn policies(dims: usize, ring: bool) -> Vec<CudaPolicy> {
     all
 }
 
-fn pipe(cells: [u32; 3], warps: u32, temporal_depth: u32, prefetch: u32) -> CudaPolicy {
-    CudaPolicy { temporal_depth, prefetch, ..policy(CudaKernel::Pipeline, cells, warps) }
-}
-
-/// Several steps fused in one pass; a time block and a half and a few single steps must come out the same.
-fn check_pipelines<T: Scalar, const D: usize>(
-    element: impl StencilElement<D, State = T>,
-    policies: &[CudaPolicy],
-    extents: &[[usize; D]],
-) {
-    if compiler().is_err() {
-        return println!("skipped: no NVRTC");
-    }
-    let device = Device::open(0);
-    for policy in policies {
-        let Ok(device) = &device else {
-            compile_check(&Stencil::of(element.clone()), extents[0].into(), policy, "sm_80")
-                .unwrap();
-            continue;
-        };
-        for &extents in extents {
-            let zero = Stencil::of(element.clone()).boundary(Boundary::Dirichlet(2.0));
-            let round = Stencil::of(element.clone()).boundary(Boundary::Periodic);
-            let mixed = zero
-                .clone()
-                .face(D - 1, Face::Low, Boundary::Periodic)
-                .face(D - 1, Face::High, Boundary::Periodic)
-                .face(0, Face::Low, Boundary::Dirichlet(-1.0));
-            for stencil in [zero, round, mixed] {
-                compare(
-                    &stencil,
-                    extents,
-                    policy,
-                    device,
-                    2 * u64::from(policy.temporal_depth) + 3,
-                );
-            }
-        }
-    }
-}
-
-#[test]
-fn pipelines() {
-    let flat = [pipe([4, 1, 1], 4, 8, 4), pipe([4, 1, 1], 3, 3, 1), pipe([8, 1, 1], 1, 5, 2)];
-    check_pipelines(Heat2 { rate: 0.9 }, &flat, &[[67, 461], [9, 8], [40, 1000]]);
-    let flat64 = [pipe([4, 1, 1], 4, 8, 4), pipe([2, 1, 1], 2, 4, 2)];
-    check_pipelines(Heat2d { rate: 0.9 }, &flat64, &[[67, 461], [40, 512]]);
-    let deep = [pipe([4, 3, 1], 12, 4, 2), pipe([4, 2, 1], 8, 3, 2), pipe([8, 1, 1], 16, 2, 1)];
-    check_pipelines(Heat3 { rate: 0.9 }, &deep, &[[23, 50, 233], [5, 6, 7], [16, 56, 112]]);
-    let deep64 = [pipe([2, 3, 1], 12, 4, 2), pipe([2, 4, 1], 8, 3, 2)];
-    check_pipelines(Heat3d { rate: 0.9 }, &deep64, &[[23, 50, 233], [16, 56, 112]]);
-}
-
 fn fused(vx: u32, warps: u32, temporal_depth: u32, prefetch: u32) -> CudaPolicy {
     CudaPolicy { temporal_depth, prefetch, ..policy(CudaKernel::Temporal, [vx, 1, 1], warps) }
 }
@@ -363,33 +310,6 @@ fn shapes_of_fused_steps_that_can_not_be_are_refused() {
     refused(&heat, [64, 64], fused(8, 4, 0, 3), "0 fused steps");
     let around = heat.boundary(Boundary::Periodic);
     refused(&around, [7, 64], fused(8, 4, 8, 3), "8 fused steps over 7 periodic cells");
-}
-
-#[test]
-fn what_can_not_be_pipelined_is_refused() {
-    let refused = |error: Error, message: &str| {
-        let error = error.to_string();
-        assert!(error.contains(message), "{error}");
-    };
-    let policy = pipe([4, 2, 1], 8, 3, 2);
-    let wide = compile_check(&Stencil::of(Order8 { rate: 0.9 }), [64; 3].into(), &policy, "sm_90");
-    refused(wide.unwrap_err(), "several fused steps of this stencil");
-    let mirror = Stencil::of(Heat3 { rate: 0.9 }).boundary(Boundary::Mirror);
-    refused(
-        compile_check(&mirror, [64; 3].into(), &policy, "sm_90").unwrap_err(),
-        "several fused steps",
-    );
-    let overlap = pipe([4, 1, 1], 4, 3, 2);
-    let heat = Stencil::of(Heat3 { rate: 0.9 });
-    refused(
-        compile_check(&heat, [64; 3].into(), &overlap, "sm_90").unwrap_err(),
-        "consist of overlap cells only",
-    );
-    let small = heat.boundary(Boundary::Periodic);
-    refused(
-        compile_check(&small, [2, 64, 64].into(), &policy, "sm_90").unwrap_err(),
-        "2 periodic cells",
-    );
 }
 
 fn stay(cells: [u32; 3], warps: u32, planes: u32, temporal_depth: u32) -> CudaPolicy {

@@ -58,9 +58,9 @@ pub fn figure(
     let hops = probe.pairs.iter().filter_map(|pair| pair.hop);
     let hop = hops.reduce(f64::max).filter(|_| trial.devices > 1);
     let launch = probe.gpus.first().and_then(|gpu| gpu.graph_launch);
-    // Launches per step: one for each time block of a pipeline, few for a persistent kernel, else one.
+    // Launches per step: one for each pass of fused steps, few for a persistent kernel, else one.
     let launches = match kernel(&trial.policy) {
-        Some(CudaKernel::Pipeline) => 1.0 / steps,
+        Some(CudaKernel::Temporal) => 1.0 / steps,
         Some(CudaKernel::Resident) => 1.0 / CudaPolicy::RESIDENT_STEPS as f64,
         _ => 1.0,
     };
@@ -101,7 +101,7 @@ pub fn figures_of(
     let mut figures = Vec::new();
     for devices in counts {
         let mut kernels = vec![best(devices, None).and_then(|trial| kernel(&trial.policy))];
-        for of in [CudaKernel::Direct, CudaKernel::Pipeline, CudaKernel::Resident] {
+        for of in [CudaKernel::Direct, CudaKernel::Temporal, CudaKernel::Resident] {
             if !kernels.contains(&Some(of)) {
                 kernels.push(Some(of));
             }
@@ -140,13 +140,13 @@ mod tests {
 
     #[test]
     fn speedups_are_over_the_best_and_over_the_same_kernel() {
-        use CudaKernel::{Direct, Pipeline};
+        use CudaKernel::{Direct, Temporal};
         let trials = [
             trial(1, Direct, 8e-6),
-            trial(1, Pipeline, 4e-6),
+            trial(1, Temporal, 4e-6),
             trial(4, Direct, 2e-6),
             trial(4, Direct, 3e-6),
-            trial(4, Pipeline, 1.6e-6),
+            trial(4, Temporal, 1.6e-6),
         ];
         let probe = Probe {
             cpu: Default::default(),
@@ -164,9 +164,9 @@ mod tests {
         assert_eq!(
             seen,
             [
-                (1, Pipeline, 1.0, Some(1.0)),
+                (1, Temporal, 1.0, Some(1.0)),
                 (1, Direct, 0.5, Some(1.0)),
-                (4, Pipeline, 4e-6 / 1.6e-6, Some(4e-6 / 1.6e-6)),
+                (4, Temporal, 4e-6 / 1.6e-6, Some(4e-6 / 1.6e-6)),
                 (4, Direct, 2.0, Some(4.0)),
             ]
         );

@@ -106,6 +106,35 @@ WW_FN RegisterType<S, F> function_value(const Held<S>& held, int level, int z, i
   return InRegister<S, F>::put(*value_at<S, F, Axis, Side>(held, level, z, y, x));
 }
 
+// Brings what levels from `Level` on read next to the first or last row of a lane to the cache, where that is at a face along y;
+// `p` is the plane that the level takes in.
+WW_FN void bring(const void* from) {
+#if WW_DEVICE
+  asm volatile("prefetch.global.L1 [%0];" ::"l"(from));
+#endif
+}
+template <class S, int Level>
+WW_FN void bring_rows(const Held<S>& held, const LaneFaces& faces, bool above, bool below, int p) {
+  if constexpr (Level < S::levels) {
+    const int z = p - (S::delay == 0 ? S::high(Level % S::stages) : 0);
+    each(typename S::Fields{}, [&](auto f) {
+      constexpr int F = decltype(f)::value;
+      if constexpr (S::tall(Level % S::stages, F)) {
+#pragma unroll
+        for (int k = 1; k <= S::halo_rows; k++) {
+          if constexpr (S::face(1, 0) == function_face) {
+            if (above) bring(value_at<S, F, 1, 0>(held, Level, z, faces.y - k, faces.x));
+          }
+          if constexpr (S::face(1, 1) == function_face) {
+            if (below) bring(value_at<S, F, 1, 1>(held, Level, z, faces.y + S::vy - 1 + k, faces.x));
+          }
+        }
+      }
+    });
+    bring_rows<S, Level + 1>(held, faces, above, below, p - S::high(Level % S::stages) - S::delay);
+  }
+}
+
 // Gives all of plane z, beyond a face along z, what its function says.
 template <class S, int F, int Level, int Side, int Rows>
 WW_FN void hold_by_function(LevelRowsOf<S, Rows, typename S::Fields>& plane, const LaneFaces& faces, const Held<S>& held, int z) {

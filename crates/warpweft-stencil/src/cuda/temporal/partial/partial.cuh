@@ -267,6 +267,9 @@ struct Streamed : Tile<S> {
       request();
       if constexpr (Edge && S::asks) ask_functions<S>(this->held, this->faces, lane, r - S::ahead);
       level<0, Edge, Check>(r - S::ahead, elements);
+      if constexpr (Edge && S::functions) {
+        bring_rows<S, 0>(held, this->faces, this->face_above, this->face_below, r + 1 - S::ahead);
+      }
       at_out += block.z;
       input_slot = slot_after<input_plane, input_bytes>(input_slot, 1);
       write_slot = slot_after<level_plane, level_bytes>(write_slot, 1);

@@ -7,54 +7,12 @@ use super::shape::TemporalShape;
 use crate::cuda::launch::boxes::placed;
 use crate::cuda::memory::layout::{Layout, axes};
 use crate::{Boundary, Face, Region, Spec};
-use warpweft_core::element::Unit;
 use warpweft_core::grid::Axes;
 
 /// The text, but for what a shape decides.
 pub const FRAME: &str = include_str!("frame.cuh");
 /// Where faults are noted. It stands before all else.
 pub const FAULTS: &str = include_str!("faults.cuh");
-
-/// What the element functions of a stencil may do that they must not do for cells that only garbage is known of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Guard {
-    /// Whether they may fault.
-    pub faults: bool,
-    /// Whether they have loops that depend on cells.
-    pub loops: bool,
-}
-
-impl Guard {
-    /// That of the element functions of `stencil`.
-    pub fn of(stencil: &Spec) -> Self {
-        let mut unit = Unit::new();
-        for stage in &stencil.stages {
-            stage.cuda(&mut unit);
-        }
-        Self { faults: unit.faults(), loops: unit.loops() }
-    }
-
-    /// Whether they are called for some cells alone.
-    pub const fn any(self) -> bool {
-        self.faults || self.loops
-    }
-
-    /// Whether the cells that stored ones depend on are a box, which it takes to know them: not where a face copies cells and
-    /// a stage reads further to the one side of it than to the other.
-    pub fn fits(self, stencil: &Spec) -> bool {
-        let copies = |axis: usize| {
-            let faces = stencil.boundaries.0[axis];
-            faces.iter().any(|face| matches!(face, Boundary::Neumann | Boundary::Mirror))
-        };
-        let even = |axis: usize| {
-            stencil.stages.iter().all(|stage| {
-                let [below, above] = stage.radius()[axis];
-                below == above
-            })
-        };
-        !self.any() || (0..stencil.rank()).all(|axis| even(axis) || !copies(axis))
-    }
-}
 
 /// Addresses of what a pass counts and reports, 0 where it does not.
 #[derive(Clone, Copy, Debug, Default)]
