@@ -36,9 +36,10 @@ Exit status:
   2    the request is impossible: an option, its value, or a combination
   130  ended by Ctrl-C, SIGTERM or SIGHUP
 
-After Ctrl-C, SIGTERM or SIGHUP, `run` finishes the steps that it has begun and
-`apsp` its chunks. Both write the requested files and end with 130. A second
-signal ends them at once. All other commands end at the first signal.
+After Ctrl-C, SIGTERM or SIGHUP, `run` of a stencil finishes the steps that it
+has begun, and `run` of a farm and `apsp` finish their chunks. They write the
+requested files and end with 130. A second signal ends them at once. All other
+commands end at the first signal and write nothing.
 
 Environment:
   WARPWEFT_CACHE         folder of compiled kernels, limits and tuned policies [~/.cache/warpweft]

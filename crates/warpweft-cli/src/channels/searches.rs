@@ -17,7 +17,7 @@ Examples:
   warpweft channels quadrature --tolerance 1e-6 --threads 2")]
 pub struct Quadrature {
     /// Error tolerance of the integral, 1e-14 to 1.
-    #[arg(long, value_name = "X", default_value_t = 1e-12)]
+    #[arg(long, value_name = "X", default_value_t = 1e-12, allow_negative_numbers = true)]
     tolerance: f64,
     #[command(flatten)]
     options: Options,

@@ -26,7 +26,7 @@ use warpweft_core::machine::Machine;
 use warpweft_core::report::{Quantity, Report};
 use warpweft_core::run::Devices;
 
-const HELP: &str = "leave `regroup_sums` out: the steps are then taken one after another";
+const HELP: &str = "leave `regroup_sums` (`--linear` of the command) out: the steps are then taken one after another";
 
 fn refused<T>(what: impl Into<String>) -> Result<T> {
     Err(Error::spec(format!("regrouped sums {}", what.into()), HELP))

@@ -119,7 +119,7 @@ impl Spec {
     pub fn tune(&self, volume: &RawVolume, machine: &Machine, tuning: &Tuning) -> Result<Tuned> {
         self.check(volume.extents())?;
         if self.regrouped {
-            let help = "run it as it is, or leave `regroup_sums` out";
+            let help = "run it as it is, or leave `regroup_sums` (`--linear` of the command) out";
             return Err(Error::spec("regrouped sums, which have no policy to tune", help));
         }
         let Searched { search, device, gpus, several, winner } =
