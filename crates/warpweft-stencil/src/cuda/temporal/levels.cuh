@@ -298,7 +298,9 @@ WW_FN void bring_rows(const Held<S>& held, const LaneFaces& faces, bool above, b
 template <class S, int F, int Side>
 WW_FN RegisterType<S, F> asked_value(const Held<S>& held, int k, int lane);
 template <class S>
-WW_FN void ask_functions(Held<S>& held, const LaneFaces& faces, int lane, int s);
+WW_FN void begin_asking(Held<S>& held, const LaneFaces& faces, int lane, int s);
+template <class S>
+WW_FN void ask_functions(Held<S>& held, const LaneFaces& faces, int s);
 
 // The element that ghost `k` (from 1) beyond the high face along x copies, and beyond the low one.
 template <class S>

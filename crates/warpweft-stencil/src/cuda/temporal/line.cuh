@@ -72,7 +72,10 @@ struct Line {
   template <bool Edge, class E>
   WW_FN void run(Plane<S>& row, const E& elements) {
     LevelQueue<S> queue;  // of rows that nothing reads
-    if constexpr (Edge && S::asks) ask_functions<S>(held, faces, lane, 0);
+    if constexpr (Edge && S::asks) {
+      begin_asking<S>(held, faces, lane, 0);
+      held.asked = held.ahead;
+    }
     levels_from<0, Edge>(queue, row, elements);
   }
 };

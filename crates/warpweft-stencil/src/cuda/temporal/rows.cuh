@@ -152,7 +152,7 @@ struct Strip {
       load<false>(from + G * hand, row);
     }
     request(G > 0 ? source + (G - 1) * ring : before);
-    if constexpr (Edge && S::asks && G % S::batch == 0) ask_functions<S>(held, faces, lane, s);
+    if constexpr (Edge && S::asks && G % S::batch == 0) ask_functions<S>(held, faces, s);
     levels_from<0, G % S::kept, Edge, Check>(row, s, elements);
     if (warp < S::warps - 1) {
       hand_on(shared + target + G * hand, row);
@@ -190,6 +190,7 @@ struct Strip {
     constexpr int back = S::lag - S::high(S::stages - 1);  // of the last level's newest row
     const int begin = first_read<S>(block, first);
     int s = begin - warp * (S::lag + S::group);
+    if constexpr (S::asks) begin_asking<S>(held, faces, lane, s);
     source = warp == 0 ? 0 : handed(warp - 1) + S::group * hand;
     source_end = warp == 0 ? slots * ring : handed(warp);
     target = handed(warp);

@@ -116,9 +116,7 @@ fn write_held(text: &mut String, shape: &TemporalShape) -> Result<&'static str, 
     }
     let framed = "{held, frame, ww::stencil::steps_done(frame.place, ww_time_shape::depth)}";
     if shape.functions {
-        // Nothing was read ahead for the first round.
-        let faces = "ww::stencil::FunctionFaces<ww_time_shape> faces";
-        writeln!(text, "  const {faces}{{{framed}, -ww::stencil::TimeBlock::far}};")?;
+        writeln!(text, "  const ww::stencil::FunctionFaces<ww_time_shape> faces{{{framed}}};")?;
         return Ok("faces");
     }
     writeln!(text, "  const ww::stencil::Framed<ww_time_shape> framed{framed};")?;

@@ -190,7 +190,7 @@ struct Slab : Tile<S> {
     Plane<S> plane;
     await_copies<S::prefetch - 1>();
     load(plane);
-    if constexpr (Edge && S::asks) ask_functions<S>(this->held, faces, lane, s);
+    if constexpr (Edge && S::asks) ask_functions<S>(this->held, faces, s);
     levels_from<0, Phase, Edge, Check>(plane, s, elements);
     // Behind the levels, whose registers it does not share: 7 points at 768^3, 1,195 Gcells/s, else 1,151.
     request(slot == 0 ? S::prefetch * ring : slot - ring);
@@ -216,6 +216,7 @@ struct Slab : Tile<S> {
     constexpr int back = S::lag - S::high(S::stages - 1);  // of the last level's newest plane
     int s = first_read<S>(block, first);
     const int to = end + S::lag;
+    if constexpr (S::asks) begin_asking<S>(this->held, faces, lane, s);
     at_out = (s - S::lag) * block.z + this->corner;
     // Planes of which no level meets a face: from `low` on, before `high`. Loops of their own, so that registers
     // are allotted to each alone.

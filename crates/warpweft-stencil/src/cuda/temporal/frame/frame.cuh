@@ -23,7 +23,7 @@ struct StepClock {
 struct FaceTable {
   char* values;          // of all fields, one after another
   i64 entries;           // of each
-  i64 first[3][2];       // of each face
+  int first[3][2];       // of each face
   int low[3], places[3]; // the first place along each axis, and how many there are
   int deep[3];           // distances
   int ends[3][2];        // the first cell inside a face, and the first beyond it; far away where there is none

@@ -32,8 +32,10 @@ WW_FN typename S::template Type<F>* values_of(const FaceTable& table) {
 
 template <class S>
 struct FunctionFaces : Framed<S> {
-  int next;  // the first round that was read ahead for
-  LevelRowsOf<S, 2, typename S::Fields> asked, ahead;  // by side and distance: what this lane has read for others
+  // What this lane reads for others: of the plane so many before a round's newest, by field the entry of plane 0, and the values
+  // by side and distance.
+  int late_by, base[32];
+  LevelRowsOf<S, 2, typename S::Fields> asked, ahead;
 };
 
 // The index that a function is told of cell `at` of an axis of a table's block.
@@ -85,21 +87,25 @@ WW_FN void fill_table(const Frame& frame, u64 steps, const F& put) {
   }
 }
 
-// Where a table has the value beyond a face of a field at a cell. Of cells that no table has, another's: nothing depends on
-// them.
+// Which row of a table a level reads of a field: one more than the steps done in the pass, or the last.
+template <class S, int F>
+WW_FN int table_row(const Held<S>& held, int level) {
+  const int late = S::late(level % S::stages, F);
+  return late == 0 ? S::depth + 1 : held.before + level / S::stages + late - 1;
+}
+// Where a table has the value beyond a face of a field at a cell. Of cells beside those of the table, another's: nothing depends
+// on them, and there is room for those of a tile on either side.
 template <class S, int F, int Axis, int Side>
 WW_FN const typename S::template Type<F>* value_at(const Held<S>& held, int level, int z, int y, int x) {
   const FaceTable& table = held.frame.table;
   constexpr int a = first_along(Axis), b = second_along(Axis);
-  const int late = S::late(level % S::stages, F);
-  const int t = late == 0 ? S::depth + 1 : held.before + level / S::stages + late - 1;
-  const int cell[] = {z, y, x};
-  const int far = Side == 0 ? table.ends[Axis][0] - 1 - cell[Axis] : cell[Axis] - table.ends[Axis][1];
-  const int k = higher(0, lower(far, table.deep[Axis] - 1));
+  const int cell[] = {z, y, x}, row = table_row<S, F>(held, level);
+  int k = Side == 0 ? table.ends[Axis][0] - 1 - cell[Axis] : cell[Axis] - table.ends[Axis][1];
+  // Levels that keep partial results take in planes from before the first that they need on.
+  if constexpr (Axis == 0) k = higher(0, lower(k, table.deep[0] - 1));
   const int p = higher(0, lower(cell[a] - table.low[a], table.places[a] - 1));
-  const int q = higher(0, lower(cell[b] - table.low[b], table.places[b] - 1));
-  const i64 row = (i64(t) * table.deep[Axis] + k) * table.places[a] + p;
-  return values_of<S, F>(table) + table.first[Axis][Side] + row * table.places[b] + q;
+  const int at = ((row * table.deep[Axis] + k) * table.places[a] + p) * table.places[b] + cell[b] - table.low[b];
+  return values_of<S, F>(table) + table.first[Axis][Side] + at;
 }
 template <class S, int F, int Axis, int Side>
 WW_FN RegisterType<S, F> function_value(const Held<S>& held, int level, int z, int y, int x) {
@@ -141,11 +147,9 @@ WW_FN void hold_by_function(LevelRowsOf<S, Rows, typename S::Fields>& plane, con
   constexpr int before = (Rows - S::vy) / 2;
 #pragma unroll
   for (int i = 0; i < Rows; i++) {
+    const auto* row = value_at<S, F, 0, Side>(held, Level, z, faces.y + i - before, faces.x);
 #pragma unroll
-    for (int e = -S::margin; e < S::vx + S::margin; e++) {
-      plane.template of<F>().at(i, e) =
-          function_value<S, F, 0, Side>(held, Level, z, faces.y + i - before, faces.x + e);
-    }
+    for (int e = -S::margin; e < S::vx + S::margin; e++) plane.template of<F>().at(i, e) = InRegister<S, F>::put(row[e]);
   }
 }
 
@@ -160,44 +164,60 @@ WW_FN constexpr int widest(int field, int side) {
 // Reads the ghosts along x of what levels take in by the rounds s .. s + batch, the first of them plane s first, where the
 // tile has such faces.
 template <class S>
-WW_FN void read_ahead(Held<S>& held, const LaneFaces& faces, int lane, int s) {
-  constexpr int rows = S::asked_rows, before = (rows - S::vy) / 2;
-  const int y = faces.y + lane % rows - before, round = lane / rows % S::batch;
-  const int level = lower(lane / (rows * S::batch), S::levels - 1);
-  int z = s + round;
-#pragma unroll
-  for (int n = 0; n < S::levels; n++) {
-    const int high = S::high(n % S::stages);
-    z -= n < level ? high + S::delay : 0;
-    // A star is widened in the plane that it computes.
-    z -= n == level && S::delay == 0 && S::cross(n % S::stages) ? high : 0;
-  }
+WW_FN void read_ahead(Held<S>& held, const LaneFaces& faces, int s) {
+  const FaceTable& table = held.frame.table;
+  const int z = s - held.late_by, farther = table.places[0] * table.places[1];
+  const bool there = unsigned(z - table.low[0]) < unsigned(table.places[0]);
   each(typename S::Fields{}, [&](auto f) {
     constexpr int F = decltype(f)::value;
     auto& ahead = held.ahead.template of<F>();
+    const auto* values = values_of<S, F>(table) + z * table.places[1] + held.base[F];
     if constexpr (S::face(2, 0) == function_face) {
 #pragma unroll
-      for (int k = 1; k <= widest<S>(F, 0); k++) {
-        if (faces.any_low) ahead.at(0, k - 1) = function_value<S, F, 2, 0>(held, level, z, y, -k);
+      for (int k = 0; k < widest<S>(F, 0); k++) {
+        if (faces.any_low && there) ahead.at(0, k) = InRegister<S, F>::put(values[table.first[2][0] + k * farther]);
       }
     }
     if constexpr (S::face(2, 1) == function_face) {
 #pragma unroll
-      for (int k = 1; k <= widest<S>(F, 1); k++) {
-        if (faces.any_high) {
-          ahead.at(1, k - 1) = function_value<S, F, 2, 1>(held, level, z, y, held.frame.table.ends[2][1] - 1 + k);
-        }
+      for (int k = 0; k < widest<S>(F, 1); k++) {
+        if (faces.any_high && there) ahead.at(1, k) = InRegister<S, F>::put(values[table.first[2][1] + k * farther]);
       }
     }
   });
 }
+// Begins to read for the rounds from s on.
+template <class S>
+WW_FN void begin_asking(Held<S>& held, const LaneFaces& faces, int lane, int s) {
+  const FaceTable& table = held.frame.table;
+  constexpr int rows = S::asked_rows, before = (rows - S::vy) / 2;
+  const int level = lower(lane / (rows * S::batch), S::levels - 1);
+  held.late_by = -(lane / rows % S::batch);
+#pragma unroll
+  for (int n = 0; n < S::levels; n++) {
+    const int high = S::high(n % S::stages);
+    held.late_by += n < level ? high + S::delay : 0;
+    // A star is widened in the plane that it computes.
+    held.late_by += n == level && S::delay == 0 && S::cross(n % S::stages) ? high : 0;
+  }
+  const int y = faces.y + lane % rows - before - table.low[1];
+  const int column = higher(0, lower(y, table.places[1] - 1));
+  each(typename S::Fields{}, [&](auto f) {
+    constexpr int F = decltype(f)::value;
+    const int row = table_row<S, F>(held, level) * table.deep[2];
+    held.base[F] = (row * table.places[0] - table.low[0]) * table.places[1] + column;
+#pragma unroll
+    for (int k = 0; k < widest<S>(F, 0); k++) held.ahead.template of<F>().at(0, k) = 0;
+#pragma unroll
+    for (int k = 0; k < widest<S>(F, 1); k++) held.ahead.template of<F>().at(1, k) = 0;
+  });
+  read_ahead<S>(held, faces, s);
+}
 // Takes what was read for the rounds from s on, and reads for those after them.
 template <class S>
-WW_FN void ask_functions(Held<S>& held, const LaneFaces& faces, int lane, int s) {
-  if (held.next != s) read_ahead<S>(held, faces, lane, s);
+WW_FN void ask_functions(Held<S>& held, const LaneFaces& faces, int s) {
   held.asked = held.ahead;
-  held.next = s + S::batch;
-  read_ahead<S>(held, faces, lane, held.next);
+  read_ahead<S>(held, faces, s + S::batch);
 }
 
 // What a lane has read of the ghost `k` (from 1) along x.

@@ -7,10 +7,12 @@ use crate::cuda::memory::layout::Layout;
 use crate::cuda::temporal::shape::TemporalShape;
 use crate::{Boundary, Spec};
 use warpweft_core::cuda::{Args, Buffer, Kernel, Launch, Module, Stream};
-use warpweft_core::error::Result;
+use warpweft_core::error::{Error, Result};
 
 /// Entries that the values of a field are a multiple of, so that those of any begin at a multiple of 16 bytes.
 const ROUND: usize = 16;
+/// Entries on either side of all, which lanes beyond the ends of a table may read.
+const ASIDE: usize = 1024;
 /// Blocks of a launch for a face at most; each asks for more entries then.
 const BLOCKS: usize = 8192;
 
@@ -41,6 +43,7 @@ impl FaceTable {
             places: along.map(|d| layout.ghosts[d].iter().sum::<usize>() + layout.extents[d]),
             deep: [1; 3],
             ends: [[-FAR, FAR]; 3],
+            entries: ASIDE,
             entry: shape.fields.iter().map(|&f| stencil.cell.size(f)).sum(),
             ..Self::default()
         };
@@ -64,7 +67,7 @@ impl FaceTable {
             table.most = table.most.max(size);
             table.faces += 1;
         }
-        table.entries = table.entries.next_multiple_of(ROUND);
+        table.entries = (table.entries + ASIDE).next_multiple_of(ROUND);
         table
     }
 
@@ -77,7 +80,7 @@ impl FaceTable {
     pub fn bytes(&self, values: u64) -> Vec<u8> {
         let mut bytes = values.to_ne_bytes().to_vec();
         bytes.extend((self.entries as i64).to_ne_bytes());
-        bytes.extend(self.first.as_flattened().iter().flat_map(|&n| (n as i64).to_ne_bytes()));
+        bytes.extend(self.first.as_flattened().iter().flat_map(|&n| (n as i32).to_ne_bytes()));
         bytes.extend(self.low.iter().flat_map(|n| n.to_ne_bytes()));
         bytes.extend(self.places.iter().flat_map(|&n| (n as i32).to_ne_bytes()));
         bytes.extend(self.deep.iter().flat_map(|&n| (n as i32).to_ne_bytes()));
@@ -105,7 +108,7 @@ impl FaceValues {
     /// For passes of `shape`, if any face is a function.
     ///
     /// # Errors
-    /// The driver's.
+    /// More values than kernels can index; the driver's.
     pub fn new(
         stencil: &Spec,
         (layout, shape): (&Layout, &TemporalShape),
@@ -116,6 +119,12 @@ impl FaceValues {
             return Ok(None);
         }
         let table = FaceTable::of(stencil, layout, shape);
+        if table.entries > i32::MAX as usize {
+            return Err(Error::spec(
+                format!("{} values beyond faces that are functions in a pass", table.entries),
+                "fuse fewer steps, or take a smaller volume",
+            ));
+        }
         let buffer = Buffer::zeroed(stream, table.size())?;
         Ok(Some(Self { kernel: module.kernel(VALUES)?, buffer, table }))
     }

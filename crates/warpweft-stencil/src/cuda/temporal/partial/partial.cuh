@@ -265,7 +265,7 @@ struct Streamed : Tile<S> {
       await_copies<S::prefetch - 1>();
       __syncthreads();
       request();
-      if constexpr (Edge && S::asks) ask_functions<S>(this->held, this->faces, lane, r - S::ahead);
+      if constexpr (Edge && S::asks) ask_functions<S>(this->held, this->faces, r - S::ahead);
       level<0, Edge, Check>(r - S::ahead, elements);
       if constexpr (Edge && S::functions) {
         bring_rows<S, 0>(held, this->faces, this->face_above, this->face_below, r + 1 - S::ahead);
@@ -284,6 +284,7 @@ struct Streamed : Tile<S> {
     // The planes that round r needs, and those that are on their way then.
     constexpr int needed = S::ahead > beyond ? S::ahead - beyond : 0;
     constexpr int before = S::ahead > beyond ? beyond : S::ahead;  // planes of level 0 before the first requested
+    if constexpr (S::asks) begin_asking<S>(this->held, this->faces, lane, r - S::ahead);
     next_plane = r - needed;
     at_in = this->first_of(next_plane);
     at_out = (r - S::lag) * block.z + this->corner;
