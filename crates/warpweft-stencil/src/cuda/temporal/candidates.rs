@@ -38,8 +38,10 @@ const ROW: [f64; 2] = [8.0, 36.0];
 const HIDING: [f64; 2] = [0.3, 0.9];
 /// What memory costs a step in two dimensions, as [`BYTE`], likewise.
 const BYTE_FLAT: [f64; 2] = [0.8, BYTE];
-/// What memory costs a step in one dimension, as [`BYTE`], of levels that take 1.
-const BYTE_LINE: f64 = 1.25;
+/// What memory costs a step in one dimension, as [`BYTE`], of levels that take 1 in lanes of 16 cells; and the power of how
+/// many more lanes there are with which levels take longer. Fitted to four shapes of three points in f32 on one H200.
+const BYTE_LINE: f64 = 7.5;
+const NARROW_LINE: f64 = 1.2;
 /// Registers of a thread in one dimension next to its cells, and for each word of these.
 const REGISTERS_LINE: [usize; 2] = [32, 3];
 /// What a plane costs next to its levels, in levels.
@@ -191,7 +193,8 @@ fn line_shapes(stencil: &Spec, extents: Axes<usize>) -> impl Iterator<Item = (f6
         let &(blocks, _) = [(8, 64)].iter().chain(&BLOCKS).find(|(_, room)| registers <= *room)?;
         policy.min_blocks = blocks;
         let inner = shape.inner() as f64 / shape.columns as f64;
-        let merit = 1.0 / (1.0 / inner + BYTE_LINE * bytes / f64::from(depth));
+        let work = (16.0 / f64::from(vx)).powf(NARROW_LINE);
+        let merit = 1.0 / (work / inner + BYTE_LINE * bytes / f64::from(depth));
         Some((merit, policy))
     })
 }

@@ -200,7 +200,9 @@ WW_FN PlaceOf<S> place_of(const Held<S>& held, int z, int y, int x) {
 template <class S, int Level>
 WW_FN bool is_needed(const Held<S>& held, const TimeBlock& block, int z, int y, int x);
 template <class S>
-WW_FN void note_fault(int step);
+WW_FN void begin_level(int level);
+template <class S>
+WW_FN void note_fault(int level);
 template <class S, int Level>
 WW_FN bool is_called(const Held<S>& held, const TimeBlock& block, int z, int y, int x) {
   if constexpr (S::guarded) return is_needed<S, Level>(held, block, z, y, x);
@@ -442,6 +444,7 @@ WW_FN void level(LevelQueue<S>& queue, Plane<S>& plane, const HaloRows<S>& rows,
   }
   Plane<S>& centre = level_plane<S, Phase, high>(queue, plane);
   if constexpr (S::cross(stage)) widen<S, Level, Phase, Edge>(centre, faces, held);
+  if constexpr (S::faults) begin_level<S>(held.before * S::stages + Level);
   Plane<S> done;
 #pragma unroll
   for (int i = 0; i < S::vy; i++) {
@@ -461,7 +464,7 @@ WW_FN void level(LevelQueue<S>& queue, Plane<S>& plane, const HaloRows<S>& rows,
         next.template ref<F>() = InRegister<S, F>::get(centre.template of<F>().at(i, j));
       });
       if (is_called<S, Level>(held, block, z, y, x)) S::template run<stage>(elements, near, next);
-      if constexpr (S::faults) note_fault<S>(held.before + Level / S::stages);
+      if constexpr (S::faults) note_fault<S>(held.before * S::stages + Level);
       each(List{}, [&](auto f) {
         constexpr int F = decltype(f)::value;
         done.template of<F>().at(i, j) = InRegister<S, F>::put(next.template ref<F>());

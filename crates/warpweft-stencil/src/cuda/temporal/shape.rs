@@ -336,12 +336,12 @@ impl TemporalShape {
         }
         shape.parts = parts()?;
         shape.shared = shape.shared_bytes(stencil, slots, warps);
-        (!shape.functions || shape.asks(vy)).then_some(shape)
+        (!shape.functions || shape.asks(vy, stencil.rank() == 2)).then_some(shape)
     }
 
-    /// Makes as many rounds as there are lanes for ask functions of faces at once, in lanes of `vy` rows; whether that is
-    /// possible.
-    fn asks(&mut self, vy: usize) -> bool {
+    /// Makes as many rounds as there are lanes for ask functions of faces at once where they go in `groups` (rows.cuh), in lanes
+    /// of `vy` rows; whether that is possible.
+    fn asks(&mut self, vy: usize, groups: bool) -> bool {
         let rows = match self.rows {
             1 => 1,
             _ if self.parts.is_empty() => vy,
@@ -352,7 +352,7 @@ impl TemporalShape {
         self.asked_rows = rows.min(LANES) as u8;
         let fits = |rounds: usize| rounds * self.levels * rows <= LANES;
         // At most as many as there are lanes.
-        self.batch = if self.rows == 1 && fits(self.kept) { self.kept as u8 } else { 1 };
+        self.batch = if groups && fits(self.kept) { self.kept as u8 } else { 1 };
         fits(self.batch.into())
     }
 

@@ -68,6 +68,19 @@ fn ends(u: Near<i32, 2>, by: i32) -> i32 {
     count - 1 + early - early + late - late + u[[0, 1]] - u[[0, 1]]
 }
 
+/// Faults at 0.
+#[stencil]
+fn by_itself(u: Near<i32, 2>, by: i32) -> i32 {
+    let share = by / u[[0, 0]];
+    u[[0, 0]] + share - share
+}
+
+/// Faults at 500, and makes 0 of it then.
+#[stencil]
+fn by_less(u: Near<i32, 2>, by: i32) -> i32 {
+    if u[[0, 0]] == 500 { by % (u[[0, 0]] - 500) } else { u[[0, 0]] }
+}
+
 fn fused(cells: [u32; 3], warps: u32, temporal_depth: u32, prefetch: u32) -> CudaPolicy {
     CudaPolicy {
         kernel: CudaKernel::Temporal,
@@ -174,4 +187,23 @@ fn the_fault_of_fused_steps_is_that_of_the_first_step() {
     seen.sort();
     seen.dedup();
     assert_eq!(seen.len(), 3, "no fault, and either site: {seen:?}");
+}
+
+/// The second stage faults, and what it leaves makes the third fault at the site of the first.
+#[test]
+fn the_fault_of_fused_stages_is_that_of_the_first_stage() {
+    let Ok(device) = Device::open(0) else { return println!("skipped: no GPU") };
+    let stages = (by_itself(7), by_less(7), by_itself(7));
+    let stencil = Stencil::sequence(stages).boundary(Boundary::Dirichlet(5.0));
+    let single =
+        CudaPolicy { kernel: CudaKernel::Direct, temporal_depth: 1, ..fused([4, 1, 1], 2, 1, 3) };
+    let extents = [50, 200];
+    let of = |policy: &CudaPolicy| {
+        let start = Volume::from_fn(extents, |at| if at == [20, 130] { 500 } else { 900 });
+        let mut sweeps = CudaSweeps::new(&stencil, &start, policy, &device).unwrap();
+        sweeps.sweep(&sweep(0, 4, Region::whole(extents.into()))).unwrap();
+        sweeps.finish().unwrap_err().to_string()
+    };
+    assert_eq!(of(&fused([4, 1, 1], 2, 4, 3)), of(&single));
+    assert!(of(&single).contains("remainder"), "{}", of(&single));
 }

@@ -3,7 +3,7 @@
 //
 // A tile computes cells beyond those that it stores, some of them from garbage. Functions that may fault, or whose loops may
 // go on for ever, are called only for cells that a stored one depends on: these have the values of single steps. A fault of an
-// earlier step precedes one of a later step: threads note the first of each cell, and the last block of a pass reports the
+// earlier level precedes one of a later level: threads note the first of each cell, and the last block of a pass reports the
 // first of all, where nothing was reported before.
 //
 // `S` has, next to what levels.cuh says: `knows`, whether functions ask for index or step; `guarded`, whether they may fault or
@@ -106,13 +106,20 @@ WW_FN bool is_needed(const Held<S>& held, const TimeBlock& block, int z, int y, 
   return needed;
 }
 
-// Takes note of what a thread has faulted at in a step of the pass.
+// Says which level of the pass a thread computes.
 template <class S>
-WW_FN void note_fault(int step) {
+WW_FN void begin_level(int level) {
+#ifdef WW_SITES
+  WW_OWN_LEVEL = level;
+#endif
+}
+// Takes note of what it has faulted at.
+template <class S>
+WW_FN void note_fault(int level) {
 #ifdef WW_SITES
   u32& site = WW_OWN_SITE;
   if (site == 0) return;
-  const u32 fault = u32(step) << 24 | site;
+  const u32 fault = u32(level) << WW_SITE_BITS | site;
 #if WW_DEVICE
   atomicMin(&ww_first, fault);
 #else
@@ -138,10 +145,10 @@ WW_FN void end_faults(const Frame& frame) {
   const u32 last = gridDim.x * gridDim.y * gridDim.z - 1;
   if (atomicInc(&ww_arrived, last) != last) return;
   const u32 first = atomicExch(&ww_first, ~0u);
-  if (first != ~0u) atomicCAS(frame.fault, 0u, first & 0xffffffu);
+  if (first != ~0u) atomicCAS(frame.fault, 0u, first & ((1u << WW_SITE_BITS) - 1));
 #else
   // Blocks run one after another, in one pass.
-  if (ww_first != ~0u) *frame.fault = ww_first & 0xffffffu;
+  if (ww_first != ~0u) *frame.fault = ww_first & ((1u << WW_SITE_BITS) - 1);
 #endif
 #endif
 }

@@ -213,7 +213,7 @@ struct Streamed : Tile<S> {
       auto& after = static_cast<KeptAfter<S, stage, Part + 1>&>(all).cells[near.i][near.j];
       if (called) S::template part<stage, Part>(elements, near, before, after);
     }
-    if constexpr (S::faults) note_fault<S>(held.before + Level / S::stages);
+    if constexpr (S::faults) note_fault<S>(Level);
     if constexpr (Part > 0) take<Level, Part - 1>(near, next, elements);
   }
 
@@ -237,6 +237,7 @@ struct Streamed : Tile<S> {
     if constexpr (Check && holds(S::face(0, 1))) {
       if (p >= block.face_high[0]) hold_plane<S, Level, 1>(window, this->faces, block, held, p);
     }
+    if constexpr (S::faults) begin_level<S>(Level);
     Plane<S> done;
 #pragma unroll
     for (int i = 0; i < S::vy; i++) {
