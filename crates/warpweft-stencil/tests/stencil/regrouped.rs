@@ -256,6 +256,8 @@ fn all_separable(target: Target) {
     let (down, right, deep) = ([0.24, 0.49, 0.27], [0.26, 0.45, 0.29], [0.22, 0.47, 0.31]);
     // Of the second kind one axis leaves cells next to its faces to single steps.
     let (even, flat) = ([0.25, 0.5, 0.25], [0.0, 0.7, 0.3]);
+    // They add up to less than 1, differ by more than a factor of 16, and have two signs.
+    let (short, uneven, sharp) = ([0.2, 0.4, 0.3], [0.02, 0.5, 0.48], [-0.1, 0.8, 0.3]);
     let (around, held) = (Boundary::Periodic, Boundary::Dirichlet(0.25));
     // Single steps have tests of their own: on the cores this is about the choice.
     let some = if target == Target::Cpu { 1 } else { 5 };
@@ -264,7 +266,11 @@ fn all_separable(target: Target) {
         for [y, x] in [[held, held], [around, held], [held, around], [around, around]] {
             let faces = |stencil: Stencil<f64, 2>| axis(axis(stencil, 0, y), 1, x);
             for steps in [1, 24, 64] {
-                for (down, right) in [(down, right), (even, flat), (even, right), (down, flat)] {
+                let others = [(even, short), (uneven, right), (sharp, even)];
+                for (down, right) in [(down, right), (even, flat), (even, right), (down, flat)]
+                    .into_iter()
+                    .chain(others)
+                {
                     let stencil = faces(Stencil::of(blurred(down, right)));
                     compare_separable(stencil, &plate, steps, (target, 24.0));
                 }

@@ -76,6 +76,14 @@ impl Fused {
         self.policy.kernel == CudaKernel::Packed
     }
 
+    /// Whether it takes steps of parts of a volume: not where it is told where its cells are, or which of them matter.
+    pub fn takes_parts(&self) -> bool {
+        match &self.shape {
+            FusedShape::Temporal(shape) => !shape.framed(),
+            FusedShape::Resident(_) => false,
+        }
+    }
+
     /// Steps of a pass.
     pub fn depth(&self) -> u64 {
         u64::from(self.policy.temporal_depth).max(1)

@@ -4,7 +4,7 @@
 //! elements. Cell x = 0 of every row starts a 128-byte line; the ghosts below it are the end of the
 //! row before. Around the ghosts of a row there is room for the widest vector access.
 
-use crate::Spec;
+use crate::{Boundary, Spec};
 use warpweft_core::cuda::{Extents, Rows};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::Axes;
@@ -146,6 +146,15 @@ impl Layout {
         let rows = Rows { offset: self.origin * size, strides: [pitch, plane, block] };
         ([x * size, y, z, w], rows)
     }
+}
+
+/// Ghost cells that volumes of fused steps need around them: for all steps of a pass beyond open faces, for one beyond others.
+pub fn ghosts_of_pass(stencil: &Spec, depth: usize) -> Axes<[usize; 2]> {
+    let (radius, reach) = (stencil.radius(), stencil.reach());
+    Axes::from_fn(stencil.rank(), |axis| match stencil.boundaries.0[axis][0] {
+        Boundary::Periodic => reach[axis].map(|cells| cells * depth),
+        _ => radius[axis],
+    })
 }
 
 #[cfg(test)]

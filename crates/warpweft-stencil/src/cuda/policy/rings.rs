@@ -1,6 +1,7 @@
 //! Whether a ring of tiles in shared memory fits a device.
 
 use crate::cuda::text::{FusedShape, step_text};
+use crate::spec::proof::guard::Guard;
 use crate::{CudaPolicy, Spec};
 use warpweft_core::cuda::SharedMemory;
 use warpweft_core::grid::Axes;
@@ -22,7 +23,9 @@ pub(in crate::cuda) fn ring_fits(
     let fits = |bytes: usize| bytes == 0 || bytes + BARRIERS <= each;
     if policy.kernel.fuses() {
         let shape = FusedShape::of(stencil, extents, &policy.reduced(stencil.rank()));
-        return shape.is_none_or(|shape| fits(shape.shared()));
+        // Kernels that may fault have two words a thread more (faults.cuh).
+        let noted = if Guard::of(stencil).faults { 256 * policy.warps as usize } else { 0 };
+        return shape.is_none_or(|shape| fits(shape.shared() + noted));
     }
     let text = step_text(stencil, policy, false);
     let mut ringed = text.stages.iter().flat_map(|stage| &stage.ringed);

@@ -70,7 +70,7 @@ impl SweepExecutor for CudaSweeps {
             true => self.sweep_whole(sweep)?,
             false => {
                 self.ahead.forget();
-                self.history.add(self.fused_now().map(|fused| fused.policy), sweep);
+                self.history.add(self.fused_of_parts().map(|fused| fused.policy), sweep);
                 self.sweep_part(sweep, &cone, overlapped)?;
             }
         }

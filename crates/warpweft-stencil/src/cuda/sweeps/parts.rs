@@ -28,13 +28,12 @@ const UPDATES: f64 = 2e10;
 impl CudaSweeps {
     /// Whether the first time block of `sweep` may begin while a halo exchange is under way.
     pub(in crate::cuda) fn may_overlap(&self, sweep: &Sweep, cone: &Cone) -> bool {
-        let fused = self.fused_now().filter(|fused| sweep.steps >= fused.depth());
+        let fused = self.fused_of_parts().filter(|fused| sweep.steps >= fused.depth());
         let fits = fused
             .is_some_and(|fused| matches!(fused.shape, FusedShape::Temporal(_)) && !fused.packs());
         let told = self.faces.is_some() || self.place.is_some() || self.fault.is_some();
         let plain = !told && !sweep.keep_change;
-        // The interior and the boundary of a line have no planes to lie between.
-        fits && plain && self.stencil.rank() > 1 && !cone.is_whole()
+        fits && plain && !cone.is_whole()
     }
 
     /// Queues `sweep`, each launch over what `cone` has of it; the sweeps have yet to wait for the halo exchange if it
@@ -87,15 +86,18 @@ impl CudaSweeps {
         })
     }
 
+    /// The kernel of several steps that takes sweeps of parts.
+    pub(in crate::cuda) fn fused_of_parts(&self) -> Option<&Fused> {
+        self.fused_now().filter(|fused| fused.takes_parts() && self.stencil.rank() > 1)
+    }
+
     /// Fused steps as long as so many are left, then single steps.
     fn launches(&self, sweep: &Sweep, cone: &Cone, overlapped: bool) -> Result<Launches> {
         let queue = self.queue();
         let steps = sweep.steps as usize;
         let (mut queued, mut state, mut done) = (Vec::new(), self.state, 0);
         let (mut first, mut passes) = (None, 0);
-        // Tiles that stay on the chip take no part of a volume.
-        let fused = self.fused_now().filter(|fused| fused.resident().is_none());
-        if let Some(fused) = fused {
+        if let Some(fused) = self.fused_of_parts() {
             let (depth, (kernel, policy, shape, values)) = (fused.depth() as usize, fused.by());
             while done + depth <= steps {
                 done += depth;

@@ -9,7 +9,7 @@ use super::block::TimeBlock;
 use super::partial::{PartialStage, parts};
 use super::shape::{TemporalShape, fuses};
 use crate::cuda::launch::boxes::whole;
-use crate::cuda::memory::layout::Layout;
+use crate::cuda::memory::layout::{Layout, ghosts_of_pass};
 use crate::cuda::policy::chunks::chunks_of;
 use crate::cuda::policy::rings::ring_fits;
 use crate::{CudaKernel, CudaPolicy, Spec};
@@ -308,7 +308,7 @@ fn chunked(
     if stencil.rank() == 1 {
         return Some(policy);
     }
-    let layout = Layout::of(stencil, extents, super::ghosts(stencil, depth), [0; 2]).ok()?;
+    let layout = Layout::of(stencil, extents, ghosts_of_pass(stencil, depth), [0; 2]).ok()?;
     let [across, down, _] = TimeBlock::new(&layout, &shape, &policy, &whole(&layout)).blocks;
     let slots = (sms * policy.min_blocks) as usize;
     let best = chunks_of(extents[0], (across * down) as usize, slots, shape.overhead() + START);

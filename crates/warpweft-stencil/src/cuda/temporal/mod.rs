@@ -19,5 +19,5 @@ pub use parameters::held_values;
 pub use parameters::{Given, arguments, parameters};
 #[cfg(test)]
 pub use partial::parts;
-pub use shape::{TemporalShape, fuses, ghosts, packs_cells};
+pub use shape::{TemporalShape, fuses, packs_cells};
 pub use text::{KERNEL, PACKED, write_temporal};

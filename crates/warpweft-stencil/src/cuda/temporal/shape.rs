@@ -142,7 +142,8 @@ fn faces(stencil: &Spec) -> [[FaceKind; 2]; 3] {
 /// with functions that can be taken apart by planes, with any fields, stages and faces. Functions of faces can't fault, and
 /// have no loops until a condition is met; of element functions see [`Guard::fits`].
 pub fn fuses(stencil: &Spec) -> bool {
-    // Tiles ask functions of faces about cells beyond the volume, where nothing may be reported nor go on for ever.
+    // Functions of faces are asked for cells beyond the volume that no step may read, where nothing may be reported nor go on
+    // for ever.
     let mut unit = Unit::new();
     for (_, _, function) in stencil.function_faces() {
         function.cuda(&mut unit);
@@ -151,8 +152,15 @@ pub fn fuses(stencil: &Spec) -> bool {
         && !stencil.written_fields().is_empty()
         && !unit.faults()
         && !unit.loops()
-        && Guard::of(stencil).fits(stencil)
+        && fits_guarded(stencil)
         && parts(stencil).is_some()
+}
+
+/// Whether functions that may fault or loop are called for the right cells alone: not where they are taken apart by planes, as
+/// parts do what stands behind a condition, and leave out what no result needs.
+fn fits_guarded(stencil: &Spec) -> bool {
+    let guard = Guard::of(stencil);
+    guard.fits(stencil) && (!guard.any() || keeps_planes(stencil))
 }
 
 /// Cells that kernels of `policy` hold in a word: in its bits where a lane has as many, else in its bytes.
@@ -445,13 +453,4 @@ impl TemporalShape {
     pub fn closed(&self, axis: usize, side: usize) -> bool {
         self.faces[axis][side] != FaceKind::Open
     }
-}
-
-/// Ghost cells that volumes need around them: for all steps of a pass beyond open faces, for one beyond others.
-pub fn ghosts(stencil: &Spec, depth: usize) -> Axes<[usize; 2]> {
-    let (radius, reach) = (stencil.radius(), stencil.reach());
-    Axes::from_fn(stencil.rank(), |axis| match stencil.boundaries.0[axis][0] {
-        Boundary::Periodic => reach[axis].map(|cells| cells * depth),
-        _ => radius[axis],
-    })
 }

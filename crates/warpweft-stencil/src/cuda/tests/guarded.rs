@@ -40,13 +40,6 @@ fn divided_star(u: Near<i32, 3>, by: i32) -> i32 {
     (near + by * u[[0, 0, -1]] + u[[0, 1, 0]]) % 1_000 * 2 + 2_001
 }
 
-/// Taken apart by planes: a box without branches.
-#[stencil]
-fn divided_box(u: Near<i32, 3>, by: i32) -> i32 {
-    let near = u[[-1, 1, 0]] / u[[-1, 0, 1]] + u[[1, 0, 0]] / u[[0, -1, 0]];
-    (near + by * u[[0, 0, -1]] + u[[1, 1, 1]]) % 1_000 * 2 + 2_001
-}
-
 #[stencil]
 fn divided_line(u: Near<i32, 1>, by: i32) -> i32 {
     (u[[-1]] / u[[1]] + by * u[[0]]) % 1_000 * 2 + 2_001
@@ -156,7 +149,6 @@ fn cells_of_a_part_know_where_they_are() {
 fn only_cells_that_matter_fault() {
     check_faces(divided(3), [23, 150], &fused([4, 1, 1], 2, 4, 11));
     check_faces(divided_star(3), [11, 16, 70], &fused([4, 4, 1], 4, 2, 2));
-    check_faces(divided_box(3), [11, 16, 70], &fused([4, 3, 1], 4, 2, 2));
     check_faces(divided_line(3), [431], &fused([4, 1, 1], 2, 5, 1));
     let policy = CudaPolicy { chunk: 9, ..fused([4, 1, 1], 2, 4, 11) };
     check(&Stencil::of(divided(3)).boundary(Boundary::Mirror), [23, 150], &policy);

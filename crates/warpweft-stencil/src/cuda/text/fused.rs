@@ -87,7 +87,7 @@ pub fn fused_text(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -> 
         source.insert_str(Unit::new().source().len(), PACKED);
     }
     if matches!(&shape, FusedShape::Temporal(shape) if shape.guard.faults) {
-        source.insert_str(0, FAULTS);
+        source.insert_str(0, &format!("#define WW_THREADS {}\n{FAULTS}", 32 * policy.warps));
     }
     source.push_str(CELLS);
     let stage = &*stencil.stages[0];

@@ -1,6 +1,6 @@
 //! Blocks over a layout, and the layout that a policy needs.
 
-use crate::cuda::memory::layout::Layout;
+use crate::cuda::memory::layout::{Layout, ghosts_of_pass};
 use crate::cuda::resident::{ResidentShape, resides};
 use crate::cuda::temporal::{self, TemporalShape};
 use crate::{Boundary, CudaKernel, CudaPolicy, Spec};
@@ -151,7 +151,7 @@ fn temporal_room(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -> R
         return Err(Error::spec(
             "several fused steps of this stencil",
             "take another kernel: steps are fused in one and two dimensions, and in three if each reads a star or its function \
-             has no branches; functions of faces can't fault and have no loops until a condition is met, and where element \
+             has no branches, tables, faults and loops and is not told its index or the step; functions of faces can't fault and have no loops until a condition is met, and where element \
              functions may fault or have such loops, no stage reads unevenly far across an axis whose faces copy cells",
         ));
     }
@@ -171,7 +171,7 @@ fn temporal_room(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -> R
     };
     // Tiles may be higher than what is left of a region.
     let slack = if extents.rank() < 3 { 0 } else { shape.rows + shape.columns };
-    Ok(Room { ghosts: temporal::ghosts(stencil, depth), slack: [slack, 0] })
+    Ok(Room { ghosts: ghosts_of_pass(stencil, depth), slack: [slack, 0] })
 }
 
 /// The room for resident tiles.

@@ -6,8 +6,8 @@ use warpweft::prelude::*;
 /// The share of a neighbour that the peers take too.
 const RATE: f32 = 0.1;
 
-// Order two without the table of weights that `warpweft_apps::heat` looks into: a look that could fail
-// keeps a function from being pipelined.
+// Order two without the table of weights that `warpweft_apps::heat` looks into: functions that may fault take single steps on
+// parts of a volume.
 #[stencil]
 fn plane(u: Near<f32, 2>, rate: f32) -> f32 {
     let around = u[[-1, 0]] + u[[1, 0]] + u[[0, -1]] + u[[0, 1]];

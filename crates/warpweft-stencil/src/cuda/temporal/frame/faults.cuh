@@ -1,6 +1,6 @@
 // Faults: where a thread of fused steps notes the first site of a cell that faults and the level (of all stages and steps of the
 // pass) that it computes, and where the first fault of a pass is kept, as its level, then its site (frame.cuh). Stands before
-// all else.
+// all else but WW_THREADS, the threads of a block.
 #define WW_SITES 1
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #define WW_ALL_THREADS __shared__
@@ -9,7 +9,7 @@
 #define WW_ALL_THREADS static
 #define WW_EVERYWHERE static
 #endif
-WW_ALL_THREADS unsigned int ww_site[1024], ww_level[1024];
+WW_ALL_THREADS unsigned int ww_site[WW_THREADS], ww_level[WW_THREADS];
 WW_EVERYWHERE unsigned int ww_first = ~0u;
 WW_EVERYWHERE unsigned int ww_arrived = 0;
 WW_EVERYWHERE unsigned int ww_over = 0;  // whether a pass before has faulted

@@ -25,7 +25,9 @@ pub fn parts(stencil: &Spec) -> Option<Vec<PartialStage>> {
     let fields = used_fields(stencil);
     let stages = stencil.stages.iter();
     let of = stages.map(|stage| PartialStage::of(&**stage, stage.radius()[0].into(), &fields));
-    of.collect()
+    let of: Vec<_> = of.collect::<Option<_>>()?;
+    // Names of functions and constants are those of a stage alone: others may have the same.
+    (of.len() == 1 || of.iter().all(PartialStage::names_nothing)).then_some(of)
 }
 
 /// The fields that any stage uses.
@@ -75,6 +77,20 @@ impl PartialStage {
         let known = |node: &usize| whole.types[*node].is_some();
         let all_known = whole.kept.iter().flatten().all(known);
         (all_known && whole.write(&mut String::new(), 0, "").is_ok()).then_some(whole)
+    }
+
+    /// Whether it calls no function and reads no constant of the user's.
+    fn names_nothing(&self) -> bool {
+        self.graph.nodes.iter().all(|node| match node {
+            Node::Constant(text) => {
+                let first = text.trim_start_matches('-').chars().next();
+                first.is_some_and(|first| first.is_ascii_digit()) || text.starts_with("ww::")
+            }
+            Node::Operation(name, ..) => {
+                name.starts_with("ww::") || !name.starts_with(char::is_alphabetic)
+            }
+            Node::Parameter(_) | Node::Tap(..) => true,
+        })
     }
 
     /// Operations of a new cell.
