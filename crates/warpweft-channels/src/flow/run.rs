@@ -59,15 +59,6 @@ impl FlowGraph {
         let first: usize = self.channels.iter().map(|channel| channel.first.len()).sum();
         let watch = run.watch(first as u64, "first items");
         watch.check()?;
-        // On GPUs a graph runs where they are named.
-        let devices = match devices.automatic && run.policy.is_none() {
-            true => Devices {
-                threads: Some(run.threads.unwrap_or_else(|| machine.cpu.threads())),
-                gpus: Vec::new(),
-                ..devices
-            },
-            false => devices,
-        };
         let (results, mut report, notes) = match self.on(machine, &devices, run, &watch) {
             Ok((results, report)) => (results, report, devices.notes),
             Err(error) => {

@@ -172,7 +172,7 @@ impl Memory {
         unsafe { stream.launch(kernel, Launch::line(blocks, threads), &args) }
     }
 
-    /// Launches a kernel that was just loaded, with nothing to consume: the first launch takes the driver up to 0.2 s on an H200.
+    /// Launches a kernel that was just loaded, with nothing to consume: what the driver does at a first launch is no part of a run's time.
     ///
     /// # Errors
     /// The driver's.

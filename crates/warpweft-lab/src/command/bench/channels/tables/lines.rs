@@ -115,7 +115,7 @@ impl Program {
         Ok(Row {
             what: name,
             n,
-            device: on.1.label(),
+            device: middle.device_list(),
             lines: sources.iter().map(|source| lines(source)).sum(),
             flat_lines: lines(&text),
             tasks: middle.done,
