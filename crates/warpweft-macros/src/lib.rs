@@ -93,9 +93,8 @@ pub fn reduction(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// rows and columns make up an index, the run is refused before it begins where one of them leads out of the slice.
 ///
 /// `#[wavefront(path = max)]`, or `path = min`, also makes paths of a function that is the `max` (or `min`) of sums with one earlier
-/// cell each, `n`, `w` or `nw`: it implements `wavefront::traceback::Traced`. Cells are `i32` or `i64`. A path goes on to `nw` where it can, then
-/// to `w`, then to `n`, and begins where the cell comes from none of them, as 0 in a local alignment.
-/// Cells and weights must be smaller than 2^29 in magnitude (`i64`: 2^61): beyond that, the path may be wrong.
+/// cell each, `n`, `w` or `nw`: it implements `wavefront::traceback::Traced`. Cells are `i32` or `i64`. A path begins where a term without an
+/// earlier cell equals the cell, as 0 in a local alignment. Otherwise it goes on to `nw` where it can, then to `w`, then to `n`.
 ///
 /// `#[wavefront(choice)]` marks the function that a traceback uses (`wavefront::traceback::Choice`). Its `#[cell]`
 /// parameter is the finished cell; it returns as `u8` which of the dependences that cell was computed from.

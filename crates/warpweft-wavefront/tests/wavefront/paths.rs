@@ -24,6 +24,21 @@ fn edits(h: Earlier<i64>, #[row] a: u8, #[column] b: u8, gap: i64) -> i64 {
     pair.min(gaps)
 }
 
+/// Costs of edits, up to the greatest numbers of 32 bits.
+#[wavefront(path = min)]
+fn costs(h: Earlier<i32>, #[row] a: u8, #[column] b: u8, weight: i32) -> i32 {
+    (h.nw.min(h.w + weight / 3) + if a == b { 0 } else { weight / 3 * 2 }).min(weight + h.n)
+}
+
+/// The same below 0, with names that are given twice.
+#[wavefront(path = max)]
+fn losses(h: Earlier<i32>, #[row] a: u8, #[column] b: u8, weight: i32) -> i32 {
+    let pair = if a == b { 0 } else { weight / 3 * 2 };
+    let best = h.w - weight / 3;
+    let best = best.max(h.nw) - pair;
+    best.max(h.n - weight)
+}
+
 /// Local alignment by a table, whose paths begin at 0.
 #[wavefront(path = max)]
 fn local(h: Earlier<i32>, #[row] a: u8, #[column] b: u8, scores: [[i8; 4]; 4], gap: i32) -> i32 {
@@ -99,6 +114,7 @@ fn conforms<X>(executor: &mut X)
 where
     X: WavefrontExecutor<common> + WavefrontExecutor<edits>,
     X: WavefrontExecutor<local> + WavefrontExecutor<by_hand>,
+    X: WavefrontExecutor<costs> + WavefrontExecutor<losses>,
 {
     let mut inputs = Inputs(31);
     let sizes = [[1, 1], [7, 90], [130, 61], [200, 300]];
@@ -124,10 +140,45 @@ where
             assert_eq!(found, expected, "{way:?}");
         }
     }
+    large(executor, &pairs[1], 54_000_000);
+    let [a, b] = &pairs[3];
+    large(executor, &[a[..8].to_vec(), b.clone()], 19_000_000);
     let all = pairs.each_ref().map(|[a, b]| Wavefront::of(local(SCORES, -3)).rows(a).columns(b));
     let hand = pairs.each_ref().map(|[a, b]| Wavefront::of(by_hand(SCORES, -3)).rows(a).columns(b));
     let found = trace_batch(&all, End::Best, executor).unwrap().0;
     assert_eq!(found, trace_batch(&hand, End::Best, executor).unwrap().0);
+}
+
+/// Of cells and weights up to 2^31: the edits of a path cost what its cell says.
+fn large<X>(executor: &mut X, [a, b]: &[Vec<u8>; 2], weight: i32)
+where
+    X: WavefrontExecutor<costs> + WavefrontExecutor<losses>,
+{
+    let partition = Partition::fitting(1 << 12, [a.len(), b.len()], 4);
+    let third = weight / 3;
+    let cost = move |[i, j]: [isize; 2]| {
+        i64::from(weight) * (i as i64 + 1) + i64::from(third) * (j as i64 + 1)
+    };
+    for way in [Way::Directions, Way::LinearSpace] {
+        let border = Border::function(move |i, j| cost([i as isize, j as isize]) as i32);
+        let of = Wavefront::of(costs(weight)).rows(a).columns(b).border(border);
+        let path = trace(&of, End::Corner, way, &partition, None, executor).unwrap().0.unwrap();
+        assert!(path.score > 1 << 30, "{}", path.score);
+        let edits = cells(&moves(&path), path.start).into_iter().map(|([i, j], vector)| {
+            let pair = if a[i as usize] == b[j as usize] { 0 } else { third * 2 };
+            i64::from(match vector {
+                [-1, -1] => pair,
+                [0, -1] => third + pair,
+                _ => weight,
+            })
+        });
+        assert_eq!(cost(path.start) + edits.sum::<i64>(), i64::from(path.score), "{way:?}");
+
+        let border = Border::function(move |i, j| -cost([i as isize, j as isize]) as i32);
+        let of = Wavefront::of(losses(weight)).rows(a).columns(b).border(border);
+        let other = trace(&of, End::Corner, way, &partition, None, executor).unwrap().0.unwrap();
+        assert_eq!((other.score, other.moves), (-path.score, path.moves), "{way:?}");
+    }
 }
 
 /// By a whole table.

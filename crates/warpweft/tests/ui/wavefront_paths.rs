@@ -26,6 +26,13 @@ fn real(h: Earlier<f32>) -> f32 {
     h.n.max(h.w)
 }
 
+#[wavefront(path = max)]
+fn hidden(h: Earlier<i32>, gap: i32) -> i32 {
+    let north = h.n - gap;
+    let gap = 2 * gap;
+    north.max(h.w - gap)
+}
+
 #[wavefront(path = most)]
 fn most(h: Earlier<i32>) -> i32 {
     h.n.max(h.w)

@@ -1,13 +1,17 @@
 //! `path = max` or `path = min`: what tells from which cell a cell was computed, made of the function itself.
 //!
-//! The function is the greatest (or least) of terms with one earlier cell each. With all of these but one out of the way it gives the
-//! terms of that one: where they make up the finished cell, it was computed from there.
+//! The function is the greatest (or least) of terms with one earlier cell each. A finished cell was computed from those
+//! cells whose terms equal it.
+
+mod equal;
+mod terms;
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote};
-use syn::visit_mut::VisitMut;
-use syn::{Block, Expr, ItemFn, Lit, Pat, Stmt, UnOp, parse_quote};
+use syn::{Block, Expr, ItemFn, Lit, UnOp, parse_quote};
 
+use self::equal::equal;
+use self::terms::Terms;
 use super::shape::Shape;
 use crate::diag::reject;
 use crate::parse::reads::is_name;
@@ -29,17 +33,6 @@ impl Extreme {
             Self::Min => "min",
         }
     }
-
-    /// What no cell is computed from, and what stays so with any weight added.
-    fn away(self, cell: &syn::Type) -> Option<TokenStream> {
-        Some(match (quote!(#cell).to_string().as_str(), self) {
-            ("i32", Self::Max) => quote!((-1073741824i32)),
-            ("i32", Self::Min) => quote!((1073741824i32)),
-            ("i64", Self::Max) => quote!((-4611686018427387904i64)),
-            ("i64", Self::Min) => quote!((4611686018427387904i64)),
-            _ => return None,
-        })
-    }
 }
 
 /// The function of choices of `function`, whose `body` has every read spelled out, and the implementation of `Traced`.
@@ -50,7 +43,7 @@ pub fn path(
     vectors: &[[i128; 2]],
     extreme: Extreme,
 ) -> syn::Result<TokenStream> {
-    let away = possible(function, shape, extreme)?;
+    possible(function, shape)?;
     let near: Vec<_> = NEAR.into_iter().filter(|near| vectors.contains(near)).collect();
     if near.len() < vectors.len() {
         let what = "a path takes steps to the cells `nw`, `n` and `w` only";
@@ -58,22 +51,21 @@ pub fn path(
     }
     Terms { cells: &shape.earlier, extreme, known: vec![] }.block(body)?;
     let name = format_ident!("{}_path", function.sig.ident);
-    let choices =
-        super::expand(quote!(choice), choices(function, shape, body, (&name, &near, &away)))?;
+    let choices = super::expand(quote!(choice), choices(function, shape, body, (&name, &near))?)?;
     let traced = traced(shape, &name, &near);
     Ok(quote!(#choices #traced))
 }
 
 const BY_HAND: &str = "implement `Traced` by hand";
 
-/// What cells are replaced by, or why the function can't have paths made.
-fn possible(function: &ItemFn, shape: &Shape, extreme: Extreme) -> syn::Result<TokenStream> {
+/// Why the function can't have paths made, if so.
+fn possible(function: &ItemFn, shape: &Shape) -> syn::Result<()> {
     let by_hand = |tokens: TokenStream, what: &str| Err(reject(&tokens, what, BY_HAND));
     let name = shape.signature.ident.to_token_stream();
-    let Some(away) = extreme.away(&shape.cell) else {
-        let cell = shape.cell.to_token_stream();
+    let cell = shape.cell.to_token_stream();
+    if !["i32", "i64"].contains(&cell.to_string().as_str()) {
         return by_hand(cell, "`path` is for cells that are `i32` or `i64`");
-    };
+    }
     if shape.old.is_some() || shape.inputs[2].is_some() || shape.reads_slices() {
         let what = "`path` is for functions without old cells, inputs of cells and slices";
         return by_hand(name, what);
@@ -82,36 +74,34 @@ fn possible(function: &ItemFn, shape: &Shape, extreme: Extreme) -> syn::Result<T
         let generics = function.sig.generics.to_token_stream();
         return by_hand(generics, "`path` is for functions without generic parameters");
     }
-    Ok(away)
+    Ok(())
 }
 
-/// The function of choices: which of `near` a cell comes from, or their number where it comes from none.
+/// The function of choices: the first of `near` that a cell comes from, or their number where it comes from none.
 fn choices(
     function: &ItemFn,
     shape: &Shape,
     body: &Block,
-    (name, near, away): (&Ident, &[[i128; 2]], &TokenStream),
-) -> ItemFn {
-    let only = |kept: Option<[i128; 2]>| {
-        let mut body = body.clone();
-        Away { cells: &shape.earlier, kept, away }.visit_block_mut(&mut body);
-        body
-    };
-    let (none, begins) = (only(None), near.len() as u8);
+    (name, near): (&Ident, &[[i128; 2]]),
+) -> syn::Result<ItemFn> {
+    let (begins, cells) = (near.len() as u8, (&shape.earlier, &shape.cell));
     let last = begins - 1;
     let mut choice = quote!(#last);
     for (at, &vector) in near.iter().enumerate().rev().skip(1) {
-        let (at, one) = (at as u8, only(Some(vector)));
-        choice = quote!(if finished == #one { #at } else { #choice });
+        let at = at as u8;
+        let comes = equal(body, cells, Some(vector))?;
+        choice = quote!(if #comes { #at } else { #choice });
     }
+    let free = equal(body, cells, None)?;
     let inputs = function.sig.inputs.iter();
     let (visibility, cell) = (&function.vis, &shape.cell);
-    parse_quote! {
+    Ok(parse_quote! {
         #[doc(hidden)]
+        #[allow(unused, clippy::all)]
         #visibility fn #name(#(#inputs,)* #[cell] finished: #cell) -> u8 {
-            if finished == #none { #begins } else { #choice }
+            if #free { #begins } else { #choice }
         }
-    }
+    })
 }
 
 /// The implementation of `Traced` by the function `chosen` of choices.
@@ -169,142 +159,6 @@ fn number(expr: &Expr) -> Option<i128> {
         Expr::Group(group) => number(&group.expr),
         Expr::Paren(paren) => number(&paren.expr),
         _ => None,
-    }
-}
-
-/// Puts all cells but one out of the way.
-struct Away<'a> {
-    cells: &'a Ident,
-    kept: Option<[i128; 2]>,
-    away: &'a TokenStream,
-}
-
-impl VisitMut for Away<'_> {
-    fn visit_expr_mut(&mut self, expr: &mut Expr) {
-        match read(expr, self.cells) {
-            Some(vector) if vector.is_none() || vector != self.kept => {
-                let away = self.away;
-                *expr = parse_quote!(#away);
-            }
-            Some(_) => {}
-            None => syn::visit_mut::visit_expr_mut(self, expr),
-        }
-    }
-}
-
-/// Whether expressions are terms with at most one earlier cell, and the greatest or the least of such.
-struct Terms<'a> {
-    cells: &'a Ident,
-    extreme: Extreme,
-    /// Variables that depend on earlier cells, innermost last; the others too, which may hide them.
-    known: Vec<(Ident, bool)>,
-}
-
-impl Terms<'_> {
-    /// Whether the value of `block` depends on earlier cells.
-    fn block(&mut self, block: &Block) -> syn::Result<bool> {
-        let outside = self.known.len();
-        let mut value = false;
-        for (at, statement) in block.stmts.iter().enumerate() {
-            match statement {
-                Stmt::Local(local) => {
-                    let pattern = match &local.pat {
-                        Pat::Type(typed) => &*typed.pat,
-                        pattern => pattern,
-                    };
-                    let of = match &local.init {
-                        Some(init) if init.diverge.is_none() => self.expr(&init.expr)?,
-                        _ => false,
-                    };
-                    match pattern {
-                        Pat::Ident(name) if name.mutability.is_none() => {
-                            self.known.push((name.ident.clone(), of));
-                        }
-                        pattern if of => return self.other(pattern),
-                        _ => {}
-                    }
-                }
-                Stmt::Expr(expr, None) if at + 1 == block.stmts.len() => value = self.expr(expr)?,
-                statement => self.free(statement)?,
-            }
-        }
-        self.known.truncate(outside);
-        Ok(value)
-    }
-
-    fn expr(&mut self, expr: &Expr) -> syn::Result<bool> {
-        if let Some(vector) = read(expr, self.cells) {
-            return if vector.is_some() { Ok(true) } else { self.other(expr) };
-        }
-        match expr {
-            Expr::Paren(inner) => self.expr(&inner.expr),
-            Expr::Group(inner) => self.expr(&inner.expr),
-            Expr::Block(inner) => self.block(&inner.block),
-            Expr::If(choice) => {
-                self.free(&choice.cond)?;
-                let then = self.block(&choice.then_branch)?;
-                let Some((_, otherwise)) = &choice.else_branch else { return Ok(then) };
-                Ok(self.expr(otherwise)? | then)
-            }
-            Expr::Match(choice) => {
-                self.free(&choice.expr)?;
-                choice.arms.iter().try_fold(false, |any, arm| {
-                    if let Some((_, guard)) = &arm.guard {
-                        self.free(&**guard)?;
-                    }
-                    Ok(self.expr(&arm.body)? | any)
-                })
-            }
-            Expr::Binary(sum) => {
-                let (left, right) = (self.expr(&sum.left)?, self.expr(&sum.right)?);
-                match sum.op {
-                    syn::BinOp::Add(_) if left & right => self.other(expr),
-                    syn::BinOp::Add(_) => Ok(left | right),
-                    syn::BinOp::Sub(_) if !right => Ok(left),
-                    _ if !left & !right => Ok(false),
-                    _ => self.other(expr),
-                }
-            }
-            Expr::MethodCall(call) if call.args.len() == 1 => {
-                let any = self.expr(&call.receiver)? | self.expr(&call.args[0])?;
-                match any && call.method != self.extreme.name() {
-                    true => self.other(expr),
-                    false => Ok(any),
-                }
-            }
-            Expr::Path(path) => {
-                let known = path
-                    .path
-                    .get_ident()
-                    .and_then(|name| self.known.iter().rev().find(|(known, _)| known == name));
-                Ok(known.is_some_and(|&(_, of)| of))
-            }
-            expr => self.free(expr).map(|()| false),
-        }
-    }
-
-    /// Nothing in `tokens` may depend on earlier cells.
-    fn free(&mut self, tokens: &(impl ToTokens + ?Sized)) -> syn::Result<()> {
-        let depends = |name: &Ident| {
-            let known = self.known.iter().rev().find(|(known, _)| known == name);
-            name == self.cells || known.is_some_and(|&(_, of)| of)
-        };
-        match names(tokens.to_token_stream()).iter().any(depends) {
-            true => self.other(tokens).map(drop),
-            false => Ok(()),
-        }
-    }
-
-    fn other(&self, tokens: &(impl ToTokens + ?Sized)) -> syn::Result<bool> {
-        let name = self.extreme.name();
-        Err(reject(
-            &tokens.to_token_stream(),
-            format_args!(
-                "`path = {name}` does not see from which cell this comes: it knows the `{name}` of sums with one earlier cell each, \
-                 and `if` and `match` that do not ask for cells"
-            ),
-            "write it so, or implement `Traced` by hand",
-        ))
     }
 }
 
