@@ -44,10 +44,12 @@ fn divided(h: Earlier<i32>, #[row] a: i32) -> i32 {
     h.n / a + h.w
 }
 
-const POLICIES: [ScanPolicy; 3] = [
+const POLICIES: [ScanPolicy; 5] = [
     ScanPolicy { rows: 8, warps: 16 },
     ScanPolicy { rows: 3, warps: 2 },
     ScanPolicy { rows: 1, warps: 31 },
+    ScanPolicy { rows: 16, warps: 3 },
+    ScanPolicy { rows: 13, warps: 2 },
 ];
 
 #[test]
@@ -58,6 +60,7 @@ fn kernels_compile_for_ampere_and_hopper() {
     compile_check::<weighed>(&POLICIES[0], "sm_80").unwrap();
     compile_check::<area>(&POLICIES[0], "sm_90").unwrap();
     compile_check::<outer>(&POLICIES[2], "sm_90").unwrap();
+    compile_check::<weighed>(&POLICIES[3], "sm_80").unwrap();
     compile_check::<real>(&POLICIES[1], "sm_90").unwrap();
     let error = compile_check::<real>(&ScanPolicy { rows: 17, warps: 1 }, "sm_90").unwrap_err();
     assert!(error.to_string().contains("1 warps of 17 rows"), "{error}");

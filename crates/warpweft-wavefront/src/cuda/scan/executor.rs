@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::memory::{Stages, fitting};
+use super::memory::{Stages, fits, fitting};
 use super::text::{Arguments, options, source, too_large};
 use crate::cuda::filled::{Found, filled};
 use crate::cuda::signature::{Values, WAITING};
@@ -51,6 +51,7 @@ fn missing(wavefront: &Erased<'_>) -> Option<&'static str> {
         ("result but the matrix", wavefront.keep != Keep::Matrix),
         ("bands", wavefront.band.is_some()),
         ("function that may fault", element.faults()),
+        ("inputs that shared memory does not hold", !fits(element)),
     ]
     .into_iter()
     .find_map(|(what, misses)| misses.then_some(what))

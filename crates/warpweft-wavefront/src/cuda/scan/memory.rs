@@ -7,6 +7,8 @@ use crate::spec::ElementType;
 const LANE_BYTES: usize = 16;
 /// Bytes that a row of inputs is padded by, as in `arriving.cuh`.
 const PADDING: usize = 16;
+/// Bytes of shared memory that a block may have on the devices with the least: an A10.
+const LEAST_BYTES: usize = 99 << 10;
 /// Tiles under way at most: with three an H200 was no faster.
 const MOST: usize = 2;
 
@@ -39,7 +41,15 @@ pub(super) fn fitting(rows: usize, sms: u32, limit: usize, element: &ElementType
     while policy.warps > 1 && few(&policy) {
         policy.warps /= 2;
     }
+    while policy.rows > 1 && Stages::within(limit, element, &policy).is_none() {
+        policy.rows /= 2;
+    }
     policy
+}
+
+/// Whether every device holds the inputs of some policy.
+pub(super) fn fits(element: &ElementType) -> bool {
+    Stages::within(LEAST_BYTES, element, &ScanPolicy { rows: 1, warps: 1 }).is_some()
 }
 
 #[cfg(test)]
@@ -70,6 +80,32 @@ mod tests {
                 assert!(stages.count >= 2 && stages.bytes <= limit, "{policy:?} {stages:?}");
             }
         }
+    }
+
+    #[wavefront(sums)]
+    fn of_words(h: Earlier<i32>, #[cell] x: [[i32; 32]; 4]) -> i32 {
+        h.n + h.w - h.nw + x[0][0]
+    }
+
+    #[wavefront(sums)]
+    fn of_many_words(h: Earlier<i32>, #[cell] x: [[i32; 32]; 8]) -> i32 {
+        h.n + h.w - h.nw + x[0][0]
+    }
+
+    #[test]
+    fn bands_of_large_inputs_are_low_on_every_device() {
+        let image = [[[1; 32]; 4]; 6];
+        let wavefront = Wavefront::of(of_words()).over([2, 3]).inputs(&image);
+        let element = &wavefront.erased().element;
+        assert!(fits(element));
+        for limit in LIMITS {
+            let policy = fitting(16_384, 132, limit, element);
+            assert!(policy.warps == 1 && policy.rows < 8, "{policy:?}");
+            assert!(Stages::within(limit, element, &policy).is_some(), "{policy:?}");
+        }
+        let image = [[[1; 32]; 8]; 6];
+        let wavefront = Wavefront::of(of_many_words()).over([2, 3]).inputs(&image);
+        assert!(!fits(&wavefront.erased().element));
     }
 
     #[test]
