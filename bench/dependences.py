@@ -111,7 +111,8 @@ def record(name, sets, seed):
     for found in map(line.match, sys.stdin):
         if found:
             figures.append({"vectors": found[4], "ratio": float(found[1]), "rate": float(found[2]), "plain": float(found[3])})
-    assert len(figures) == sets, f"{len(figures)} lines, not {sets}"
+    if len(figures) != sets:
+        sys.exit(f"{len(figures)} lines, not {sets}")
     ratios = sorted(figure["ratio"] for figure in figures)
     date = datetime.date.today().isoformat()
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))

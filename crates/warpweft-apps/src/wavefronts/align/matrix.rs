@@ -19,6 +19,8 @@ pub struct Matrix {
     scores: [[i8; SYMBOLS]; SYMBOLS],
     /// The letter that stands for letters that the matrix lacks.
     unknown: Option<u8>,
+    /// Where the letters are codes of nucleotides: by the number of each that of its complement.
+    complements: Option<Vec<u8>>,
 }
 
 /// The matrices that have a name.
@@ -121,7 +123,8 @@ impl Matrix {
             return wrong(last, format!("no line for letter {letter} follows"));
         }
         let unknown = symbols.contains(&b'X').then_some(b'X');
-        Ok(Self { name: name.into(), symbols, scores, unknown })
+        let complements = complements(&symbols);
+        Ok(Self { name: name.into(), symbols, scores, unknown, complements })
     }
 
     /// What it is called.
@@ -143,24 +146,13 @@ impl Matrix {
             let rare = RARE.contains(&letter);
             self.unknown.filter(|_| rare).and_then(of).map(|at| (at as u8, true))
         };
-        let uracil = || self.complements().filter(|_| letter == b'U').and_then(|_| of(b'T'));
+        let uracil = || (letter == b'U' && self.complements.is_some()).then(|| of(b'T')).flatten();
         known.or_else(unknown).or_else(|| uracil().map(|at| (at as u8, false)))
     }
 
     /// By the number of each letter that of its complement, if all are codes of nucleotides whose complements it has too.
-    pub fn complements(&self) -> Option<Vec<u8>> {
-        let other = |letter: u8| {
-            STRANDS.iter().find_map(|&[a, b]| match letter {
-                letter if letter == a => Some(b),
-                letter if letter == b => Some(a),
-                _ => None,
-            })
-        };
-        let of = |&letter: &u8| {
-            let other = other(letter)?;
-            self.symbols.iter().position(|&known| known == other).map(|at| at as u8)
-        };
-        self.symbols.iter().map(of).collect()
+    pub fn complements(&self) -> Option<&[u8]> {
+        self.complements.as_deref()
     }
 
     /// The scores, by the numbers of a letter of the query and one of the target.
@@ -174,6 +166,22 @@ impl Matrix {
         let all = || self.scores[..count].iter().flat_map(|row| &row[..count]).copied();
         [all().min(), all().max()].map(|score| score.unwrap_or_default().into())
     }
+}
+
+/// By the number of each of `symbols` that of its complement, if all are codes of nucleotides whose complements are there.
+fn complements(symbols: &[u8]) -> Option<Vec<u8>> {
+    let other = |letter: u8| {
+        STRANDS.iter().find_map(|&[a, b]| match letter {
+            letter if letter == a => Some(b),
+            letter if letter == b => Some(a),
+            _ => None,
+        })
+    };
+    let of = |&letter: &u8| {
+        let other = other(letter)?;
+        symbols.iter().position(|&known| known == other).map(|at| at as u8)
+    };
+    symbols.iter().map(of).collect()
 }
 
 /// The letter that `word` is, in upper case.
