@@ -8,9 +8,10 @@ mod terms;
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote};
+use syn::visit::Visit;
 use syn::{Block, Expr, ItemFn, Lit, UnOp, parse_quote};
 
-use self::equal::equal;
+use self::equal::{Given, equal};
 use self::terms::Terms;
 use super::shape::Shape;
 use crate::diag::reject;
@@ -49,6 +50,7 @@ pub fn path(
         let what = "a path takes steps to the cells `nw`, `n` and `w` only";
         return Err(reject(&shape.signature.ident, what, BY_HAND));
     }
+    Leaving::refused(body)?;
     Terms { cells: &shape.earlier, extreme, known: vec![] }.block(body)?;
     let name = format_ident!("{}_path", function.sig.ident);
     let choices = super::expand(quote!(choice), choices(function, shape, body, (&name, &near))?)?;
@@ -77,6 +79,34 @@ fn possible(function: &ItemFn, shape: &Shape) -> syn::Result<()> {
     Ok(())
 }
 
+/// Where a function ends early.
+#[derive(Default)]
+struct Leaving(Option<TokenStream>);
+
+impl Leaving {
+    /// Refuses a body that has such.
+    fn refused(body: &Block) -> syn::Result<()> {
+        let mut found = Self::default();
+        found.visit_block(body);
+        let what = "`path` is for functions whose value is that of their last expression";
+        found.0.map_or(Ok(()), |tokens| Err(reject(&tokens, what, "choose it by `if` or `match`")))
+    }
+}
+
+impl<'a> Visit<'a> for Leaving {
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        let leaves = match expr {
+            Expr::Return(_) | Expr::Try(_) => true,
+            Expr::Break(inner) => inner.expr.is_some(),
+            _ => false,
+        };
+        if leaves {
+            self.0.get_or_insert_with(|| expr.to_token_stream());
+        }
+        syn::visit::visit_expr(self, expr);
+    }
+}
+
 /// The function of choices: the first of `near` that a cell comes from, or their number where it comes from none.
 fn choices(
     function: &ItemFn,
@@ -85,14 +115,15 @@ fn choices(
     (name, near): (&Ident, &[[i128; 2]]),
 ) -> syn::Result<ItemFn> {
     let (begins, cells) = (near.len() as u8, (&shape.earlier, &shape.cell));
+    let given = Given::within(function, body);
     let last = begins - 1;
     let mut choice = quote!(#last);
     for (at, &vector) in near.iter().enumerate().rev().skip(1) {
         let at = at as u8;
-        let comes = equal(body, cells, Some(vector))?;
+        let comes = equal(body, cells, &given, Some(vector))?;
         choice = quote!(if #comes { #at } else { #choice });
     }
-    let free = equal(body, cells, None)?;
+    let free = equal(body, cells, &given, None)?;
     let inputs = function.sig.inputs.iter();
     let (visibility, cell) = (&function.vis, &shape.cell);
     Ok(parse_quote! {

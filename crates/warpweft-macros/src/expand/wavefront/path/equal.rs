@@ -6,7 +6,7 @@
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote};
 use syn::visit::Visit;
-use syn::{BinOp, Block, Expr, Pat, PatIdent, Stmt, Type};
+use syn::{BinOp, Block, Expr, ItemFn, Pat, PatIdent, Stmt, Type};
 
 use super::{names, read};
 use crate::diag::reject;
@@ -15,13 +15,14 @@ use crate::diag::reject;
 /// [`super::terms::Terms`] demands, `body` is made of such terms.
 ///
 /// # Errors
-/// A variable that depends on cells and is used where another variable has a name of its definition.
+/// A variable that depends on cells and is computed from another whose name is given twice or that may change.
 pub fn equal(
     body: &Block,
     (cells, cell): (&Ident, &Type),
+    given: &Given,
     vector: Option<[i128; 2]>,
 ) -> syn::Result<TokenStream> {
-    let mut equal = Equal { cells, cell, vector, known: vec![], added: vec![], sums: 0 };
+    let mut equal = Equal { cells, cell, given, vector, known: vec![], added: vec![], sums: 0 };
     Ok(equal.block(body)?.unwrap_or_else(|| quote!(false)))
 }
 
@@ -31,6 +32,7 @@ type Variable = (Ident, Option<Expr>);
 struct Equal<'a> {
     cells: &'a Ident,
     cell: &'a Type,
+    given: &'a Given,
     vector: Option<[i128; 2]>,
     /// Innermost last.
     known: Vec<Variable>,
@@ -81,7 +83,11 @@ impl Equal<'_> {
             Expr::Group(inner) => self.expr(&inner.expr),
             Expr::Block(inner) => self.block(&inner.block),
             Expr::If(choice) => {
+                let outside = self.known.len();
+                self.known
+                    .extend(Given::of(&choice.cond).0.into_iter().map(|(name, _)| (name, None)));
                 let then = self.block(&choice.then_branch)?;
+                self.known.truncate(outside);
                 let Some((_, otherwise)) = &choice.else_branch else { return Ok(None) };
                 let otherwise = self.expr(otherwise)?;
                 let condition = &choice.cond;
@@ -147,7 +153,8 @@ impl Equal<'_> {
         Ok(any.then(|| quote!(match #of { #(#arms)* })))
     }
 
-    /// A variable that depends on cells, by its definition, in which names mean what they meant there.
+    /// A variable that depends on cells, by its definition. What that is computed from has its value here too: names that are
+    /// given once and do not change, or else variables that are written out themselves.
     fn variable(&mut self, name: &Ident) -> syn::Result<Option<TokenStream>> {
         let Some(at) = self.known.iter().rposition(|(known, _)| known == name) else {
             return Ok(None);
@@ -155,11 +162,10 @@ impl Equal<'_> {
         let since = self.known.split_off(at);
         let defined = since[0].1.clone();
         let equal = defined.map_or(Ok(None), |defined| {
-            let used = names(defined.to_token_stream());
-            let hides = |(known, of): &&Variable| of.is_none() && used.contains(known);
-            if let Some((hidden, _)) = since.iter().find(hides) {
-                let what = format!("`{hidden}` hides a variable that `{name}` is computed from");
-                return Err(reject(hidden, what, "give it another name"));
+            for used in names(defined.to_token_stream()) {
+                if !self.is_dependent(&used) {
+                    self.given.once(&used, name)?;
+                }
             }
             self.expr(&defined)
         });
@@ -169,11 +175,13 @@ impl Equal<'_> {
 
     /// Whether `tokens` has earlier cells, or variables that depend on them.
     fn depends(&self, tokens: &(impl ToTokens + ?Sized)) -> bool {
-        let dependent = |name: &Ident| {
-            let known = self.known.iter().rev().find(|(known, _)| known == name);
-            name == self.cells || known.is_some_and(|(_, of)| of.is_some())
-        };
-        names(tokens.to_token_stream()).iter().any(dependent)
+        let all = names(tokens.to_token_stream());
+        all.iter().any(|name| name == self.cells || self.is_dependent(name))
+    }
+
+    fn is_dependent(&self, name: &Ident) -> bool {
+        let known = self.known.iter().rev().find(|(known, _)| known == name);
+        known.is_some_and(|(_, of)| of.is_some())
     }
 }
 
@@ -181,17 +189,50 @@ fn or_false(equal: Option<TokenStream>) -> TokenStream {
     equal.unwrap_or_else(|| quote!(false))
 }
 
-/// The names that a pattern gives.
-fn bound(pattern: &Pat) -> impl Iterator<Item = Ident> + use<> {
-    #[derive(Default)]
-    struct Names(Vec<Ident>);
-    impl<'a> Visit<'a> for Names {
-        fn visit_pat_ident(&mut self, name: &'a PatIdent) {
-            self.0.push(name.ident.clone());
-            syn::visit::visit_pat_ident(self, name);
+/// All names that patterns give, and whether they may change.
+#[derive(Default)]
+pub struct Given(Vec<(Ident, bool)>);
+
+impl Given {
+    /// Those of a function's parameters and body.
+    pub fn within(function: &ItemFn, body: &Block) -> Self {
+        let mut all = Self::default();
+        all.visit_signature(&function.sig);
+        all.visit_block(body);
+        all
+    }
+
+    fn of(expr: &Expr) -> Self {
+        let mut all = Self::default();
+        all.visit_expr(expr);
+        all
+    }
+
+    /// Whether `used` has one value wherever it can be used; `by` is computed from it.
+    fn once(&self, used: &Ident, by: &Ident) -> syn::Result<()> {
+        let mut given = self.0.iter().filter(|(name, _)| name == used);
+        match (given.next(), given.next()) {
+            (Some((name, true)), _) | (_, Some((name, _))) => {
+                let what = format!(
+                    "`{by}` is computed from `{used}`, whose name stands for several values"
+                );
+                Err(reject(name, what, "give each value its own name"))
+            }
+            _ => Ok(()),
         }
     }
-    let mut names = Names::default();
+}
+
+impl<'a> Visit<'a> for Given {
+    fn visit_pat_ident(&mut self, name: &'a PatIdent) {
+        self.0.push((name.ident.clone(), name.mutability.is_some()));
+        syn::visit::visit_pat_ident(self, name);
+    }
+}
+
+/// The names that a pattern gives.
+fn bound(pattern: &Pat) -> impl Iterator<Item = Ident> + use<> {
+    let mut names = Given::default();
     names.visit_pat(pattern);
-    names.0.into_iter()
+    names.0.into_iter().map(|(name, _)| name)
 }
