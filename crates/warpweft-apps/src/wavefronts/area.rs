@@ -141,7 +141,8 @@ pub fn table_of_reals(
     Ok((Volume::try_from_fn(image.extents(), next)?, report))
 }
 
-/// The values of `bins` bins of equal width over 0..=255: least and greatest of each.
+/// The values of `bins` bins of equal width over 0..256: least and greatest of each. Value x is in bin `x * bins / 256`, as for
+/// NumPy's `histogram` and OpenCV's `calcHist`.
 ///
 /// # Errors
 /// No bins, or more than values.
@@ -149,7 +150,7 @@ pub fn bins(bins: usize) -> Result<Vec<[u8; 2]>> {
     if !(1..=256).contains(&bins) {
         return Err(Error::spec(format!("{bins} bins"), "take 1 to 256"));
     }
-    let start = |bin: usize| bin * 256 / bins;
+    let start = |bin: usize| (bin * 256).div_ceil(bins);
     Ok((0..bins).map(|bin| [start(bin) as u8, (start(bin + 1) - 1) as u8]).collect())
 }
 

@@ -113,6 +113,7 @@ fn weights_that_make_no_sense_and_scores_beyond_32_bits_are_refused() {
     let mut error =
         |weights, scope| align(&a, &a, weights, scope, &mut executor).unwrap_err().to_string();
     assert!(error(Weights::linear(0, -1, -1), Scope::Local).contains("match 0"));
+    assert!(error(Weights::linear(2, 5, -1), Scope::Local).contains("mismatch 5"));
     assert!(error(Weights::linear(1, -1, 1), Scope::Local).contains("gap 1"));
     let cheap = Weights { matching: 1, mismatch: -1, open: -1, extend: -2 };
     assert!(error(cheap, Scope::Global).contains("first letter of a gap scores -1"));

@@ -254,6 +254,15 @@ fn bad_input_is_refused_with_its_values() {
     assert!(error(&[1.0], &[1.0, f32::NAN], any).contains("sample 1 of series B is NaN"));
     assert!(error(&[1.0; 9], &[1.0; 4], Constraint::Band(4)).contains("a band of 4"));
     assert!(error(&[1.0], &[1.0], Constraint::Window(0)).contains("a window of 0"));
+    assert_eq!(bins(3).unwrap(), [[0, 85], [86, 170], [171, 255]]);
+    for count in 1..=256 {
+        for (bin, [low, high]) in bins(count).unwrap().into_iter().enumerate() {
+            assert!(
+                [low, high].iter().all(|&x| usize::from(x) * count / 256 == bin),
+                "{count} {bin}"
+            );
+        }
+    }
     assert!(bins(0).unwrap_err().to_string().contains("0 bins"));
     let image = vec![255; 2902 * 2902];
     let wavefront = Wavefront::of(sum_of_bytes()).over([2902, 2902]);

@@ -68,6 +68,9 @@ taken, then the one with the smallest target end. In a CIGAR, I is a letter of t
 of the target. If several paths are best, they are compared from the end: a pair is preferred to D, and D to \
 I. --score-only prints only the score and the end.
 
+An alignment ends at a letter of each sequence, as in parasail: with free ends too, leaving one sequence out altogether is not \
+considered, even if that scores more.
+
 --traceback directions records two bits per cell (four with affine gaps) in one pass. linear-space needs memory \
 proportional to the sum of the lengths, and the time of about two passes. auto uses directions if they fit into memory \
 and are expected to be faster. Both find the same path.
@@ -123,7 +126,7 @@ pub struct Align {
     /// Score of a pair of equal letters.
     #[arg(long = "match", value_name = "N", default_value_t = 2, conflicts_with = "matrix")]
     matching: i32,
-    /// Score of a pair of different letters.
+    /// Score of a pair of different letters, at most 0.
     #[arg(long, value_name = "N", default_value_t = -1, allow_negative_numbers = true, conflicts_with = "matrix")]
     mismatch: i32,
     /// Score pairs of letters by a matrix: BLOSUM62, BLOSUM50, PAM250, NUC44 or a file. The sequences may then contain the

@@ -123,8 +123,7 @@ impl Matrix {
             return wrong(last, format!("no line for letter {letter} follows"));
         }
         let unknown = symbols.contains(&b'X').then_some(b'X');
-        let complements = complements(&symbols);
-        Ok(Self { name: name.into(), symbols, scores, unknown, complements })
+        Ok(Self { complements: complements(&symbols), name: name.into(), symbols, scores, unknown })
     }
 
     /// What it is called.

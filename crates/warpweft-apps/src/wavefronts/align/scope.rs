@@ -14,7 +14,7 @@ pub enum Scope {
 }
 
 /// Which ends of the sequences may be left out at no cost: letters there stand against nothing and score
-/// nothing.
+/// nothing. An alignment ends at a letter of each sequence, as in parasail: leaving one out altogether is not considered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ends {
     /// Letters of the query before and after the alignment.

@@ -77,7 +77,9 @@ impl Scoring {
                 "give a matrix that rewards some pairs",
             ));
         }
-        Weights { mismatch: self.weights.mismatch.min(0), ..self.weights }.check()
+        // A matrix may reward all pairs.
+        let most = if self.matrix.is_some() { 0 } else { i32::MAX };
+        Weights { mismatch: self.weights.mismatch.min(most), ..self.weights }.check()
     }
 
     /// Whether alignments of so many letters fit numbers, and one may end in the band.
