@@ -75,6 +75,8 @@ pub enum Part {
     Traceback,
     /// Many small problems, on the first GPU or one core.
     Many,
+    /// Of these the short reads with paths alone.
+    Reads,
     /// Dependences of every kind, on the first GPU, or on one core next to plain loops.
     Dependences,
 }
@@ -160,9 +162,10 @@ impl Wavefronts {
             paths = traceback::measure(&machine, gpu, shrink, self.options.repeats)?;
         }
         let mut many = Vec::new();
-        if wanted(Part::Many) {
+        let all_sets = wanted(Part::Many);
+        if all_sets || self.only.contains(&Part::Reads) {
             let (gpu, shrink) = (together.first(), self.shrink as usize);
-            many = many::measure(&machine, gpu, shrink, self.options.repeats)?;
+            many = many::measure(&machine, gpu, shrink, self.options.repeats, !all_sets)?;
         }
         let mut dependences = Vec::new();
         if wanted(Part::Dependences) {
@@ -213,6 +216,7 @@ impl Wavefronts {
             | Part::Methods
             | Part::Traceback
             | Part::Many
+            | Part::Reads
             | Part::Dependences => 1,
         };
         if there >= needed {
@@ -250,6 +254,7 @@ impl Wavefronts {
             | Part::Methods
             | Part::Traceback
             | Part::Many
+            | Part::Reads
             | Part::Dependences => vec![1],
             Part::Gpus => {
                 let doubled = std::iter::successors(Some(1), |count| Some(2 * count));

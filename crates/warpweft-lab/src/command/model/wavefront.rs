@@ -80,6 +80,15 @@ struct Idle {
     predicted: [f64; 2],
 }
 
+/// A run without a policy, next to all widths at the same height.
+#[derive(Clone, Debug, Serialize)]
+struct Untuned {
+    policy: TilePolicy,
+    seconds: f64,
+    /// Its measured time over the best.
+    over_best: f64,
+}
+
 /// One application.
 #[derive(Clone, Debug, Serialize)]
 struct Figures {
@@ -90,6 +99,7 @@ struct Figures {
     chosen: u32,
     /// The chosen width's measured time over the best measured.
     over_best: Option<f64>,
+    untuned: Option<Untuned>,
     widths: Vec<Width>,
     idle: Vec<Idle>,
 }
@@ -157,6 +167,15 @@ impl Arguments {
         TilePolicy { method, height: self.height, width, blocks: 32 }
     }
 
+    /// What a run without a policy takes, and how close to the best width it is.
+    fn untuned(app: App, bench: &Bench<'_>) -> Result<Untuned> {
+        let policy = bench.untuned(app)?;
+        let seconds = bench.widths(app, policy, &[policy.width])?[0].seconds;
+        let all = bench.widths(app, policy, &WIDTHS)?;
+        let best = all.iter().map(|run| run.seconds).fold(seconds, f64::min);
+        Ok(Untuned { policy, seconds, over_best: seconds / best })
+    }
+
     /// How long blocks of each method wait, with tiles of the chosen width.
     fn idle(&self, app: App, bench: &Bench<'_>, costs: &Costs, chosen: u32) -> Result<Vec<Idle>> {
         let idle = Method::ALL.into_iter().map(|method| {
@@ -221,8 +240,9 @@ impl Arguments {
             Some(bench) => self.idle(app, bench, &costs, chosen)?,
             None => Vec::new(),
         };
+        let untuned = bench.map(|bench| Self::untuned(app, bench)).transpose()?;
         let equation_4 = paper.best_width();
-        Ok(Figures { app, costs, equation_4, chosen, over_best, widths, idle })
+        Ok(Figures { app, costs, equation_4, chosen, over_best, untuned, widths, idle })
     }
 }
 
@@ -256,7 +276,7 @@ fn alike(figures: &[Figures]) -> Vec<Vec<&Figures>> {
 
 fn table(alike: &[&Figures], size: usize, height: u32) -> String {
     let Some(&figures) = alike.first() else { return String::new() };
-    let Figures { app, costs, equation_4, chosen, over_best, widths, idle } = figures;
+    let Figures { app, costs, equation_4, chosen, over_best, untuned, widths, idle } = figures;
     let names: Vec<_> = alike.iter().map(|figures| figures.app.name()).collect();
     let (sweeps, each) = match app.sweeps() {
         1 => (String::new(), ""),
@@ -284,6 +304,11 @@ fn table(alike: &[&Figures], size: usize, height: u32) -> String {
         text.push_str(&format!(", {ratio:.3} of the best measured time"));
     }
     text.push('\n');
+    if let Some(Untuned { policy: TilePolicy { height, width, .. }, over_best, .. }) = untuned {
+        text.push_str(&format!(
+            "without a policy: tiles {height} high, width {width}, {over_best:.3} of the best measured time\n"
+        ));
+    }
     for Idle { method, width, measured_seconds, measured, predicted } in idle {
         text.push_str(&format!(
             "  method {method}, width {width:>3}: {:.3} ms, idle {:.2} corner {:.2} between \

@@ -73,6 +73,25 @@ impl Bench<'_> {
         visit(app, self.size, &mut Widths(executor, policy, widths))
     }
 
+    /// The policy of a run without one.
+    ///
+    /// # Errors
+    /// As [`TileExecutor::prepare`].
+    pub fn untuned(&self, app: App) -> Result<TilePolicy> {
+        struct Untuned(TileExecutor);
+        impl Visitor for Untuned {
+            type Output = TilePolicy;
+            fn visit<E: WavefrontElement>(
+                &mut self,
+                wavefront: &Wavefront<'_, E>,
+                contents: Contents<'_, E>,
+            ) -> Result<TilePolicy> {
+                Ok(self.0.prepare(wavefront, contents)?.plan().policy)
+            }
+        }
+        visit(app, self.size, &mut Untuned(TileExecutor::new(self.device, None)?))
+    }
+
     /// The costs, from a corner of `1 / part` of the rows and of the columns.
     ///
     /// # Errors

@@ -68,7 +68,7 @@ pub fn protein<T>(case: Case, run: impl FnOnce(Wavefront<'_, scored>) -> Result<
     run(Wavefront::of(element).rows(a.as_rows()).columns(b.as_columns()).border(border))
 }
 
-/// Numbers of problems divided by `shrink`, on `gpu` or one core.
+/// Numbers of problems divided by `shrink`, on `gpu` or one core: all sets, or the reads alone.
 ///
 /// # Errors
 /// A fault of the device.
@@ -77,16 +77,17 @@ pub fn measure(
     gpu: Option<&Device>,
     shrink: usize,
     repeats: u32,
+    only_reads: bool,
 ) -> Result<Vec<Row>> {
+    let sets = |executor: &mut dyn Both| match only_reads {
+        true => reads(executor, &mut SplitMix::new(25), shrink, repeats),
+        false => all(executor, shrink, repeats),
+    };
     match gpu {
-        Some(device) => {
-            let mut executor = CudaExecutor::new(device, None)?;
-            all(&mut executor, shrink, repeats)
-        }
+        Some(device) => sets(&mut CudaExecutor::new(device, None)?),
         None => {
             let pool = Pool::new(machine.cpu.first(1))?;
-            let mut executor = CpuExecutor::new(&pool, CpuPolicy::for_domain(1024, 1))?;
-            all(&mut executor, shrink, repeats)
+            sets(&mut CpuExecutor::new(&pool, CpuPolicy::for_domain(1024, 1))?)
         }
     }
 }
@@ -102,24 +103,7 @@ fn all(executor: &mut dyn Both, shrink: usize, repeats: u32) -> Result<Vec<Row>>
     rows.push(timed("DTW f32, all pairs of series of 1,024", pairs, repeats, || {
         warping::distances(&series, Measure::default(), &|_, _| (), executor).map(|found| found.1)
     })?);
-    let count = (10_000 / shrink).max(2);
-    let mut reads = |count: usize, length| -> Result<Vec<Sequence>> {
-        let one = |_| Sequence::new("read", &letters(&mut noise, b"ACGT", length));
-        (0..count).map(one).collect()
-    };
-    let (queries, windows) = (reads(count, 150)?, reads(count, 200)?);
-    let pairs: Vec<_> = queries.iter().zip(&windows).collect();
-    let linear = Scoring::from(Weights::default());
-    let affine = Scoring::from(Weights { matching: 2, mismatch: -3, open: -5, extend: -1 });
-    for (what, scoring, scope) in [
-        ("SW, reads 150 x 200, paths", &linear, Scope::Local),
-        ("SW affine, reads 150 x 200, paths", &affine, Scope::Local),
-        ("NW, reads 150 x 200, paths", &linear, Scope::Global),
-    ] {
-        rows.push(timed(what, count, repeats, || {
-            trace_all(&pairs, scoring, scope, executor).map(|found| found.1)
-        })?);
-    }
+    rows.extend(reads(executor, &mut noise, shrink, repeats)?);
     let (matrix, scoring) = blosum62()?;
     let mut protein =
         |length| Sequence::of(&matrix, "protein", &letters(&mut noise, AMINO, length));
@@ -137,6 +121,35 @@ fn all(executor: &mut dyn Both, shrink: usize, repeats: u32) -> Result<Vec<Row>>
         let query = query?;
         rows.push(timed(what, count, repeats, || {
             search(&query, &database, &scoring, Scope::Local, executor).map(|found| found.1)
+        })?);
+    }
+    Ok(rows)
+}
+
+/// Pairs of reads and windows, with paths.
+fn reads(
+    executor: &mut dyn Both,
+    noise: &mut SplitMix,
+    shrink: usize,
+    repeats: u32,
+) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    let count = (10_000 / shrink).max(2);
+    let mut sequences = |count: usize, length| -> Result<Vec<Sequence>> {
+        let one = |_| Sequence::new("read", &letters(noise, b"ACGT", length));
+        (0..count).map(one).collect()
+    };
+    let (queries, windows) = (sequences(count, 150)?, sequences(count, 200)?);
+    let pairs: Vec<_> = queries.iter().zip(&windows).collect();
+    let linear = Scoring::from(Weights::default());
+    let affine = Scoring::from(Weights { matching: 2, mismatch: -3, open: -5, extend: -1 });
+    for (what, scoring, scope) in [
+        ("SW, reads 150 x 200, paths", &linear, Scope::Local),
+        ("SW affine, reads 150 x 200, paths", &affine, Scope::Local),
+        ("NW, reads 150 x 200, paths", &linear, Scope::Global),
+    ] {
+        rows.push(timed(what, count, repeats, || {
+            trace_all(&pairs, scoring, scope, executor).map(|found| found.1)
         })?);
     }
     Ok(rows)
