@@ -3,7 +3,7 @@
 
 use super::super::memory::arrays::bytes_of;
 use super::super::memory::layout::Layout;
-use super::super::temporal::packs_cells;
+use super::super::temporal::{FaceTable, packs_cells};
 use super::super::text::{Room, room_of, single};
 use crate::{CudaKernel, CudaPolicy, Spec};
 use warpweft_core::error::{Error, Result};
@@ -127,7 +127,8 @@ impl Kernels {
         }
         let fuses = fused.iter().any(|policy| policy.kernel.levels());
         let layout = room.unwrap_or(alone).layout(stencil, extents)?;
-        let fits = fused.is_empty() || bytes_of(stencil, &layout, fuses) <= free;
+        let values = FaceTable::bytes_of(stencil, &layout, extents, &fused);
+        let fits = fused.is_empty() || bytes_of(stencil, &layout, fuses) + values <= free;
         if fits || self.compile == Compile::First {
             return Ok(Planned { single, fused, layout, fuses, note: None });
         }

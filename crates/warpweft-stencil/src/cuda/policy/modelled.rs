@@ -4,7 +4,7 @@
 use super::kernels::{Compile, Kernels};
 use super::rings::ring_fits;
 use crate::cuda::resident::for_volume;
-use crate::cuda::temporal::temporal_shapes;
+use crate::cuda::temporal::{takes_parts, temporal_shapes};
 use crate::cuda::text::layout_of;
 use crate::{CudaPolicy, Spec};
 use warpweft_core::grid::Axes;
@@ -56,7 +56,7 @@ impl Kernels {
         };
         let on_chip = if known.whole { for_volume(stencil, extents, known.device) } else { vec![] };
         let mut fused: Vec<_> = on_chip.into_iter().filter(fits).take(TRIED).collect();
-        if fused.is_empty() {
+        if fused.is_empty() && (known.whole || takes_parts(stencil)) {
             let most = known.free.min(known.steps);
             let free = (TRIED, most);
             let shapes = temporal_shapes(stencil, extents, known.device, free, known.packs());
@@ -118,6 +118,16 @@ mod tests {
     fn seven(u: Near<f32, 3>) -> f32 {
         let below = u[[-1, 0, 0]] + u[[0, -1, 0]] + u[[0, 0, -1]];
         u[[0, 0, 0]] + 0.1 * (below + u[[0, 0, 1]] + u[[0, 1, 0]] + u[[1, 0, 0]])
+    }
+
+    #[stencil]
+    fn line(u: Near<f32, 1>) -> f32 {
+        0.5 * (u[[-1]] + u[[1]])
+    }
+
+    #[stencil]
+    fn share(u: Near<i32, 2>, by: i32) -> i32 {
+        u[[-1, 0]] / by + u[[0, 1]]
     }
 
     const KNOWN: Known = Known {
@@ -186,5 +196,18 @@ mod tests {
         // Where there is no room for the second arrays, single steps go on alone.
         let planned = kernels.planned(&stencil, extents, 1 << 20).unwrap();
         assert!(planned.fused.is_empty() && planned.note.is_some());
+    }
+
+    #[test]
+    fn steps_that_parts_can_not_fuse_are_fused_in_whole_volumes_alone() {
+        for whole in [true, false] {
+            let known = Known { whole, ..KNOWN };
+            let fuses = |stencil: &Spec, extents: Axes<usize>| {
+                !Kernels::modelled(stencil, extents, &known).fused.is_empty()
+            };
+            assert_eq!(fuses(&Stencil::of(line()), [1 << 26].into()), whole);
+            assert_eq!(fuses(&Stencil::of(share(3)), [8192; 2].into()), whole);
+            assert!(fuses(&Stencil::of(flat()), [8192; 2].into()));
+        }
     }
 }

@@ -12,7 +12,7 @@ mod text;
 
 pub use block::TimeBlock;
 pub use candidates::temporal_shapes;
-pub use frame::{Clocks, FAULTS, frame};
+pub use frame::{Clocks, FAULTS, frame, takes_parts};
 pub use functions::{FaceTable, FaceValues, functors};
 #[cfg(test)]
 pub use parameters::held_values;

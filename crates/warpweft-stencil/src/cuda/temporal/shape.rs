@@ -359,7 +359,6 @@ impl TemporalShape {
         // At most as many as there are lanes.
         self.asked_rows = rows.min(LANES) as u8;
         let fits = |rounds: usize| rounds * self.levels * rows <= LANES;
-        // At most as many as there are lanes.
         self.batch = if groups && fits(self.kept) { self.kept as u8 } else { 1 };
         fits(self.batch.into())
     }

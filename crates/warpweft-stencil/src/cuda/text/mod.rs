@@ -15,7 +15,7 @@ use super::launch::{faces, place};
 use super::memory::arrays;
 use super::resident::ResidentShape;
 use super::sums::{DIGIT, SUMMED, SUMS, Summand};
-use super::temporal::{FaceTable, TemporalShape};
+use super::temporal::FaceTable;
 use crate::{CudaKernel, CudaPolicy, Spec};
 use warpweft_core::cuda::{Cache, Cubin, Options, compile_in};
 use warpweft_core::element::Unit;
@@ -112,13 +112,9 @@ pub fn device_bytes(stencil: &Spec, extents: Axes<usize>, policy: &CudaPolicy) -
     let shape = ResidentShape::of(stencil, &policy).filter(|_| stays);
     let messages = shape.map_or([0; 2], |shape| shape.bytes(shape.tiles(&layout).iter().product()));
     let fused = policy.kernel.levels();
-    let shape = match fused && stencil.has_functions() {
-        true => TemporalShape::of(stencil, &policy, extents),
-        false => None,
-    };
-    let values = shape.map_or(0, |shape| FaceTable::of(stencil, &layout, &shape).size());
-    let more = messages.iter().sum::<usize>() + values;
-    Ok(arrays::bytes_of(stencil, &layout, fused) + more as u64)
+    let values = FaceTable::bytes_of(stencil, &layout, extents, &[policy]);
+    let more = messages.iter().sum::<usize>() as u64 + values;
+    Ok(arrays::bytes_of(stencil, &layout, fused) + more)
 }
 
 /// Compiles the kernels of `policy` for `arch` ("sm_90") without a GPU; the machine code, of several steps where the

@@ -1,5 +1,5 @@
 // What the products with bands cannot do: cells next to fixed faces, by single steps in shared memory, and the ghost cells
-// of periodic axes and of those whose cells are continued oddly beyond fixed faces.
+// of periodic axes and of those whose cells are continued beyond fixed faces by images.
 #pragma once
 
 constexpr int RADIUS = WW_RADIUS, DIMS = WW_DIMS;     // of a single step

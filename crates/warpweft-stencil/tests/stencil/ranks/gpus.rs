@@ -63,7 +63,10 @@ impl Transport for Aware<'_> {
     fn send(&self, to: usize, tag: Tag, message: Vec<u8>) -> Result<()> {
         self.0.send(to, tag, message)
     }
-    fn send_shared(&self, _: usize, _: Tag, _: Shared) -> Result<()> {
+    fn send_shared(&self, to: usize, tag: Tag, message: Shared) -> Result<()> {
+        if tag.0 >= Tag::COLLECTIVE {
+            return self.0.send_shared(to, tag, message);
+        }
         Err(Error::spec("a message through the host", "send it from the device"))
     }
     fn receive(&self, from: usize, tag: Tag) -> Result<Vec<u8>> {

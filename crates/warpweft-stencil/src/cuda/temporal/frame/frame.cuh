@@ -60,8 +60,8 @@ template <class S>
 struct Framed {
   const HeldValues& values;
   const Frame& frame;
-  u64 steps;                  // done before the first level, where functions ask
-  int before;                 // of these, in this pass
+  u64 steps;                  // done before the warp's first level, where functions ask
+  int before;                 // steps of the pass that other warps do before it
   int from[3], to[3];         // the cells that the tile stores, as far as they are right after the pass
 };
 template <class S>

@@ -6,6 +6,7 @@ use std::fmt::Write;
 use super::shape::TemporalShape;
 use crate::cuda::launch::boxes::placed;
 use crate::cuda::memory::layout::{Layout, axes};
+use crate::spec::proof::guard::Guard;
 use crate::{Boundary, Face, Region, Spec};
 use warpweft_core::grid::Axes;
 
@@ -13,6 +14,12 @@ use warpweft_core::grid::Axes;
 pub const FRAME: &str = include_str!("frame.cuh");
 /// Where faults are noted. It stands before all else.
 pub const FAULTS: &str = include_str!("faults.cuh");
+
+/// Whether fused steps of `stencil` take parts of a volume: not where they are framed, nor of lines.
+pub fn takes_parts(stencil: &Spec) -> bool {
+    let told = stencil.has_functions() || stencil.knows().anything();
+    stencil.rank() > 1 && !told && !Guard::of(stencil).any()
+}
 
 /// Addresses of what a pass counts and reports, 0 where it does not.
 #[derive(Clone, Copy, Debug, Default)]

@@ -93,7 +93,7 @@ WW_FN int table_row(const Held<S>& held, int level) {
   const int late = S::late(level % S::stages, F);
   return late == 0 ? S::depth + 1 : held.before + level / S::stages + late - 1;
 }
-// Where a table has the value beyond a face of a field at a cell. Of cells beside those of the table, another's: nothing depends
+// Where a table has the value beyond a face of a field at a cell. Of cells next to those of the table, another's: nothing depends
 // on them, and there is room for those of a tile on either side.
 template <class S, int F, int Axis, int Side>
 WW_FN const typename S::template Type<F>* value_at(const Held<S>& held, int level, int z, int y, int x) {

@@ -5,9 +5,10 @@ use crate::cuda::launch::boxes::FAR;
 use crate::cuda::launch::queued::Queued;
 use crate::cuda::memory::layout::Layout;
 use crate::cuda::temporal::shape::TemporalShape;
-use crate::{Boundary, Spec};
+use crate::{Boundary, CudaPolicy, Spec};
 use warpweft_core::cuda::{Args, Buffer, Kernel, Launch, Module, Stream};
 use warpweft_core::error::{Error, Result};
+use warpweft_core::grid::Axes;
 
 /// Entries that the values of a field are a multiple of, so that those of any begin at a multiple of 16 bytes.
 const ROUND: usize = 16;
@@ -71,6 +72,21 @@ impl FaceTable {
         table
     }
 
+    /// Bytes of the values of all kernels of fused steps by `policies` over `extents`; 0 without functions.
+    pub fn bytes_of(
+        stencil: &Spec,
+        layout: &Layout,
+        extents: Axes<usize>,
+        policies: &[CudaPolicy],
+    ) -> u64 {
+        if !stencil.has_functions() {
+            return 0;
+        }
+        let fused = policies.iter().filter(|policy| policy.kernel.levels());
+        let shapes = fused.filter_map(|policy| TemporalShape::of(stencil, policy, extents));
+        shapes.map(|shape| Self::of(stencil, layout, &shape).size() as u64).sum()
+    }
+
     /// Bytes of the values.
     pub fn size(&self) -> usize {
         self.entries * self.entry
@@ -121,7 +137,12 @@ impl FaceValues {
         let table = FaceTable::of(stencil, layout, shape);
         if table.entries > i32::MAX as usize {
             return Err(Error::spec(
-                format!("{} values beyond faces that are functions in a pass", table.entries),
+                format!(
+                    "a pass of {} steps has {} values beyond function faces, and kernels index {}",
+                    shape.depth,
+                    table.entries,
+                    i32::MAX
+                ),
                 "fuse fewer steps, or take a smaller volume",
             ));
         }
