@@ -77,6 +77,8 @@ pub(super) struct Strip<'a, E: WavefrontElement, F: Form<E>> {
     pub inputs: &'a [E::Input],
     pub given: [Vec<E::Input>; 2],
     pub band: Option<Band<E::Cell>>,
+    /// Fronts in a row up to the present one that had no cell in the band.
+    outside: usize,
     /// Which scores win, and per lane the winning score since it was last asked for, and the first front since.
     pub extreme: Option<Extreme>,
     pub winning: Vec<F::Score>,
@@ -149,6 +151,7 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
             inputs,
             given: [(); 2].map(|()| vec![E::Input::default(); count]),
             band: wavefront.band,
+            outside: 0,
             extreme,
             winning: vec![worst; count],
             since: 0,
@@ -178,6 +181,12 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
             if whole && quads > 0 && sink.is_none() && self.stripes.is_some() {
                 self.striped_fronts(loops, &rest[..quads], bottom);
                 step += quads;
+                continue;
+            }
+            if sink.is_none()
+                && let skipped @ 1.. = self.skip(rest, bottom)
+            {
+                step += skipped;
                 continue;
             }
             self.in_lanes();
@@ -237,6 +246,7 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
             Some(band) => self.banded(&band, low, high),
         };
         let top = top.unwrap_or(self.state.above);
+        self.outside = if from < to { 0 } else { self.outside + 1 };
         if from < to {
             self.lanes(loops, from, to, top);
         }
@@ -255,6 +265,27 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
             bottom.push(form.cell(last.at(lanes - 1)));
         }
         self.state.front += 1;
+    }
+
+    /// How many fronts of the cells of `top` have no cell in the band, where all lanes have begun and hold what is outside: only the
+    /// bottom row's cells are told. A run within a band thus takes time by the band's cells, not by all.
+    fn skip(&mut self, top: &[E::Cell], bottom: &mut Vec<E::Cell>) -> usize {
+        let Some(band) = &self.band else { return 0 };
+        if self.outside < 2 || self.state.front <= self.lanes {
+            return 0;
+        }
+        let [front, row, lanes] = [self.state.front, self.first_row, self.lanes].map(|n| n as i128);
+        let (enters, left) = (row + band.lower as i128, row + band.upper as i128 - 1 + 2 * lanes);
+        let count = match front {
+            _ if front >= left => top.len(),
+            _ => usize::try_from(enters - front).map_or(0, |count| count.min(top.len())),
+        };
+        if let Some(&cell) = top[..count].last() {
+            self.state.above = self.state.form.hold(cell);
+            bottom.extend(std::iter::repeat_n(band.outside, count));
+            self.state.front += count;
+        }
+        count
     }
 
     /// Where a lane's winning score starts.

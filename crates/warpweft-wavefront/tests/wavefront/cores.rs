@@ -5,7 +5,7 @@ use warpweft::prelude::*;
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::{Best, CpuPolicy, Kept, WavefrontElement, WavefrontExecutor, reference};
 use warpweft_lab::conformance::wavefront::{
-    KEEPS, Outcome, affine_local, conforms, local, mix, remix, suite, suite_of, warp,
+    Inputs, KEEPS, Outcome, affine_local, conforms, local, mix, remix, suite, suite_of, warp,
 };
 
 /// Several workers on whatever cores the test may use.
@@ -193,6 +193,30 @@ fn a_sum_of_truth_values_counts_and_that_of_floats_is_refused() {
     let error = executor.run(&floats).unwrap_err().to_string();
     assert!(error.contains("sum of scores of warp, which are f32"), "{error}");
     assert!(error.contains("score an integer"), "{error}");
+}
+
+/// Tiles before the band and behind it are skipped, wherever it enters them.
+#[test]
+fn narrow_bands_anywhere_hold_the_references_cells() {
+    let mut inputs = Inputs(26);
+    let pool = pool(1);
+    for _ in 0..300 {
+        let mut below = |most: u64| (inputs.bits() % most) as usize;
+        let (m, n) = (1 + below(260), 1 + below(330));
+        let [rows, columns] = [m, n].map(|count| vec![1u8; count]);
+        let lower = below(2 * m as u64 + 40) as isize - m as isize - 10;
+        let upper = lower + below(40) as isize;
+        let (tile_rows, tile_columns) = (1 + below(70), 1 + below(90));
+        let policy = CpuPolicy { tile_rows, tile_columns, cells_16_bit: true };
+        let mut executor = CpuExecutor::new(&pool, policy).unwrap();
+        for keep in [Keep::LastRow, Keep::Best, Keep::Score, Keep::Matrix] {
+            let banded = Wavefront::of(LOCAL).rows(&rows).columns(&columns).keep(keep);
+            let banded = banded.border(Border::Value(3)).band(lower, upper, -1000);
+            let Ok(expect) = reference(&banded) else { continue };
+            let found = executor.run(&banded).unwrap().0;
+            assert_eq!(found, expect, "{m} x {n}, {lower} to {upper}, {policy:?}, {keep:?}");
+        }
+    }
 }
 
 #[test]
