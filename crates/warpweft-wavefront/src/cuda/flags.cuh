@@ -15,6 +15,24 @@ __device__ __forceinline__ void store_in_order_shared(int* flag, int value) {
     asm volatile("st.relaxed.cta.shared.b32 [%0], %1;"
                  ::"r"((unsigned)__cvta_generic_to_shared(flag)), "r"(value) : "memory");
 }
+// The same, if `does` says so: without a branch.
+__device__ __forceinline__ void store_in_order_shared_if(bool does, int* flag, int value) {
+    asm volatile("{ .reg .pred p; setp.ne.b32 p, %2, 0; @p st.relaxed.cta.shared.b32 [%0], %1; }"
+                 ::"r"((unsigned)__cvta_generic_to_shared(flag)), "r"(value), "r"((int)does) : "memory");
+}
+// A value into shared memory where both numbers are the same: without a branch, if it is made of words.
+template <class T>
+__device__ __forceinline__ void store_shared_where(int one, int other, T* to, const T& value) {
+    if constexpr (sizeof(T) % 4 == 0) {
+        unsigned words[sizeof(T) / 4];
+        memcpy(words, &value, sizeof(T));
+#pragma unroll
+        for (int i = 0; i < (int)(sizeof(T) / 4); i++)
+            asm volatile("{ .reg .pred p; setp.eq.s32 p, %2, %3; @p st.shared.b32 [%0], %1; }"
+                         ::"r"((unsigned)__cvta_generic_to_shared(to) + 4 * i), "r"(words[i]), "r"(one),
+                         "r"(other));
+    } else if (one == other) *to = value;
+}
 
 // Gives up, and reports, when a wait takes too long. Flags of the block itself are numbered from
 // 1000 (ready), 2000 (consumed), 3000 (brought) and 4000 (computed) in reports.

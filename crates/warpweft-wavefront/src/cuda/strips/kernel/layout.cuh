@@ -29,9 +29,8 @@ static_assert(WARPS * (LAG + 2 * CHUNK) + WINDOW + 2 * RING <= INPUTS,
 constexpr bool BEST = WW_KEEP == WW_BEST || WW_KEEP == WW_ONLY_SCORE;
 constexpr bool LAST_ROW = WW_KEEP == WW_LAST_ROW || WW_EDGES;
 constexpr bool LAST_COLUMN = WW_KEEP == WW_LAST_COLUMN || WW_EDGES;
-// The words of a cell that go from lane to lane: all, where the last row passes through lanes below, or
-// where another function than the element's reads them.
-constexpr unsigned HANDED = LAST_ROW || WW_DIRECTIONS ? ~0u : WW_SOUTH;
+// The words of a cell that go from lane to lane: all, where another function than the element's reads them.
+constexpr unsigned HANDED = WW_DIRECTIONS ? ~0u : WW_SOUTH;
 
 using cell_t = ww_cell;
 // What lanes compute with: the element, or its form for packed cells.

@@ -22,6 +22,9 @@ struct walker {
     form in_form;
     form::row inputs[K];
     form::word h[K], corner, bottom[SK];
+    // Where this warp has the domain's last row: its lane, its number among this lane's rows or -1, and where its columns go.
+    int last_lane, own_last;
+    cell_t* tail;
 #if WW_INPUTS
     ww_cell_input given[K][SK];  // of the next macro-step, valid if `brought` covers it
     int brought;                 // chunks, see copy_warp.cuh
@@ -129,6 +132,8 @@ struct walker {
                 nw = w;
                 to[r] = cell;
                 n = cell;
+                // A store for each row, of which one is done: choosing the row first takes longer.
+                if constexpr (TAIL) store_shared_where(own_last, r, tail + u, in_form.cell(cell, 0));
                 if constexpr (BEST) {
                     if constexpr (EDGE) {
                         const form::score score =
@@ -148,12 +153,6 @@ struct walker {
             }
             above_left = top[u];
             below[u] = n;
-            if constexpr (TAIL) {
-                const int own = A.row_count - row0;
-                if (own <= 0) below[u] = top[u];
-#pragma unroll
-                for (int r = 0; r + 1 < K; r++) if (own == r + 1) below[u] = to[r];
-            }
         }
         // Of maxima over tens of columns of 15 rows and more, NVRTC 13.0 ends in a segmentation fault:
         // it sees those of one macro-step.
@@ -251,8 +250,10 @@ struct walker {
                 behind[u] = ins[m * SK + u];
             }
             const int first = CHUNK * c + G * g + SK * (m - HALVES * lane);
+            if constexpr (TAIL)
+                tail = S.rings[warp + 1] + ((CHUNK * c + G * g + SK * (m - last_lane)) & (RING - 1));
             columns<EDGE, TAIL>(first, m * SK, top, in);
-            if (lane == 31) {
+            if (!TAIL && lane == 31) {
                 cell_t last[SK];
 #pragma unroll
                 for (int u = 0; u < SK; u++) last[u] = in_form.cell(bottom[u], HALVES - 1);
@@ -261,12 +262,31 @@ struct walker {
         }
     }
 
-    template <bool EDGE, bool TAIL> __device__ __forceinline__ void chunk(int c) {
-        const int written = CHUNK * (c + 1) - LAG;  // columns of the bottom row after this chunk
+    // Columns of the bottom row after chunk `c`.
+    template <bool TAIL> __device__ __forceinline__ int written(int c) const {
+        return CHUNK * (c + 1) - (TAIL ? SK * last_lane : LAG);
+    }
+    // Whether all that chunk `c` needs is there, as far as is known.
+    template <bool TAIL> __device__ __forceinline__ bool flows(int c) const {
 #if WW_INPUTS
-        if (brought <= c) await_copy_warp(c);
+        if (brought <= c) return false;
 #endif
-        if (written > space || ready < needed(c)) await(c, written);
+        return written<TAIL>(c) <= space && ready >= needed(c);
+    }
+
+    // Chunks `c` up to `end`. Waits are outside of the inner loop: a loop in it would cost every chunk 40 cycles.
+    template <bool EDGE, bool TAIL> __device__ __forceinline__ void chunks_until(int& c, int end) {
+        while (c < end) {
+#if WW_INPUTS
+            if (brought <= c) await_copy_warp(c);
+#endif
+            await(c, written<TAIL>(c));
+            do chunk<EDGE, TAIL>(c++);
+            while (c < end && flows<TAIL>(c));
+        }
+    }
+
+    template <bool EDGE, bool TAIL> __device__ __forceinline__ void chunk(int c) {
         delay(A, (row0 - lane * HALVES * K) * 0x10001u + c + 0x400000u);
         constexpr int GROUPS = CHUNK / G;
         // A warp alone on its scheduler has no other to fill the gap at a loop's end.
@@ -283,8 +303,9 @@ struct walker {
 #endif
             fetch(c + 1, 0);
         });
-        if (lane == 31 && written > 0)
-            store_in_order_shared(&S.ready[warp + 1], min(written, A.column_count));
+        const int columns = written<TAIL>(c);
+        store_in_order_shared_if(lane == (TAIL ? last_lane : 31) && columns > 0, &S.ready[warp + 1],
+                                 min(columns, A.column_count));
         // The ring keeps the window's row above until the window is closed.
         if (WW_KEEP != WW_BEST && lane == 0)
             store_in_order_shared(&S.consumed[warp], CHUNK * (c + 1));
@@ -306,7 +327,7 @@ struct walker {
             while (c < end) {
                 open_window(c);
                 const int window = c / WINDOW_CHUNKS, stop = min(end, (window + 1) * WINDOW_CHUNKS);
-                for (; c < stop; c++) chunk<EDGE, TAIL>(c);
+                chunks_until<EDGE, TAIL>(c, stop);
                 if (c % WINDOW_CHUNKS != 0 && c != chunks) continue;
                 close_window(window * WINDOW);
                 if (lane == 0) store_in_order_shared(&S.consumed[warp], CHUNK * c);
@@ -315,10 +336,10 @@ struct walker {
             while (c < end) {
                 open_window(c);
                 const int stop = min(end, (c / WINDOW_CHUNKS + 1) * WINDOW_CHUNKS);
-                for (; c < stop; c++) chunk<EDGE, TAIL>(c);
+                chunks_until<EDGE, TAIL>(c, stop);
             }
         } else {
-            for (; c < end; c++) chunk<EDGE, TAIL>(c);
+            chunks_until<EDGE, TAIL>(c, end);
         }
     }
 
@@ -425,6 +446,8 @@ struct walker {
         // and of the last if that row is kept.
         publishes = warp + 1 < active || !last_strip || LAST_ROW;
         ragged = warp_row + WARP_ROWS > A.row_count;
+        last_lane = (A.row_count - 1 - warp_row) / K;
+        own_last = lane == last_lane ? (A.row_count - 1 - warp_row) % K : -1;
         in_form.rebase(0);
 #pragma unroll
         for (int r = 0; r < K; r++) {
