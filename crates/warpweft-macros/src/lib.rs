@@ -94,7 +94,8 @@ pub fn reduction(attribute: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// `#[wavefront(path = max)]`, or `path = min`, also makes paths of a function that is the `max` (or `min`) of sums with one earlier
 /// cell each, `n`, `w` or `nw`: it implements `wavefront::traceback::Traced`. Cells are `i32` or `i64`. A path begins where a term without an
-/// earlier cell equals the cell, as 0 in a local alignment. Otherwise it goes on to `nw` where it can, then to `w`, then to `n`.
+/// earlier cell equals the cell, as 0 in a local alignment. Otherwise it goes on to `nw` where it can, then to `w`, then to `n`. The function
+/// does not end early; what a variable that depends on earlier cells is computed from has a name of its own and is not `mut`.
 ///
 /// `#[wavefront(choice)]` marks the function that a traceback uses (`wavefront::traceback::Choice`). Its `#[cell]`
 /// parameter is the finished cell; it returns as `u8` which of the dependences that cell was computed from.
