@@ -195,3 +195,19 @@ impl CudaKernel {
         matches!(self, Self::Temporal | Self::Packed | Self::Resident)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_of_an_earlier_version_is_told_what_replaces_it() {
+        let read = |name: &str| serde_json::from_value::<CudaKernel>(name.into());
+        for kernel in [CudaKernel::Direct, CudaKernel::Temporal, CudaKernel::Packed] {
+            let name = serde_json::to_value(kernel).unwrap();
+            assert_eq!(read(name.as_str().unwrap()).unwrap(), kernel);
+        }
+        assert!(read("pipeline").unwrap_err().to_string().contains("replaced by `temporal`"));
+        assert!(read("Direct").unwrap_err().to_string().contains("no kernel `Direct`"));
+    }
+}
