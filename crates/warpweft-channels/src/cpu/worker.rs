@@ -33,6 +33,10 @@ pub struct Worker<'r> {
     pub(super) split: Cell<u32>,
     /// How many private calls are kept.
     pub(super) keep: Cell<u32>,
+    /// How many a loop gathers before it answers a request.
+    pub(super) batch: Cell<u32>,
+    /// When it last answered, and how many private calls were left then.
+    pub(super) answered: Cell<Option<(Instant, u32)>>,
     /// Spawns up to the next publication that nobody asked for; 0 for none.
     pub(super) skip: Cell<u32>,
     /// How many there were after the last one that nobody took.
@@ -124,6 +128,8 @@ impl<'r> Worker<'r> {
             top: Cell::new(0),
             split: Cell::new(0),
             keep: Cell::new(KEEP),
+            batch: Cell::new(1),
+            answered: Cell::new(None),
             skip: Cell::new(0),
             patience: Cell::new(0),
             run,
