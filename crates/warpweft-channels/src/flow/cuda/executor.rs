@@ -203,7 +203,8 @@ impl FlowGpuExecutor {
         }
         if let Some(trace) = trace {
             let words = memory.spans(&self.stream, warps)?;
-            trace.add_all(spans(&words, graph, self.device.label(), trace.at(launched)));
+            let names: Vec<_> = graph.kernels.iter().map(|kernel| kernel.node.name()).collect();
+            trace.add_all(spans(&words, &names, self.device.label(), trace.at(launched)));
         }
         let channels = self.counted(graph, (&plan, &layout), &memory)?;
         let words = memory.words(&self.stream, graph)?;
