@@ -160,7 +160,7 @@ where
         i64::from(weight) * (i as i64 + 1) + i64::from(third) * (j as i64 + 1)
     };
     for way in [Way::Directions, Way::LinearSpace] {
-        let border = Border::function(move |i, j| cost([i as isize, j as isize]) as i32);
+        let border = Border::function(move |i, j| cost([i, j]) as i32);
         let of = Wavefront::of(costs(weight)).rows(a).columns(b).border(border);
         let path = trace(&of, End::Corner, way, &partition, None, executor).unwrap().0.unwrap();
         assert!(path.score > 1 << 30, "{}", path.score);
@@ -174,7 +174,7 @@ where
         });
         assert_eq!(cost(path.start) + edits.sum::<i64>(), i64::from(path.score), "{way:?}");
 
-        let border = Border::function(move |i, j| -cost([i as isize, j as isize]) as i32);
+        let border = Border::function(move |i, j| -cost([i, j]) as i32);
         let of = Wavefront::of(losses(weight)).rows(a).columns(b).border(border);
         let other = trace(&of, End::Corner, way, &partition, None, executor).unwrap().0.unwrap();
         assert_eq!((other.score, other.moves), (-path.score, path.moves), "{way:?}");

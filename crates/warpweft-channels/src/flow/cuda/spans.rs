@@ -40,7 +40,7 @@ mod tests {
     fn records_become_spans_from_the_first_firing_on() {
         let mut words = vec![0; 2 * WORDS];
         words[..5].copy_from_slice(&[1, 0, 7_000, 9_000, 32]);
-        words[WORDS..WORDS + 5].copy_from_slice(&[7 << 32 | 1, 0, 5_000, 5_500, 3]);
+        words[WORDS..WORDS + 5].copy_from_slice(&[(7 << 32) | 1, 0, 5_000, 5_500, 3]);
         let found = spans(&words, &["pass"], "GPU", Duration::from_micros(10));
         let said = |span: &Span| (span.lane.clone(), span.name.clone(), span.start, span.duration);
         let nanos = Duration::from_nanos;

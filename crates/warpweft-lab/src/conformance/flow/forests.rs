@@ -61,7 +61,7 @@ pub fn plant(seed: u64, roots: &mut Out<Twig, 2>, below: u32, planted: &Shared<u
 #[channel_kernel]
 pub fn circle(at: u64, on: &mut Out<u64, 1>, sums: &Shared<u64>) {
     sums.add(0, at);
-    if at % 256 > 0 {
+    if at & 255 != 0 {
         on.emit((at - 1).wrapping_mul(0x1_0000_0001) & !255 | (at % 256 - 1));
     }
 }
@@ -93,7 +93,7 @@ pub fn forest(shape: u64, seed: u64) -> Forest {
     let (count, salt) = (vary(100) as u64, vary(1 << 16) as u64);
     graph.put(planters, (0..=count).map(|k| k ^ salt << 7));
     graph.put(twigs, [Twig { bits: salt, below: levels as u8 - 1 }]);
-    graph.put(circles, (0..vary(60) as u64).map(|k| k << 8 | (salt + 9 * k) % 200));
+    graph.put(circles, (0..vary(60) as u64).map(|k| (k << 8) | ((salt + 9 * k) % 200)));
     Forest { graph, sums, signs, words }
 }
 
