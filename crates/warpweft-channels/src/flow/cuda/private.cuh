@@ -35,9 +35,9 @@ template<u32 K, class Warp> struct ww_private {
     static constexpr u32 WORDS = ww_channel<Node::INPUT>::WORDS, ENTRIES = Node::ENTRIES, MORE = Node::OWN_BOUND - 1;
     static constexpr u32 SERIAL = Group::LEVELS * MORE;
     static_assert(ENTRIES >= SERIAL + 32 + MORE && (ENTRIES & (ENTRIES - 1)) == 0, "room for the items that come");
-    // Firings between two looks whether the run goes on and others want items, and the cycles of a call after which the next firing looks: all
+    // Firings between two checks whether the run goes on and others want items, and the cycles of a call after which the next firing checks: all
     // warps read the same words, about one in a cycle of the whole GPU at most.
-    static constexpr u32 LOOK = 4, LONG = 4096;
+    static constexpr u32 CHECK = 4, LONG = 4096;
 
     Warp& warp;
     u32* words;
@@ -71,11 +71,11 @@ template<u32 K, class Warp> struct ww_private {
         bool slow = false;
         top = count;
         while (top != bottom) {
-            const bool looks = slow || firings % LOOK == 0;
+            const bool checks = slow || firings % CHECK == 0;
             const u32 began = (u32)clock64();
             u32 status = RUNNING, wanted = 0;
             // They arrive while the kernel runs.
-            if (looks && warp.lane == 0) {
+            if (checks && warp.lane == 0) {
                 status = ww_load_relaxed(warp.a.record);
                 wanted = ww_load_relaxed(warp.a.pending + WANTED);
             }
@@ -84,7 +84,7 @@ template<u32 K, class Warp> struct ww_private {
             items += calls;
             ++firings;
             slow = __shfl_sync(ALL, (u32)clock64() - began, 0) > LONG;
-            if (!looks) continue;
+            if (!checks) continue;
             if (__shfl_sync(ALL, status, 0) != RUNNING) return (u32)items;
             if ((i32)__shfl_sync(ALL, wanted, 0) > 0) hand_over();
         }

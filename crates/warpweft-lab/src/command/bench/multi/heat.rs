@@ -6,7 +6,7 @@ use warpweft::prelude::*;
 /// The share of a neighbour that the peers take too.
 const RATE: f32 = 0.1;
 
-// Order two without the table of weights that `warpweft_apps::heat` looks into: functions that may fault take single steps on
+// Order two without the table of weights that `warpweft_apps::heat` reads: functions that may fault take single steps on
 // parts of a volume.
 #[stencil]
 fn plane(u: Near<f32, 2>, rate: f32) -> f32 {
