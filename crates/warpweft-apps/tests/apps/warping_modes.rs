@@ -9,7 +9,8 @@ use warpweft::wavefront::cuda::{CudaExecutor, compile_batch_check};
 use warpweft::wavefront::traceback::{Partition, Way};
 use warpweft_apps::warping::{
     Constraint, Cost, Executor, LeftOut, Measure, added_up, condensed, distance, distances,
-    lower_bounds, matches, nearest, path, plain, plain_matches, squared_warping,
+    lower_bounds, matches, nearest, part_warping_f64, path, plain, plain_matches,
+    squared_part_warping_f32, squared_warping,
 };
 
 const COSTS: [Cost; 2] = [Cost::Absolute, Cost::Squared];
@@ -241,14 +242,11 @@ fn lower_bounds_are_no_more_than_distances_and_leave_out_what_is_far() {
     assert_eq!(left_out, LeftOut { kim: 0, keogh: 600 - 256 });
 }
 
-#[test]
-fn matches_are_the_least_of_the_plain_table_and_do_not_overlap() {
-    let pool = pool();
-    let mut executor = CpuExecutor::new(&pool, CpuPolicy::for_domain(64, 2)).unwrap();
+fn matches_are_the_least(executor: &mut dyn Executor<f64>) {
     let (query, long) = (series(5, 9), series(6, 200));
     for cost in COSTS {
         let expected = plain_matches(&query, &long, cost);
-        let (found, _) = matches(&query, &long, cost, 6, &mut executor).unwrap();
+        let (found, _) = matches(&query, &long, cost, 6, executor).unwrap();
         let least = expected.iter().copied().fold(f64::INFINITY, f64::min);
         assert_eq!(found[0].distance, least);
         for (k, one) in found.iter().enumerate() {
@@ -260,8 +258,38 @@ fn matches_are_the_least_of_the_plain_table_and_do_not_overlap() {
             assert!(k == 0 || found[k - 1].distance <= one.distance);
         }
     }
-    let error = matches(&query, &[], Cost::Absolute, 1, &mut executor).unwrap_err().to_string();
+    let error = matches(&query, &[], Cost::Absolute, 1, executor).unwrap_err().to_string();
     assert!(error.contains("series B is empty"), "{error}");
+}
+
+#[test]
+fn matches_are_the_least_of_the_plain_table_and_do_not_overlap() {
+    let pool = pool();
+    matches_are_the_least(&mut CpuExecutor::new(&pool, CpuPolicy::for_domain(64, 2)).unwrap());
+}
+
+#[test]
+fn matches_on_a_gpu_are_the_least_of_the_plain_table() {
+    match Device::open(0) {
+        Ok(device) => matches_are_the_least(&mut CudaExecutor::new(&device, None).unwrap()),
+        Err(error) => println!("skipped: {error}"),
+    }
+}
+
+/// All ends on the plateau after the first match are as near as it is, but their paths begin in it.
+#[test]
+fn a_plateau_after_a_match_takes_one_pass() {
+    let pool = pool();
+    let mut executor = CpuExecutor::new(&pool, CpuPolicy::for_domain(64, 2)).unwrap();
+    let query = [0.0f32, 1.0, 0.0];
+    let long = [&query[..], &vec![0.0; 100_000], &[0.0, 1.0, 0.25]].concat();
+    for cost in COSTS {
+        let (found, report) = matches(&query, &long, cost, 2, &mut executor).unwrap();
+        let places: Vec<_> = found.iter().map(|one| [one.start, one.end]).collect();
+        assert_eq!(places, [[0, 3], [long.len() - 3, long.len()]]);
+        assert_eq!([found[0].distance, found[1].distance], [0.0, 0.25]);
+        assert!(report.done < 2 * (query.len() * long.len()) as u64, "{report:?}");
+    }
 }
 
 #[test]
@@ -288,4 +316,6 @@ fn kernels_of_squared_costs_compile() {
     }
     compile_batch_check::<squared_warping<f32>>(None, 32, false, "sm_80").unwrap();
     compile_batch_check::<squared_warping<f64>>(Some(Keep::LastRow), 4, true, "sm_90").unwrap();
+    compile_batch_check::<squared_part_warping_f32>(Some(Keep::LastRow), 4, true, "sm_80").unwrap();
+    compile_batch_check::<part_warping_f64>(Some(Keep::LastRow), 4, true, "sm_90").unwrap();
 }

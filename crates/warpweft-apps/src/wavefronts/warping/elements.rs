@@ -2,7 +2,12 @@
 
 use warpweft::prelude::*;
 use warpweft::wavefront::traceback::{Stored, Traced};
-use warpweft::wavefront::{Dependence, Earlier};
+use warpweft::wavefront::{Dependence, Earlier, WavefrontElement};
+
+use super::parts::{
+    PartCell, PartF32, PartF64, part_warping_f32, part_warping_f64, squared_part_warping_f32,
+    squared_part_warping_f64,
+};
 
 /// The cost of the best path to this pair: the pair's absolute difference, plus the least of the
 /// costs of the three cells before it.
@@ -34,10 +39,20 @@ pub trait Sample: Real + Stored + Ranked<Score = Self> {
     type Absolute: Traced<Cell = Self, Row = Self, Column = Self>;
     /// The recurrence with squared differences.
     type Squared: Traced<Cell = Self, Row = Self, Column = Self>;
+    /// The cell of a search for parts.
+    type PartCell: PartCell<Self>;
+    /// The recurrence of such a search with absolute differences.
+    type AbsolutePart: WavefrontElement<Cell = Self::PartCell, Row = Self, Column = Self>;
+    /// The recurrence of such a search with squared differences.
+    type SquaredPart: WavefrontElement<Cell = Self::PartCell, Row = Self, Column = Self>;
     /// Makes the recurrence with absolute differences.
     fn absolute() -> Self::Absolute;
     /// Makes the recurrence with squared differences.
     fn squared() -> Self::Squared;
+    /// Makes the recurrence of a search for parts with absolute differences.
+    fn absolute_part() -> Self::AbsolutePart;
+    /// Makes the recurrence of a search for parts with squared differences.
+    fn squared_part() -> Self::SquaredPart;
 }
 
 macro_rules! traced {
@@ -66,19 +81,31 @@ macro_rules! traced {
 }
 
 macro_rules! samples {
-    ($($real:ty)*) => {$(
+    ($($real:ty, $part:ident, $absolute:ident, $squared:ident;)*) => {$(
         traced!(time_warping, $real);
         traced!(squared_warping, $real);
         impl Sample for $real {
             type Absolute = time_warping<$real>;
             type Squared = squared_warping<$real>;
+            type PartCell = $part;
+            type AbsolutePart = $absolute;
+            type SquaredPart = $squared;
             fn absolute() -> time_warping<$real> {
                 time_warping()
             }
             fn squared() -> squared_warping<$real> {
                 squared_warping()
             }
+            fn absolute_part() -> $absolute {
+                $absolute()
+            }
+            fn squared_part() -> $squared {
+                $squared()
+            }
         }
     )*};
 }
-samples!(f32 f64);
+samples! {
+    f32, PartF32, part_warping_f32, squared_part_warping_f32;
+    f64, PartF64, part_warping_f64, squared_part_warping_f64;
+}

@@ -11,6 +11,7 @@ mod many;
 mod measure;
 mod nearest;
 mod pair;
+mod parts;
 mod plain;
 mod subsequence;
 
@@ -23,17 +24,27 @@ pub use many::{condensed, distances};
 pub use measure::{Constraint, Cost, Measure};
 pub use nearest::{LeftOut, Neighbour, lower_bounds, nearest};
 pub use pair::{distance, path, tune};
+pub use parts::{
+    PartCell, PartF32, PartF64, part_warping_f32, part_warping_f64, squared_part_warping_f32,
+    squared_part_warping_f64,
+};
 pub use plain::{added_up, plain, plain_matches};
 pub use subsequence::{Match, matches};
 
-/// An executor that runs both recurrences.
+/// An executor that runs all recurrences.
 pub trait Executor<T: Sample>:
-    WavefrontExecutor<T::Absolute> + WavefrontExecutor<T::Squared>
+    WavefrontExecutor<T::Absolute>
+    + WavefrontExecutor<T::Squared>
+    + WavefrontExecutor<T::AbsolutePart>
+    + WavefrontExecutor<T::SquaredPart>
 {
 }
 
 impl<T: Sample, X> Executor<T> for X where
-    X: WavefrontExecutor<T::Absolute> + WavefrontExecutor<T::Squared>
+    X: WavefrontExecutor<T::Absolute>
+        + WavefrontExecutor<T::Squared>
+        + WavefrontExecutor<T::AbsolutePart>
+        + WavefrontExecutor<T::SquaredPart>
 {
 }
 

@@ -1,14 +1,17 @@
 //! Search for a short series in a long one: the parts of the long one that are nearest to the
 //! short one.
 
+use std::collections::BTreeMap;
+
 use warpweft::error::{Error, Result};
+use warpweft::memory::filled;
 use warpweft::prelude::*;
 use warpweft::report::Report;
 use warpweft::wavefront::traceback::{Traced, Way};
-use warpweft::wavefront::{Kept, WavefrontExecutor};
+use warpweft::wavefront::{Kept, Ranked, WavefrontElement, WavefrontExecutor};
 
 use super::pair::{pairs, trace};
-use super::{Cost, Executor, Sample, check};
+use super::{Cost, Executor, PartCell, Sample, check};
 
 /// A part of a series that is near to a query.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,10 +34,11 @@ pub struct Match<T> {
 /// In dtaidistance: `subsequence_alignment(query, series, penalty=0)`, then
 /// `kbest_matches(overlap=0)`.
 ///
-/// Complexity: query × series cells, and as many again for each part that is examined.
+/// Complexity: query × series cells, and for the path of each match query × its samples. Memory for two numbers and an
+/// index for each sample of the series.
 ///
 /// # Errors
-/// As [`check`]; `count` is 0; the executor's.
+/// As [`check`]; `count` is 0; a series of `f32` of 2^31 − 2^23 samples or more; the executor's.
 pub fn matches<T: Sample>(
     query: &[T],
     series: &[T],
@@ -47,78 +51,91 @@ pub fn matches<T: Sample>(
     if count == 0 {
         return Err(Error::spec("0 matches", "ask for at least one"));
     }
-    let search = Search { query, series, cost, count };
-    match cost {
-        Cost::Absolute => search.run(T::absolute(), executor),
-        Cost::Squared => search.run(T::squared(), executor),
+    if series.len() > T::PartCell::MOST {
+        let what = format!("series B has {} samples, at most {}", series.len(), T::PartCell::MOST);
+        return Err(Error::spec(what, "search parts of the series one after another"));
     }
-}
-
-/// A search with its inputs.
-struct Search<'s, T> {
-    query: &'s [T],
-    series: &'s [T],
-    cost: Cost,
-    count: usize,
-}
-
-/// The border, which is zero above the first row: a path may begin at any sample of the series.
-fn border<T: Real>() -> Border<T> {
-    Border::function(|i, _| T::lit(if i == -1 { 0.0 } else { f64::INFINITY }))
-}
-
-impl<'s, T: Sample> Search<'s, T> {
-    /// The recurrence up to the sample before `end`.
-    fn up_to<E>(&self, element: E, end: usize) -> Wavefront<'s, E>
-    where
-        E: Traced<Cell = T, Row = T, Column = T>,
-    {
-        Wavefront::of(element)
-            .rows(self.query)
-            .columns(&self.series[..end])
-            .border(border())
-            .keep(Keep::LastRow)
-    }
-
-    fn run<E, X>(&self, element: E, executor: &mut X) -> Result<(Vec<Match<T>>, Report)>
-    where
-        E: Traced<Cell = T, Row = T, Column = T>,
-        X: WavefrontExecutor<E> + ?Sized,
-    {
-        let (kept, mut report) = executor.run(&self.up_to(element, self.series.len()))?;
-        let Kept::LastRow(mut sums) = kept else {
-            return Err(Error::spec("no last row came back", "report this as a bug"));
+    let (parts, mut report) = match cost {
+        Cost::Absolute => parts(T::absolute_part(), [query, series], count, executor)?,
+        Cost::Squared => parts(T::squared_part(), [query, series], count, executor)?,
+    };
+    let mut found = Vec::new();
+    for [start, end] in parts {
+        let of = [query, &series[start..end]];
+        let (path, further) = match cost {
+            Cost::Absolute => path(T::absolute(), of, executor)?,
+            Cost::Squared => path(T::squared(), of, executor)?,
         };
-        let infinity = T::lit(f64::INFINITY);
-        let mut found: Vec<Match<T>> = Vec::new();
-        while found.len() < self.count
-            && let Some(at) = least(&sums)
-        {
-            let wavefront = self.up_to(element, at + 1);
-            let (path, further) = trace(&wavefront, Way::Auto, None, executor)?;
-            report = report.followed_by(&further);
-            let pairs = pairs(&path)?;
-            let start = pairs.first().map_or(at, |pair| pair[1]);
-            if found.iter().any(|other| start < other.end && other.start <= at) {
-                sums[at] = infinity;
-                continue;
-            }
-            sums[start..=at].fill(infinity);
-            let distance = self.cost.distance(path.score);
-            found.push(Match { distance, start, end: at + 1, pairs });
-        }
-        Ok((found, report))
+        report = report.followed_by(&further);
+        let (sum, pairs) = path;
+        let pairs = pairs.into_iter().map(|[i, j]| [i, start + j]).collect();
+        found.push(Match { distance: cost.distance(sum), start, end, pairs });
     }
+    Ok((found, report))
 }
 
-/// The index of the least sum, the first of equal ones; `None` if no sum is finite.
-fn least<T: Real>(sums: &[T]) -> Option<usize> {
-    let mut least: Option<usize> = None;
-    for (at, sum) in sums.iter().enumerate() {
-        let finite = Scalar::to_f64(*sum).is_finite();
-        if finite && least.is_none_or(|least| *sum < sums[least]) {
-            least = Some(at);
+/// The border, which is `first(j)` above column `j`, where a path may begin, and `rest` elsewhere.
+fn border<C: Ranked>(first: impl Fn(isize) -> C + Send + Sync + 'static, rest: C) -> Border<C> {
+    Border::function(move |i, j| if i == -1 { first(j) } else { rest })
+}
+
+/// The first index of the nearest parts and the index after their last, nearest first: in one pass, whose last row
+/// tells of each sample where the best part that ends there begins.
+fn parts<T: Sample, E, X>(
+    element: E,
+    [query, series]: [&[T]; 2],
+    count: usize,
+    executor: &mut X,
+) -> Result<(Vec<[usize; 2]>, Report)>
+where
+    E: WavefrontElement<Cell = T::PartCell, Row = T, Column = T>,
+    X: WavefrontExecutor<E> + ?Sized,
+{
+    let infinity = T::lit(f64::INFINITY);
+    let begins = |j: isize| T::PartCell::new(T::default(), (j + 1) as usize);
+    let wavefront = Wavefront::of(element)
+        .rows(query)
+        .columns(series)
+        .border(border(begins, T::PartCell::new(infinity, 0)))
+        .keep(Keep::LastRow);
+    let (kept, report) = executor.run(&wavefront)?;
+    let Kept::LastRow(cells) = kept else {
+        return Err(Error::spec("no last row came back", "report this as a bug"));
+    };
+    let cost = |at: usize| Scalar::to_f64(cells[at].score());
+    let mut order = filled(0..cells.len(), "search a shorter series")?;
+    order.retain(|&at| cost(at).is_finite());
+    order.sort_unstable_by(|&a, &b| cost(a).total_cmp(&cost(b)).then(a.cmp(&b)));
+    let mut found = Vec::new();
+    // The parts found, which do not overlap: the end of each by its beginning.
+    let mut taken = BTreeMap::new();
+    for at in order {
+        if found.len() == count {
+            break;
+        }
+        let start = cells[at].start();
+        let last = taken.range(..=at).next_back();
+        if last.is_none_or(|(_, &end)| end <= start) {
+            taken.insert(start, at + 1);
+            found.push([start, at + 1]);
         }
     }
-    least
+    Ok((found, report))
+}
+
+/// The sum and the pairs of the best path to the end of `part`, which begins at its first sample: cells before it do
+/// not change this path, so its whole table is that of the query and the part.
+fn path<T: Sample, E, X>(
+    element: E,
+    [query, part]: [&[T]; 2],
+    executor: &mut X,
+) -> Result<((T, Vec<[usize; 2]>), Report)>
+where
+    E: Traced<Cell = T, Row = T, Column = T>,
+    X: WavefrontExecutor<E> + ?Sized,
+{
+    let border = border(|_| T::default(), T::lit(f64::INFINITY));
+    let wavefront = Wavefront::of(element).rows(query).columns(part).border(border);
+    let (path, report) = trace(&wavefront.keep(Keep::LastRow), Way::Auto, None, executor)?;
+    Ok(((path.score, pairs(&path)?), report))
 }
