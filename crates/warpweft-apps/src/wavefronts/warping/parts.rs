@@ -6,9 +6,10 @@
 use warpweft::element::Device;
 use warpweft::prelude::*;
 use warpweft::wavefront::Ranked;
+use warpweft::wavefront::traceback::Stored;
 
 /// A cell of the search for parts of a series.
-pub trait PartCell<T>: Ranked<Score = T> {
+pub trait PartCell<T>: Ranked<Score = T> + Stored {
     /// Series of more samples have no such cells.
     const MOST: usize;
     /// The cell of a path of this cost that begins at this index of the series.
@@ -37,6 +38,18 @@ macro_rules! part_cells {
             }
             fn start(&self) -> usize {
                 self.start.to_bits() as usize
+            }
+        }
+
+        impl Stored for $cell {
+            const BYTES: usize = 2 * <$real as Stored>::BYTES;
+            fn store(self, to: &mut Vec<u8>) {
+                Stored::store(self.cost, to);
+                Stored::store(self.start, to);
+            }
+            fn load(from: &[u8]) -> Self {
+                let (cost, start) = from.split_at(<$real as Stored>::BYTES);
+                Self { cost: <$real as Stored>::load(cost), start: <$real as Stored>::load(start) }
             }
         }
 
