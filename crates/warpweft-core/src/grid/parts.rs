@@ -27,11 +27,19 @@ pub fn in_parts<T: Send>(slice: &mut [T], share: usize, work: impl Fn(usize, &mu
     let each = shares.div_ceil(threads).saturating_mul(share);
     let parts = Mutex::new(slice.chunks_mut(each).enumerate());
     let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
-    let all = || {
+    on_threads(threads, &|| {
         while let Some((n, part)) = next() {
             work(n * each, part);
         }
-    };
+    });
+}
+
+/// Calls `all`, which takes work until there is none, on so many threads, of which the caller's is one. Compiled once: a
+/// thread takes more code than most work.
+fn on_threads(threads: usize, all: &(dyn Fn() + Sync)) {
+    if threads <= 1 {
+        return all();
+    }
     scope(|scope| {
         for _ in 1..threads {
             if Builder::new().name("parts".into()).spawn_scoped(scope, all).is_err() {
@@ -58,33 +66,20 @@ pub fn over_parts<R: Send>(
     let part = |n: usize| n * share..((n + 1).saturating_mul(share)).min(len);
     let parts = len.div_ceil(share);
     let threads = available_parallelism().map_or(1, usize::from).min(parts);
-    if threads <= 1 {
-        return (0..parts).map(|n| work(part(n))).collect();
-    }
     let next = AtomicUsize::new(0);
-    let done = Mutex::new(Vec::with_capacity(parts));
-    let all = || {
-        let mut mine = Vec::new();
+    let done: Mutex<Vec<Option<R>>> = Mutex::new((0..parts).map(|_| None).collect());
+    on_threads(threads, &|| {
         loop {
             let n = next.fetch_add(1, Ordering::Relaxed);
             if n >= parts {
                 break;
             }
-            mine.push((n, work(part(n))));
+            let value = work(part(n));
+            done.lock().unwrap_or_else(PoisonError::into_inner)[n] = Some(value);
         }
-        done.lock().unwrap_or_else(PoisonError::into_inner).append(&mut mine);
-    };
-    scope(|scope| {
-        for _ in 1..threads {
-            if Builder::new().name("parts".into()).spawn_scoped(scope, all).is_err() {
-                break;
-            }
-        }
-        all();
     });
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    done.sort_unstable_by_key(|(n, _)| *n);
-    done.into_iter().map(|(_, value)| value).collect()
+    let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.into_iter().flatten().collect()
 }
 
 #[cfg(test)]
