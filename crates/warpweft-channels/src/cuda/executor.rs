@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::lent::Lent;
-use super::tasks::{Counted, Tasks};
+use super::tasks::{Calls, Counted, Tasks};
 use crate::borrowing::Borrowing;
 use crate::executor::ChannelsExecutor;
 use crate::policy::{Policy, StacksPolicy, too_many_wait};
@@ -75,11 +75,26 @@ impl CudaExecutor {
                 "a tuple whose members Rust and C++ order differently; return a struct with #[derive(Device)]"
             );
         }
-        let mut tasks = Tasks::of(&self.device, &self.stream, self.policy, channels)?;
+        let (mut outputs, calls) = (Vec::new(), Calls::of(channels));
+        let report = self.run_calls(&calls, (watch, trace, begin), &mut |tasks, stream| {
+            outputs = tasks.outputs::<C>(stream, channels.roots.len())?;
+            Ok(())
+        })?;
+        Ok((outputs, report))
+    }
+
+    /// The same of calls as bytes, whose values `take` fetches; the run began at `begin`.
+    fn run_calls(
+        &mut self,
+        calls: &Calls<'_>,
+        (watch, trace, begin): (&Watch<'_>, Option<&Trace>, Instant),
+        take: &mut dyn FnMut(&Tasks, &Stream) -> Result<()>,
+    ) -> Result<Report> {
+        let mut tasks = Tasks::of(&self.device, &self.stream, self.policy, calls)?;
         let (device, stream) = (&self.device, &self.stream);
         let (start, end) = (Event::new(device)?, Event::new(device)?);
         let launched = Instant::now();
-        tasks.launch(stream, &self.watchdog, channels, &start)?;
+        tasks.launch(stream, &self.watchdog, calls, &start)?;
         stream.record(&end)?;
         let (mut second, mut stopped) = (None, false);
         let mut look = || {
@@ -93,7 +108,7 @@ impl CudaExecutor {
         let waited = self.watchdog.wait_while(stream, LIMIT, &mut look);
         waited.map_err(|error| self.stuck(error))?;
         if let Some(trace) = trace {
-            trace.add(device.label(), C::NAME, launched);
+            trace.add(device.label(), calls.name, launched);
         }
         let seconds = start.seconds_until(&end)?;
         let (status, counted) = tasks.ended(stream)?;
@@ -107,15 +122,15 @@ impl CudaExecutor {
         match status {
             DONE => {}
             STOPPED => return Err(watch.interrupted()),
-            1 => return Err(too_many_wait(C::NAME, tasks.pool_mib())),
+            1 => return Err(too_many_wait(calls.name, tasks.pool_mib())),
             code => return Err(self.ended_with(code)),
         }
-        let outputs = tasks.outputs::<C>(stream, channels.roots.len())?;
+        take(&tasks, stream)?;
         // Uploads and fills are queued: they are over when the kernel is.
         let setup = begin.elapsed().as_secs_f64() - seconds;
         let report = reported(&tasks, counted, device, [seconds, setup]);
         tasks.keep();
-        Ok((outputs, report))
+        Ok(report)
     }
 
     /// The same of calls that borrow, which get their slices back if all goes well.

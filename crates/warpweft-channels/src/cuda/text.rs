@@ -114,11 +114,11 @@ pub(super) fn source(
 ///
 /// # Errors
 /// Too many functions that spawn one another.
-pub(super) fn level_source<C: DeviceCall>(
+pub(super) fn level_source(
     unit: &Unit,
     root: &str,
     proof: Proof,
-    roots: usize,
+    (uniform, one_root): (bool, bool),
 ) -> Result<String> {
     check_count(unit, root)?;
     Ok(format!(
@@ -135,8 +135,8 @@ pub(super) fn level_source<C: DeviceCall>(
 #define WW_ARGUMENTS_BYTES {}
 #include \"levels.cuh\"
 ",
-        u32::from(is_uniform::<C>(unit, roots)),
-        u32::from(roots == 1),
+        u32::from(uniform),
+        u32::from(one_root),
         unit.source(),
         numbered(unit),
         LEVEL_WARPS,

@@ -4,6 +4,7 @@
 use std::time::{Duration, Instant};
 
 use super::proof::Proof;
+use super::tasks::Calls;
 use super::text::{
     LEVEL_WARPS as WARPS, LevelArguments, bytes_of, bytes_of_mut, is_uniform, level_source, options,
 };
@@ -78,17 +79,32 @@ impl LevelsExecutor {
     ) -> Result<(Vec<C::Value>, Report)> {
         let begin = Instant::now();
         channels.check()?;
-        let levels = self.prepared(channels)?;
+        let mut outputs = Vec::new();
+        let calls = Calls::of(channels);
+        let report = self.run_calls(&calls, (watch, trace, begin), &mut |stream, results| {
+            let defaults = (0..channels.roots.len()).map(|_| C::Value::default());
+            outputs = filled(defaults, "run fewer calls at once")?;
+            stream.download(results, 0, bytes_of_mut(&mut outputs))
+        })?;
+        Ok((outputs, report))
+    }
+
+    /// The same of calls as bytes, whose values `take` fetches; the run began at `begin`.
+    fn run_calls(
+        &self,
+        calls: &Calls<'_>,
+        (watch, trace, begin): (&Watch<'_>, Option<&Trace>, Instant),
+        take: &mut dyn FnMut(&Stream, &Buffer) -> Result<()>,
+    ) -> Result<Report> {
+        let levels = self.prepared(calls)?;
         let setup = begin.elapsed().as_secs_f64();
         let (start, end) = (Event::new(&self.device)?, Event::new(&self.device)?);
         self.stream.record(&start)?;
-        let counted = self.run_levels(&levels, channels, (watch, trace))?;
+        let counted = self.run_levels(&levels, calls, (watch, trace))?;
         self.stream.record(&end)?;
         end.synchronize()?;
         let seconds = start.seconds_until(&end)?;
-        let defaults = (0..channels.roots.len()).map(|_| C::Value::default());
-        let mut outputs = filled(defaults, "run fewer calls at once")?;
-        self.stream.download(&levels.results, 0, bytes_of_mut(&mut outputs))?;
+        take(&self.stream, &levels.results)?;
         let counts = Counts { calls: counted.calls, levels: counted.levels, ..Counts::default() };
         let policy = Policy::Levels(LevelsPolicy { calls: levels.capacity as usize });
         let devices = vec![self.device.label().to_string()];
@@ -98,18 +114,18 @@ impl LevelsExecutor {
             counted.widest,
             4 * levels.words
         ));
-        Ok((outputs, report))
+        Ok(report)
     }
 
-    /// The kernel for `channels`, and its memory with the first level.
-    fn prepared<C: DeviceCall>(&self, channels: &Channels<C>) -> Result<Levels> {
+    /// The kernel for `calls`, and its memory with the first level.
+    fn prepared(&self, calls: &Calls<'_>) -> Result<Levels> {
         let (device, stream) = (&self.device, &self.stream);
         let mut unit = Unit::new();
-        let root = C::cuda(&mut unit);
-        let proof = Proof::of(&unit).ok_or_else(|| not_one_sum(C::NAME))?;
-        let roots = channels.roots.len();
-        let text = level_source::<C>(&unit, &root, proof, roots)?;
-        let module = Module::load(device, &compile(&text, C::NAME, &device.arch()?, &options())?)?;
+        let root = (calls.cuda)(&mut unit);
+        let proof = Proof::of(&unit).ok_or_else(|| not_one_sum(calls.name))?;
+        let (name, roots) = (calls.name, calls.count);
+        let text = level_source(&unit, &root, proof, (calls.is_uniform(&unit), roots == 1))?;
+        let module = Module::load(device, &compile(&text, name, &device.arch()?, &options())?)?;
         let [words]: [u32; 1] = module.global("ww_sizes")?.read(stream)?;
         let kernel = module.kernel("channels_level")?;
         let blocks = kernel.blocks_per_sm(32 * WARPS, 0)?.max(1) * device.sms()?;
@@ -121,7 +137,7 @@ impl LevelsExecutor {
             calls => calls as u64,
         };
         let words = words as usize;
-        let calls = || Buffer::new(device, capacity as usize * 4 * words);
+        let level = || Buffer::new(device, capacity as usize * 4 * words);
         let neutrals = filled(proof.neutrals(roots), "run fewer calls at once")?;
         let levels = Levels {
             unit,
@@ -130,38 +146,40 @@ impl LevelsExecutor {
             blocks,
             words,
             capacity,
-            calls: [calls()?, calls()?],
+            calls: [level()?, level()?],
             results: Buffer::from_slice(stream, &neutrals)?,
             control: Buffer::zeroed(stream, 32)?,
         };
         if roots as u64 > capacity {
-            return Err(too_wide(C::NAME, (1, roots as u64), capacity));
+            return Err(too_wide(name, (1, roots as u64), capacity));
         }
         let number = levels.unit.numbered().iter().position(|name| *name == root).unwrap_or(0);
         // The driver loads a kernel at its first launch, which is to be no part of the run.
-        self.launch(&levels, channels, ([0, 1], 0))?;
-        for (word, words) in first_level(&channels.roots, levels.words, number as u32) {
+        self.launch(&levels, calls, ([0, 1], 0))?;
+        for (word, words) in
+            first_level((calls.roots, calls.bytes, roots), levels.words, number as u32)
+        {
             stream.upload(&levels.calls[0], word * capacity as usize * 4, &words)?;
         }
         Ok(levels)
     }
 
     /// Level after level, until no call is left.
-    fn run_levels<C: DeviceCall>(
+    fn run_levels(
         &self,
         levels: &Levels,
-        channels: &Channels<C>,
+        calls: &Calls<'_>,
         (watch, trace): (&Watch<'_>, Option<&Trace>),
     ) -> Result<Counted> {
         let mut counted = Counted::default();
-        let mut count = channels.roots.len() as u64;
+        let mut count = calls.count as u64;
         let (mut from, mut to) = (0, 1);
         while count > 0 {
             counted.calls += count;
             counted.levels += 1;
             counted.widest = counted.widest.max(count);
             let launched = Instant::now();
-            self.launch(levels, channels, ([from, to], count))?;
+            self.launch(levels, calls, ([from, to], count))?;
             let stopped = self.wait(levels, watch)?;
             if let Some(trace) = trace {
                 trace.add(self.device.label(), format!("level {}", counted.levels), launched);
@@ -176,17 +194,17 @@ impl LevelsExecutor {
             [count] = next;
             if count > levels.capacity {
                 let level = counted.levels + 1;
-                return Err(too_wide(C::NAME, (level, count), levels.capacity));
+                return Err(too_wide(calls.name, (level, count), levels.capacity));
             }
             (from, to) = (to, from);
         }
         Ok(counted)
     }
 
-    fn launch<C: DeviceCall>(
+    fn launch(
         &self,
         levels: &Levels,
-        channels: &Channels<C>,
+        calls: &Calls<'_>,
         ([from, to], count): ([usize; 2], u64),
     ) -> Result<()> {
         self.stream.fill(&levels.control, 0)?;
@@ -202,8 +220,8 @@ impl LevelsExecutor {
         };
         let mut args = Args::new();
         args.blob(bytes_of(std::slice::from_ref(&arguments)), align_of::<LevelArguments>());
-        if is_uniform::<C>(&levels.unit, channels.roots.len()) {
-            args.blob(bytes_of(&channels.roots[..1]), align_of::<C>());
+        if calls.is_uniform(&levels.unit) {
+            args.blob(&calls.roots[..calls.bytes], calls.align);
         }
         let blocks = count.div_ceil(u64::from(32 * WARPS)).clamp(1, levels.blocks.into()) as u32;
         // SAFETY: the arguments are those of `channels_level` in order and layout; both levels have room for `capacity`
@@ -244,22 +262,21 @@ impl<C: Spawning> ChannelsExecutor<C> for LevelsExecutor {
     }
 }
 
-/// The words of the first calls, as they lie on the device: the number of a word in a call, and that word of each call.
-fn first_level<C: Copy>(
-    roots: &[C],
+/// The words of the first `count` calls of `size` bytes, as they lie on the device: the number of a word in a call, and that
+/// word of each call.
+fn first_level(
+    (bytes, size, count): (&[u8], usize, usize),
     words: usize,
     number: u32,
 ) -> impl Iterator<Item = (usize, Vec<u32>)> {
-    let own = size_of::<C>().div_ceil(4);
-    let bytes = bytes_of(roots);
+    let own = size.div_ceil(4);
     let word = move |root: usize, word: usize| {
-        let of = &bytes[root * size_of::<C>()..][..size_of::<C>()];
+        let of = &bytes[root * size..][..size];
         let mut some = [0; 4];
         let part = &of[4 * word..(4 * word + 4).min(of.len())];
         some[..part.len()].copy_from_slice(part);
         u32::from_le_bytes(some)
     };
-    let count = roots.len();
     let arguments = (0..own).map(move |k| (k, (0..count).map(|root| word(root, k)).collect()));
     // Behind the arguments of the largest call: the function's number and the root's, as far as they are kept.
     let last = (count > 1).then(|| (words - 1, (0..count as u32).collect()));
@@ -283,7 +300,7 @@ pub fn compile_levels_check<C: DeviceCall>(arch: &str) -> Result<()> {
     let mut unit = Unit::new();
     let root = C::cuda(&mut unit);
     let proof = Proof::of(&unit).ok_or_else(|| not_one_sum(C::NAME))?;
-    let text = level_source::<C>(&unit, &root, proof, 1)?;
+    let text = level_source(&unit, &root, proof, (is_uniform::<C>(&unit, 1), true))?;
     compile(&text, C::NAME, arch, &options()).map(drop)
 }
 
@@ -296,7 +313,10 @@ mod tests {
         #[derive(Clone, Copy)]
         #[repr(C)]
         struct Two(u32, u16);
-        let words = |roots: &[Two], words| first_level(roots, words, 3).collect::<Vec<_>>();
+        let words = |roots: &[Two], words| {
+            let of = (bytes_of(roots), size_of::<Two>(), roots.len());
+            first_level(of, words, 3).collect::<Vec<_>>()
+        };
         let alone = [Two(7, 8)];
         assert_eq!(words(&alone, 2).len(), 2);
         let two = words(&[Two(7, 8), Two(9, 10)], 5);

@@ -1,22 +1,25 @@
 //! The kernel of `tasks.cuh` on one GPU with its memory, kept between runs.
 
+mod calls;
+
 use std::any::TypeId;
 use std::sync::{Mutex, PoisonError};
 
 use super::proof::Proof;
 use super::text::{
-    Arguments, block_warps, bytes_of, bytes_of_mut, has_teams, holding_warps, is_uniform, options,
-    source, unroll,
+    Arguments, block_warps, bytes_of, bytes_of_mut, has_teams, holding_warps, options, source,
+    unroll,
 };
 use crate::policy::StacksPolicy;
 use crate::spawning::DeviceCall;
-use crate::spec::Channels;
 use warpweft_core::cuda::{
     Args, Buffer, Device, Event, Kernel, Launch, Module, Stream, Watchdog, compile,
 };
 use warpweft_core::element::Unit;
 use warpweft_core::error::{Error, Result};
 use warpweft_core::memory::filled;
+
+pub(super) use calls::Calls;
 
 /// Words of counters, of counts of 64 bits, and which of them are set: as in `tasks.cuh`.
 const COUNTERS: usize = 256;
@@ -77,19 +80,18 @@ pub(super) struct Tasks {
 }
 
 impl Tasks {
-    /// For `channels`: a kernel that is kept, or a new one.
+    /// For `calls`: a kernel that is kept, or a new one.
     ///
     /// # Errors
     /// The compiler's; too little memory; the driver's.
-    pub fn of<C: DeviceCall>(
+    pub fn of(
         device: &Device,
         stream: &Stream,
         policy: StacksPolicy,
-        channels: &Channels<C>,
+        calls: &Calls<'_>,
     ) -> Result<Self> {
-        let roots = channels.roots.len();
-        let key = |uniform| (device.label().to_string(), TypeId::of::<C>(), uniform, policy);
-        for uniform in [roots == 1, false] {
+        let key = |uniform| (device.label().to_string(), calls.of, uniform, policy);
+        for uniform in [calls.count == 1, false] {
             let (mut kept, key) =
                 (KEPT.lock().unwrap_or_else(PoisonError::into_inner), key(uniform));
             if let Some(at) = kept.iter().rposition(|tasks| tasks.key == key) {
@@ -97,21 +99,21 @@ impl Tasks {
             }
         }
         let mut unit = Unit::new();
-        let root = C::cuda(&mut unit);
-        let uniform = is_uniform::<C>(&unit, roots);
-        Self::new::<C>(device, stream, key(uniform), (unit, root))
+        let root = (calls.cuda)(&mut unit);
+        let uniform = calls.is_uniform(&unit);
+        Self::new(device, stream, key(uniform), (calls, unit, root))
     }
 
-    fn new<C: DeviceCall>(
+    fn new(
         device: &Device,
         stream: &Stream,
         key: Key,
-        (unit, root): (Unit, String),
+        (calls, unit, root): (&Calls<'_>, Unit, String),
     ) -> Result<Self> {
         let (arch, policy, proof) = (device.arch()?, key.3, Proof::of(&unit));
         let load = |shared: bool| {
             let text = source(&unit, &root, proof, (key.2, policy.timed), (shared, policy.warps))?;
-            Module::load(device, &compile(&text, C::NAME, &arch, &options())?)
+            Module::load(device, &compile(&text, calls.name, &arch, &options())?)
         };
         // Teams' arrays lie where windows would.
         let policy = StacksPolicy { shared: policy.shared && !has_teams(&unit), ..policy };
@@ -156,40 +158,40 @@ impl Tasks {
             records: Buffer::new(device, (4 * all_records * record_words as usize).max(16))?,
             free_records: Buffer::new(device, (4 * listed).max(16))?,
             returned: Buffer::new(device, (all_records / 8).max(16))?,
-            roots: Buffer::new(device, size_of::<C>().max(16))?,
+            roots: Buffer::new(device, calls.bytes.max(16))?,
             results: Buffer::new(device, 16)?,
             key,
         })
     }
 
-    /// Queues a run of `channels`, and `start` when all that it needs is there.
+    /// Queues a run of `calls`, and `start` when all that it needs is there.
     ///
     /// # Errors
     /// Too many calls; too little memory; the driver's.
-    pub fn launch<C: DeviceCall>(
+    pub fn launch(
         &mut self,
         stream: &Stream,
         watchdog: &Watchdog,
-        channels: &Channels<C>,
+        calls: &Calls<'_>,
         start: &Event,
     ) -> Result<()> {
-        let count = channels.roots.len();
+        let count = calls.count;
         let roots_count = u32::try_from(count).ok().filter(|&count| count < u32::MAX - (1 << 20));
         let roots_count = roots_count.ok_or_else(|| {
             Error::spec(format!("{count} calls at once"), "run them in parts of less than 2^31")
         })?;
         let device = *stream.device();
         for (buffer, bytes) in [
-            (&mut self.roots, count * size_of::<C>()),
+            (&mut self.roots, count * calls.bytes),
             // Values of nothing take a byte on the device.
-            (&mut self.results, count * size_of::<C::Value>().max(1)),
+            (&mut self.results, count * calls.value.max(1)),
         ] {
             if buffer.bytes() < bytes {
                 *buffer = Buffer::new(&device, bytes)?;
             }
         }
-        if size_of::<C>() > 0 {
-            stream.upload(&self.roots, 0, bytes_of(&channels.roots))?;
+        if calls.bytes > 0 {
+            stream.upload(&self.roots, 0, calls.roots)?;
         }
         if let Some(proof) = self.proof {
             let neutrals = filled(proof.neutrals(count), "run fewer calls at once")?;
@@ -198,12 +200,12 @@ impl Tasks {
         stream.fill(&self.returned, 0)?;
         stream.fill(&self.control, 0)?;
         stream.upload(&self.control, 4 * LIVE, &[self.warps])?;
-        let arguments = self.arguments(roots_count, size_of::<C>() as u32);
+        let arguments = self.arguments(roots_count, calls.bytes as u32);
         let mut args = Args::new();
         args.blob(bytes_of(std::slice::from_ref(&arguments)), align_of::<Arguments>());
         watchdog.argument(&mut args)?;
         if self.key.2 {
-            args.blob(bytes_of(&channels.roots[..1]), align_of::<C>());
+            args.blob(&calls.roots[..calls.bytes], calls.align);
         }
         watchdog.reset();
         stream.record(start)?;
