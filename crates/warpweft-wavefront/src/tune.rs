@@ -217,7 +217,7 @@ impl<E: WavefrontElement> Wavefront<'_, E> {
             notes: Vec::new(),
         };
         let cache = tuning.folder.as_deref().map_or_else(TuningCache::user, TuningCache::open);
-        tuned.keep(cache, &key(self, &device));
+        tuned.keep(cache, &key(&self.erased(), &device));
         Ok(tuned)
     }
 

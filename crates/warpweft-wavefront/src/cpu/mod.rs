@@ -247,7 +247,7 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for CpuExecutor<'_> {
     }
 
     fn edges(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Edges<E::Cell>, Report)> {
-        if !E::OLD.is_empty() {
+        if const { !E::OLD.is_empty() } {
             return edges_by_runs(self, wavefront);
         }
         let keep = wavefront.keep.with_edges().unwrap_or(Keep::LastColumn);

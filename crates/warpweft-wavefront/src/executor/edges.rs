@@ -21,8 +21,8 @@ pub struct Edges<C: Ranked> {
 }
 
 /// The edges by a run for each: for executors that keep one thing a run.
-pub(crate) fn edges_by_runs<E: WavefrontElement, X: WavefrontExecutor<E> + ?Sized>(
-    executor: &mut X,
+pub(crate) fn edges_by_runs<E: WavefrontElement>(
+    executor: &mut dyn WavefrontExecutor<E>,
     wavefront: &Wavefront<'_, E>,
 ) -> Result<(Edges<E::Cell>, Report)> {
     let mut run = |keep| executor.run(&wavefront.clone().keep(keep));

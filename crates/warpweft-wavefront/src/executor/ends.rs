@@ -21,8 +21,8 @@ const KEPT: usize = 1 << 24;
 const MOST: usize = 1 << 14;
 
 /// The ends of `pairs` by batches.
-pub(crate) fn ends_by_batches<E: WavefrontElement, X: WavefrontExecutor<E> + ?Sized>(
-    executor: &mut X,
+pub(crate) fn ends_by_batches<E: WavefrontElement>(
+    executor: &mut dyn WavefrontExecutor<E>,
     pairs: &Pairs<'_, E>,
     end: End,
 ) -> Result<Ends<E>> {

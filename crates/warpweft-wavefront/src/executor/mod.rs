@@ -59,7 +59,8 @@ pub trait WavefrontExecutor<E: WavefrontElement> {
     /// # Errors
     /// As [`Pairs::check`]; as [`WavefrontExecutor::run`] of any.
     fn ends(&mut self, pairs: &Pairs<'_, E>, end: End) -> Result<Ends<E>> {
-        ends_by_batches(self, pairs, end)
+        let mut executor = self;
+        ends_by_batches(&mut executor, pairs, end)
     }
 
     /// Runs problems that share their inputs, of any sizes, and returns in order the score of each at its `end`. This may
@@ -78,7 +79,8 @@ pub trait WavefrontExecutor<E: WavefrontElement> {
     /// # Errors
     /// As [`WavefrontExecutor::run`].
     fn edges(&mut self, wavefront: &Wavefront<'_, E>) -> Result<(Edges<E::Cell>, Report)> {
-        edges_by_runs(self, wavefront)
+        let mut executor = self;
+        edges_by_runs(&mut executor, wavefront)
     }
 
     /// The largest number of cells of a block that is stored completely when a path is found in linear space. A small number lets the

@@ -122,7 +122,7 @@ impl<'a> RunExecutor<'a> {
     fn kept_policy<E: WavefrontElement>(&self, wavefront: &Wavefront<'_, E>) -> Option<Policy> {
         let cache = self.tuned.as_ref()?.get_or_init(TuningCache::user);
         let several = matches!(&self.on, On::Gpus { strips, .. } if strips.count() > 1);
-        cache.policy(&key(wavefront, &self.device())).filter(|_| !several)
+        cache.policy(&key(&wavefront.erased(), &self.device())).filter(|_| !several)
     }
 
     fn set_policy(&mut self, policy: Option<Policy>) {

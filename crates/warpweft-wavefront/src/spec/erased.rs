@@ -20,8 +20,9 @@ pub(crate) struct ElementType {
     pub dependences: &'static [Dependence],
     pub old: &'static [Dependence],
     pub south: u32,
-    /// Bytes of a cell and of the inputs of a column and a cell.
+    /// Bytes of a cell and of the inputs of a row, a column and a cell.
     pub cell: usize,
+    pub row: usize,
     pub column: usize,
     pub input: usize,
     /// Alignments of a cell and of the element itself.
@@ -35,6 +36,8 @@ pub(crate) struct ElementType {
     pub carried: bool,
     /// Whether two cells may share registers (see `strips/packed.rs`), and the names of a cell's members then.
     pub packs: bool,
+    /// Whether the C++ struct has its function in two parts (see [`WavefrontElement::PAIRED`]).
+    pub paired: bool,
     pub members: &'static [&'static str],
 }
 
@@ -66,6 +69,7 @@ impl ElementType {
             old: E::OLD,
             south: E::SOUTH,
             cell: size_of::<E::Cell>(),
+            row: size_of::<E::Row>(),
             column: size_of::<E::Column>(),
             input: size_of::<E::Input>(),
             cell_align: align_of::<E::Cell>(),
@@ -82,6 +86,7 @@ impl ElementType {
             },
             carried: false,
             packs: E::PAIRED && E::RELATIVE,
+            paired: E::PAIRED,
             members: E::Cell::NEAR_MEMBERS,
         }
     }

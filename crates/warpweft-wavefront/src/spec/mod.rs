@@ -8,6 +8,7 @@ mod border;
 mod check;
 mod database;
 mod erased;
+mod erased_pairs;
 mod pairs;
 mod wavefront;
 
@@ -15,5 +16,6 @@ pub use border::{Band, Border, BorderFunction};
 pub(crate) use check::{check_lookups, holds_all, of_problem};
 pub use database::Database;
 pub(crate) use erased::{ElementType, Erased, Named, Outside, faults};
+pub(crate) use erased_pairs::ErasedPairs;
 pub use pairs::Pairs;
 pub use wavefront::{Keep, Kept, MAX_EXTENT, Wavefront, no_inputs};

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::directions::{check_path, trace};
+use super::directions::{check_path, traced};
 use super::{Partition, Way};
 use crate::executor::{Paths, WavefrontExecutor};
 use crate::path::{End, Path, Score};
@@ -15,7 +15,7 @@ use warpweft_core::report::Report;
 /// Bytes that the search for one of the paths keeps in memory in linear space.
 const MEMORY: u64 = 512 << 20;
 
-/// The path of each of `wavefronts`, in their order, as [`trace`] finds it: many small problems at once, each
+/// The path of each of `wavefronts`, in their order, as [`trace`](super::trace) finds it: many small problems at once, each
 /// with one lane of a vector, others one after another. The report is that of all together.
 ///
 /// ```
@@ -63,7 +63,7 @@ const MEMORY: u64 = 512 << 20;
 /// ```
 ///
 /// # Errors
-/// No problems; as [`trace`] of any, with its number from 1.
+/// No problems; as [`trace`](super::trace) of any, with its number from 1.
 pub fn trace_batch<E: Traced, X: WavefrontExecutor<E> + ?Sized>(
     wavefronts: &[Wavefront<'_, E>],
     end: End,
@@ -80,7 +80,7 @@ pub fn trace_batch<E: Traced, X: WavefrontExecutor<E> + ?Sized>(
 pub fn trace_batch_with<E: Traced, X: WavefrontExecutor<E> + ?Sized, T: Send>(
     wavefronts: &[Wavefront<'_, E>],
     end: End,
-    executor: &mut X,
+    mut executor: &mut X,
     make: &(dyn Fn(usize, Option<Path<Score<E>>>) -> Result<T> + Sync),
 ) -> Result<(Vec<T>, Report)> {
     let wavefronts: Vec<_> = wavefronts.iter().map(|one| one.clone().keep(end.keep())).collect();
@@ -101,7 +101,7 @@ pub fn trace_batch_with<E: Traced, X: WavefrontExecutor<E> + ?Sized, T: Send>(
             each().try_for_each(|(k, one)| one.check().map_err(|error| of_problem(k, error)))?;
             let mut total = TotalReport::default();
             for (k, wavefront) in each() {
-                let (path, report) = trace_one(wavefront, end, executor)?;
+                let (path, report) = trace_one(wavefront, end, &mut executor)?;
                 take(vec![(k, path)])?;
                 total.add(report);
             }
@@ -115,11 +115,11 @@ pub fn trace_batch_with<E: Traced, X: WavefrontExecutor<E> + ?Sized, T: Send>(
 }
 
 /// The path of one of them alone.
-pub(crate) fn trace_one<E: Traced, X: WavefrontExecutor<E> + ?Sized>(
+pub(crate) fn trace_one<E: Traced>(
     wavefront: &Wavefront<'_, E>,
     end: End,
-    executor: &mut X,
+    executor: &mut dyn WavefrontExecutor<E>,
 ) -> Result<(Option<Path<Score<E>>>, Report)> {
     let partition = Partition::fitting(MEMORY, wavefront.extents(), size_of::<E::Cell>());
-    trace(wavefront, end, Way::Auto, &partition, None, executor)
+    traced(wavefront, end, (Way::Auto, &partition, None), executor)
 }

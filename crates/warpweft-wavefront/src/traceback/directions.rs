@@ -27,7 +27,17 @@ pub fn trace<E: Traced, X: WavefrontExecutor<E> + ?Sized>(
     way: Way,
     partition: &Partition,
     checkpoint: Option<&Checkpoint>,
-    executor: &mut X,
+    mut executor: &mut X,
+) -> Result<(Option<Path<Score<E>>>, Report)> {
+    traced(wavefront, end, (way, partition, checkpoint), &mut executor)
+}
+
+/// The same, compiled once for all executors.
+pub(super) fn traced<E: Traced>(
+    wavefront: &Wavefront<'_, E>,
+    end: End,
+    (way, partition, checkpoint): (Way, &Partition, Option<&Checkpoint>),
+    executor: &mut dyn WavefrontExecutor<E>,
 ) -> Result<(Option<Path<Score<E>>>, Report)> {
     check(wavefront, end)?;
     let wavefront = &wavefront.clone().keep(end.keep());
@@ -117,11 +127,11 @@ pub(super) fn check_path<E: Traced>(wavefront: &Wavefront<'_, E>, end: End) -> R
 }
 
 /// The path through directions that fit.
-fn by_directions<E: Traced, X: WavefrontExecutor<E> + ?Sized>(
+fn by_directions<E: Traced>(
     wavefront: &Wavefront<'_, E>,
     end: End,
     need: &Need,
-    executor: &mut X,
+    executor: &mut dyn WavefrontExecutor<E>,
 ) -> Result<(Option<Path<Score<E>>>, Report)> {
     let mut path = None;
     let mut report = executor.record(wavefront, &mut |kept, choices| {

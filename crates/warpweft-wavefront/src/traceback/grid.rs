@@ -3,9 +3,9 @@
 use std::iter::repeat_n;
 use std::ops::Range;
 
-use crate::executor::{Edges, WavefrontExecutor};
+use crate::executor::Edges;
 use crate::recurrence::{Best, Extreme, Ranked, WavefrontElement};
-use crate::spec::{Band, Border, Keep, Wavefront};
+use crate::spec::{Band, Border, Keep, Kept, Wavefront};
 use warpweft_core::error::Result;
 use warpweft_core::memory::{filled, grow};
 use warpweft_core::report::Report;
@@ -58,12 +58,6 @@ impl<C: Ranked> Rectangle<C> {
         [self.rows.len(), self.columns.len()]
     }
 
-    /// What all of its cells hold, if none is in the band.
-    fn missed<E: WavefrontElement<Cell = C>>(&self, of: &Wavefront<'_, E>) -> Option<C> {
-        let band = of.band.as_ref()?;
-        band.misses(&self.rows, &self.columns).then_some(band.outside)
-    }
-
     /// What an executor computes it from.
     ///
     /// # Errors
@@ -87,6 +81,35 @@ impl<C: Ranked> Rectangle<C> {
         }
         Ok(part)
     }
+}
+
+/// How far a path got.
+pub(super) enum Reached {
+    /// It begins here.
+    Start([isize; 2]),
+    /// It goes on from here, which is outside.
+    Beyond([isize; 2]),
+}
+
+/// What the search for a path needs of a problem. It is compiled for each recurrence, the search for each kind of cell.
+pub(super) trait Problem<C: Ranked> {
+    /// What all cells of `block` hold, if none is in the band.
+    fn missed(&self, block: &Rectangle<C>) -> Option<C>;
+    /// The edges of `block`, and what else is to be kept.
+    ///
+    /// # Errors
+    /// Too little memory; the executor's.
+    fn edges(&mut self, block: &Rectangle<C>, keep: Keep) -> Result<(Edges<C>, Report)>;
+    /// All cells of `block`.
+    ///
+    /// # Errors
+    /// Too little memory; the executor's.
+    fn all(&mut self, block: &Rectangle<C>) -> Result<(Kept<C>, Report)>;
+    /// From the last cell of `block`, all `cells` of which are known.
+    ///
+    /// # Errors
+    /// A choice that is none; a path that leaves the band.
+    fn walk(&mut self, block: &Rectangle<C>, cells: &[C]) -> Result<Reached>;
 }
 
 /// What a row of blocks leaves behind.
@@ -120,6 +143,11 @@ impl<C: Ranked> Grid<C> {
         };
         let (rows, columns) = (cuts(&within.rows, rows), cuts(&within.columns, columns));
         Self { within, rows, columns, lines: Vec::new() }
+    }
+
+    /// Rows and columns.
+    pub fn extents(&self) -> [usize; 2] {
+        self.within.extents()
     }
 
     /// Rows and columns of blocks.
@@ -162,12 +190,11 @@ impl<C: Ranked> Grid<C> {
 
     /// Computes the next row of blocks. Without `best` the last block of all is left out: no other
     /// needs its edges.
-    pub fn advance<E: WavefrontElement<Cell = C>, X: WavefrontExecutor<E> + ?Sized>(
+    pub fn advance(
         &mut self,
-        wavefront: &Wavefront<'_, E>,
+        problem: &mut dyn Problem<C>,
         best: bool,
-        executor: &mut X,
-        mut reported: impl FnMut(Report),
+        total: &mut Option<Report>,
     ) -> Result<()> {
         let p = self.lines.len();
         let [rows, columns] = self.blocks();
@@ -178,7 +205,7 @@ impl<C: Ranked> Grid<C> {
                 break;
             }
             let block = self.block([p, q], &line.rights)?;
-            if let Some(outside) = block.missed(wavefront) {
+            if let Some(outside) = problem.missed(&block) {
                 let [rows, columns] = block.extents();
                 grow(&mut line.bottom, columns, HINT)?;
                 line.bottom.extend(repeat_n(outside, columns));
@@ -186,9 +213,9 @@ impl<C: Ranked> Grid<C> {
                 continue;
             }
             let keep = if best { Keep::Best } else { Keep::LastRow };
-            let (edges, report) = executor.edges(&block.wavefront(wavefront, keep)?)?;
+            let (edges, report) = problem.edges(&block, keep)?;
             let Edges { row, column, best: found, .. } = edges;
-            reported(report);
+            report.add_to(total);
             let found = found.map(|found| Best {
                 row: found.row + block.rows.start,
                 column: found.column + block.columns.start,

@@ -27,7 +27,7 @@ pub(super) struct Group<C: Ranked> {
 }
 
 /// Rows and columns of the longest and the widest.
-pub(super) fn around<E: WavefrontElement>(members: &[&Wavefront<'_, E>]) -> [usize; 2] {
+fn around<E: WavefrontElement>(members: &[&Wavefront<'_, E>]) -> [usize; 2] {
     let most = |axis: usize| members.iter().map(|member| member.extents()[axis]).max();
     [0, 1].map(|axis| most(axis).unwrap_or(0))
 }

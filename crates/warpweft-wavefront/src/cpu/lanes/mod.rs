@@ -10,7 +10,7 @@ use super::form::by_fronts;
 use crate::recurrence::{Ranked, Traced, WavefrontElement};
 use crate::spec::{Keep, Kept, Wavefront, holds_all};
 use crate::traceback::{End, Path, path_from};
-use group::{around, solve};
+use group::solve;
 pub(super) use note::LANES;
 use note::{Chosen, Nothing};
 use warpweft_core::cpu::{Simd, Worker};
@@ -32,17 +32,31 @@ pub(super) fn grouped<E: WavefrontElement>(
     wavefronts: &[Wavefront<'_, E>],
     of: Vec<usize>,
 ) -> (Vec<Vec<usize>>, Vec<usize>) {
-    let suits = |&k: &usize| suits(&wavefronts[k]) && alike(&wavefronts[k], &wavefronts[of[0]]);
-    let (mut by_lanes, mut others): (Vec<usize>, Vec<usize>) = of.iter().partition(|k| suits(k));
-    by_lanes.sort_by_key(|&k| std::cmp::Reverse(wavefronts[k].extents()));
+    let suits = |k: usize| suits(&wavefronts[k]) && alike(&wavefronts[k], &wavefronts[of[0]]);
+    let extents = |k: usize| wavefronts[k].extents();
+    groups_of(&of, &suits, &extents, &|k, extents| holds(&wavefronts[k], extents))
+}
+
+/// The same, of problems that `suits` lanes, of their `extents`, where a problem as large as a group has scores that its
+/// numbers hold.
+fn groups_of(
+    of: &[usize],
+    suits: &dyn Fn(usize) -> bool,
+    extents: &dyn Fn(usize) -> [usize; 2],
+    holds: &dyn Fn(usize, [usize; 2]) -> bool,
+) -> (Vec<Vec<usize>>, Vec<usize>) {
+    let (mut by_lanes, mut others): (Vec<usize>, Vec<usize>) = of.iter().partition(|&&k| suits(k));
+    by_lanes.sort_by_key(|&k| std::cmp::Reverse(extents(k)));
     let mut groups = Vec::new();
     for group in by_lanes.chunks(LANES) {
-        let members: Vec<_> = group.iter().map(|&k| &wavefronts[k]).collect();
-        let [m, n] = around(&members);
-        let own: u64 = members.iter().map(|member| member.cells()).sum();
+        let ([mut m, mut n], mut own) = ([0; 2], 0);
+        for [rows, columns] in group.iter().map(|&k| extents(k)) {
+            (m, n) = (m.max(rows), n.max(columns));
+            own += rows as u64 * columns as u64;
+        }
         // Lanes that wait for others are worth it as long as some work.
         let worth = group.len() >= FEWEST && own * 4 >= (m * n * FEWEST) as u64;
-        match worth && holds(&members, [m, n]) {
+        match worth && holds(group[0], [m, n]) {
             true => groups.push(group.to_vec()),
             false => others.extend(group),
         }
@@ -61,9 +75,9 @@ fn alike<E: WavefrontElement>(a: &Wavefront<'_, E>, b: &Wavefront<'_, E>) -> boo
     a.keep == b.keep && a.element.alike(&b.element)
 }
 
-/// Whether scores of a problem as large as all of `members` overflow no number.
-fn holds<E: WavefrontElement>(members: &[&Wavefront<'_, E>], [m, n]: [usize; 2]) -> bool {
-    let bounds = members[0].element.bounds(m as u64, n as u64);
+/// Whether scores of a problem like `wavefront`, but of `m` × `n` cells, overflow no number.
+fn holds<E: WavefrontElement>(wavefront: &Wavefront<'_, E>, [m, n]: [usize; 2]) -> bool {
+    let bounds = wavefront.element.bounds(m as u64, n as u64);
     bounds.is_none_or(|bounds| holds_all(<Score<E> as Scalar>::KIND, bounds))
 }
 

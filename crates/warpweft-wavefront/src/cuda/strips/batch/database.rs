@@ -1,8 +1,7 @@
 //! The columns of a search in device memory: kept for the next search, as many queries go through one database.
 
 use super::items::{Items, Target};
-use crate::recurrence::{WavefrontElement, bytes_of};
-use crate::spec::Pairs;
+use crate::spec::ErasedPairs;
 use warpweft_core::cuda::{Args, Buffer, Kernel, Launch, Pinned, Stream};
 use warpweft_core::error::Result;
 use warpweft_core::grid::{in_parts, over_parts};
@@ -51,11 +50,7 @@ impl Database {
     ///
     /// # Errors
     /// Too little memory; the driver's.
-    pub fn of<E: WavefrontElement>(
-        pairs: &Pairs<'_, E>,
-        stream: &Stream,
-        finds: &Kernel,
-    ) -> Result<Self> {
+    pub fn of(pairs: &dyn ErasedPairs, stream: &Stream, finds: &Kernel) -> Result<Self> {
         let sequences = &bytes_of_all(pairs)[..];
         let (firsts, count) = firsts(sequences);
         check_room(count as u64, "search fewer sequences at once")?;
@@ -74,7 +69,7 @@ impl Database {
             table[256 + usize::from(number)] = symbol;
         }
         Ok(Self {
-            of: match pairs.database {
+            of: match pairs.database() {
                 Some(database) => Of::Number(database.number),
                 None => Of::Symbols(symbols),
             },
@@ -93,12 +88,8 @@ impl Database {
     ///
     /// # Errors
     /// As [`Database::of`].
-    pub fn again<E: WavefrontElement>(
-        mut self,
-        pairs: &Pairs<'_, E>,
-        stream: &Stream,
-    ) -> Result<Option<Self>> {
-        let same = match (&self.of, pairs.database) {
+    pub fn again(mut self, pairs: &dyn ErasedPairs, stream: &Stream) -> Result<Option<Self>> {
+        let same = match (&self.of, pairs.database()) {
             (Of::Number(number), Some(database)) => *number == database.number,
             (Of::Symbols(symbols), None) => self.holds(symbols, &bytes_of_all(pairs)),
             _ => false,
@@ -133,18 +124,17 @@ impl Database {
     ///
     /// # Errors
     /// Too little memory on the device; the driver's.
-    pub fn prepare<E: WavefrontElement>(
+    pub fn prepare(
         &mut self,
-        pairs: &Pairs<'_, E>,
+        pairs: &dyn ErasedPairs,
         cell: usize,
         stream: &Stream,
     ) -> Result<u64> {
         if self.whole(cell).is_none() {
-            let targets = self.firsts.iter().zip(pairs.columns).zip(0..);
-            let targets = targets.map(|((&first, columns), number)| Target {
+            let targets = self.firsts.iter().zip(0u32..).map(|(&first, number)| Target {
                 number,
                 first,
-                columns: columns.len() as u64,
+                columns: pairs.columns(number as usize).1 as u64,
             });
             let targets: Vec<_> = targets.collect();
             self.whole.push(Items::of(&targets, cell, stream)?);
@@ -165,8 +155,8 @@ impl Database {
 }
 
 /// The columns of `pairs`.
-fn bytes_of_all<'p, E: WavefrontElement>(pairs: &Pairs<'p, E>) -> Vec<&'p [u8]> {
-    pairs.columns.iter().map(|one| bytes_of(one)).collect()
+fn bytes_of_all(pairs: &dyn ErasedPairs) -> Vec<&[u8]> {
+    (0..pairs.counts()[1]).map(|sequence| pairs.columns(sequence).0).collect()
 }
 
 /// The symbols that there are in `columns`, in order.

@@ -16,10 +16,9 @@ mod text;
 
 use super::executor::CudaExecutor;
 use super::shape::possible;
-use crate::cuda::filled::kept;
+use crate::cuda::filled::{Take, TakeKept};
 use crate::executor::by_size;
-use crate::frame::allocate;
-use crate::recurrence::{WavefrontElement, bytes_of_mut};
+use crate::recurrence::WavefrontElement;
 use crate::report::{TotalReport, unchecked};
 use crate::spec::{Erased, Kept, Wavefront};
 use warpweft_core::error::{Error, Result};
@@ -51,38 +50,48 @@ impl CudaExecutor {
         wavefronts: &[Wavefront<'_, E>],
     ) -> Result<(Vec<Kept<E::Cell>>, Report)> {
         let erased: Vec<_> = wavefronts.iter().map(Wavefront::erased).collect();
-        erased.iter().try_for_each(Erased::check)?;
+        let mut take = TakeKept::of(wavefronts.len());
+        let report = self.batch_of(&erased, &mut take)?;
+        let left = || Error::spec("a problem left undone", "report this as a bug");
+        let kept = take.kept.into_iter().map(|kept| kept.ok_or_else(left));
+        Ok((kept.collect::<Result<_>>()?, report))
+    }
+
+    /// The same, of problems as bytes.
+    fn batch_of(&mut self, wavefronts: &[Erased<'_>], take: &mut dyn Take) -> Result<Report> {
+        wavefronts.iter().try_for_each(Erased::check)?;
         // All are of one element: what strips can't do is mostly said by the first.
-        erased.first().map_or(Ok(()), possible)?;
-        let (large, rest) = by_size(&erased, self.parts()?, SMALL);
-        let small: Vec<_> = rest.iter().map(|&k| &erased[k]).collect();
+        wavefronts.first().map_or(Ok(()), possible)?;
+        let (large, rest) = by_size(wavefronts, self.parts()?, SMALL);
+        let small: Vec<_> = rest.iter().map(|&k| &wavefronts[k]).collect();
         let around = around(&small).filter(|_| rest.len() > 1);
         let in_turn = if around.is_some() { large } else { (0..wavefronts.len()).collect() };
         let mut total = TotalReport::default();
-        let mut results: Vec<_> = wavefronts.iter().map(|_| None).collect();
         for k in in_turn {
-            let mut cells: Vec<E::Cell> = allocate(erased[k].kept_cells())?;
-            let (found, report) = self.fill(&erased[k], bytes_of_mut(&mut cells))?;
-            results[k] = Some(kept(erased[k].keep, &found, cells));
-            total.add(report);
+            total.add(self.one_of(&wavefronts[k], k, take)?);
         }
         if let Some(around) = around {
             let keep = small[0].keep;
             let batch = Batch::of(&small, Wanted::Keep(keep), around);
-            let mut cells: Vec<E::Cell> = allocate(batch.kept)?;
-            let bytes = bytes_of_mut(&mut cells);
-            let done = self.launch(batch, None, bytes, unchecked(small[0]))?;
-            let mut cells = &cells[..];
+            let cells = take.cells(batch.kept)?;
+            let done = self.launch(batch, None, cells, unchecked(small[0]))?;
+            let mut first = 0;
             for (at, &k) in rest.iter().enumerate() {
-                let (own, further) = cells.split_at(erased[k].kept_cells());
-                cells = further;
+                let end = first + wavefronts[k].kept_cells();
                 let found = done.found.get(at..=at).unwrap_or_default();
-                results[k] = Some(kept(keep, found, own.to_vec()));
+                take.take(k, keep, found, first..end, wavefronts[k].extents);
+                first = end;
             }
             total.add(done.report);
         }
-        let left = || Error::spec("a problem left undone", "report this as a bug");
-        let results = results.into_iter().map(|result| result.ok_or_else(left));
-        Ok((results.collect::<Result<_>>()?, total.report()?))
+        total.report()
+    }
+
+    /// Runs `wavefront`, which is problem `k`, by all blocks.
+    fn one_of(&mut self, wavefront: &Erased<'_>, k: usize, take: &mut dyn Take) -> Result<Report> {
+        let count = wavefront.kept_cells();
+        let (found, report) = self.fill(wavefront, take.cells(count)?)?;
+        take.take(k, wavefront.keep, &found, 0..count, wavefront.extents);
+        Ok(report)
     }
 }

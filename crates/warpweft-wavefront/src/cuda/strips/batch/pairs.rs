@@ -5,22 +5,16 @@ use super::launch::Done;
 use super::place::{Around, Batch, Pooled, Sizes, largest_first};
 use super::search::Searched;
 use super::text::{Problem, Wanted};
-use crate::cuda::filled::kept;
+use crate::cuda::filled::{Take, TakeEnds};
 use crate::cuda::strips::executor::CudaExecutor;
 use crate::cuda::strips::shape::possible;
-use crate::cuda::winner::winner;
-use crate::executor::{Ends, Scores, corner, ends_by_batches};
-use crate::frame::allocate;
-use crate::recurrence::{Best, Extreme, WavefrontElement, bytes_of, bytes_of_mut};
+use crate::executor::{Ends, Scores, ends_by_batches};
+use crate::recurrence::WavefrontElement;
 use crate::report::{TotalReport, unchecked};
-use crate::spec::{Erased, Keep, Kept, Pairs};
-use crate::traceback::{End, Score};
+use crate::spec::{Erased, ErasedPairs, Keep, Pairs};
+use crate::traceback::End;
 use warpweft_core::error::Result;
-use warpweft_core::memory::room;
 use warpweft_core::report::Report;
-
-/// What is found of each problem, if anything is; a report of those that were computed.
-type Found<R> = (Vec<Option<R>>, Option<Report>);
 
 impl CudaExecutor {
     /// As [`WavefrontExecutor::ends`](crate::WavefrontExecutor::ends).
@@ -30,9 +24,11 @@ impl CudaExecutor {
         end: End,
     ) -> Result<Ends<E>> {
         pairs.check()?;
+        let first = pairs.problem(0);
+        let mut take = TakeEnds::<E::Cell, _, _>::of(pairs.len(), |best| best)?;
         let none = vec![false; pairs.len()];
-        match self.found(pairs, Wanted::of(end), &none, |best| best)? {
-            Some((found, report)) => Ok((found, TotalReport(report).report()?)),
+        match self.found(pairs, &first.erased(), Wanted::of(end), &none, &mut take)? {
+            Some(report) => Ok((take.all(pairs.len()), TotalReport(report).report()?)),
             None => ends_by_batches(self, pairs, end),
         }
     }
@@ -48,49 +44,43 @@ impl CudaExecutor {
         let first = first.erased();
         possible(&first)?;
         let mut total = TotalReport::default();
-        let (mut done, mut scores) = (vec![], vec![]);
-        let searched = if end == End::Best { self.search(pairs, &first)? } else { None };
-        match searched {
-            Some(Searched { done: None, scores, report }) => return Ok((scores, report)),
-            Some(Searched { done: Some(some), scores: found, report }) => {
-                (done, scores) = (some, found);
-                total.add(report);
-            }
-            None => done.resize(pairs.len(), false),
+        let mut take = TakeEnds::<E::Cell, _, _>::of(pairs.len(), |best| best.score)?;
+        let mut done = vec![];
+        if end == End::Best
+            && let Some(found) = self.search(pairs, &first, &mut |scores| take.scores(scores))?
+        {
+            let Searched { done: some, report } = found;
+            total.add(report);
+            let Some(some) = some else { return Ok((take.ends, total.report()?)) };
+            done = some;
         }
+        done.resize(pairs.len(), false);
         let wanted = match end {
             End::Best => Wanted::Keep(Keep::Score),
             End::Corner => Wanted::Corner,
         };
-        let Some((found, report)) = self.found(pairs, wanted, &done, |best| best.score)? else {
+        let Some(report) = self.found(pairs, &first, wanted, &done, &mut take)? else {
             let (ends, report) = ends_by_batches(self, pairs, end)?;
             return Ok((ends.into_iter().map(|end| end.map(|end| end.score)).collect(), report));
         };
         if let Some(report) = report {
             total.add(report);
         }
-        if scores.is_empty() {
-            return Ok((found, total.report()?));
-        }
-        for ((score, found), done) in scores.iter_mut().zip(found).zip(done) {
-            if !done {
-                *score = found;
-            }
-        }
-        Ok((scores, total.report()?))
+        Ok((take.all(pairs.len()), total.report()?))
     }
 
-    /// What is `wanted` of all of `pairs` but those that are `done`, of which nothing is found, as `of` makes it of an end;
-    /// none if the kernel can't run them.
-    fn found<E: WavefrontElement, R: Clone>(
+    /// Gives `take` what is `wanted` of all of `pairs` but those that are `done`; `first` is the first of them. A report of
+    /// those that were computed; none if the kernel can't run them.
+    fn found(
         &mut self,
-        pairs: &Pairs<'_, E>,
+        pairs: &dyn ErasedPairs,
+        first: &Erased<'_>,
         wanted: Wanted,
         done: &[bool],
-        of: impl Fn(Best<Score<E>>) -> R,
-    ) -> Result<Option<Found<R>>> {
-        let first = pairs.problem(0).keep(wanted.keep());
-        let erased = first.erased();
+        take: &mut dyn Take,
+    ) -> Result<Option<Option<Report>>> {
+        let keep = wanted.keep();
+        let erased = Erased { keep, ..first.clone() };
         possible(&erased)?;
         let around = match (erased.border.corner(), erased.border.function()) {
             (Some(corner), _) => Around::Corners(corner.concat().into()),
@@ -101,48 +91,31 @@ impl CudaExecutor {
         if erased.element.input > 0 {
             return Ok(None);
         }
-        let mut found: Vec<Option<R>> = room(pairs.len(), "give fewer pairs at once")?;
         let mut total = TotalReport::default();
-        if small.is_empty() {
-            found.resize(pairs.len(), None);
-        } else {
+        if !small.is_empty() {
             let batch = batch_of(pairs, &small, &erased, wanted, around);
-            let mut corners: Vec<E::Cell> = allocate(batch.kept)?;
-            let Done { found: winners, report, .. } =
-                self.launch(batch, None, bytes_of_mut(&mut corners), unchecked(&erased))?;
+            let corners = take.cells(batch.kept)?;
+            let Done { found, report, .. } =
+                self.launch(batch, None, corners, unchecked(&erased))?;
             total.add(report);
-            match wanted {
-                Wanted::Corner => {
-                    let each = corners.iter().enumerate();
-                    found.extend(each.map(|(k, cell)| Some(of(corner(cell, pairs.extents(k))))));
-                }
-                Wanted::Keep(_) => {
-                    let each = winners.chunks(1).map(|one| winner(one, Extreme::Greatest));
-                    found.extend(each.map(|best| best.map(&of)));
-                }
+            for k in (0..pairs.len()).filter(|&k| !done[k]) {
+                let winners = found.get(k..=k).unwrap_or_default();
+                take.take(k, keep, winners, k..k + 1, pairs.extents(k));
             }
         }
         for k in large.into_iter().map(|k| k as usize) {
-            let problem = pairs.problem(k).keep(wanted.keep());
-            let erased = problem.erased();
-            let mut cells: Vec<E::Cell> = allocate(erased.kept_cells())?;
-            let (winners, report) = self.fill(&erased, bytes_of_mut(&mut cells))?;
-            let best = match kept(erased.keep, &winners, cells) {
-                Kept::Best(best) => best,
-                Kept::Score(score) => score.map(|score| Best { score, row: 0, column: 0 }),
-                Kept::LastRow(row) => row.last().map(|cell| corner(cell, erased.extents)),
-                _ => None,
-            };
-            found[k] = best.map(&of);
-            total.add(report);
+            pairs.problem(k, keep, &mut |problem| {
+                total.add(self.one_of(problem, k, take)?);
+                Ok(())
+            })?;
         }
-        Ok(Some((found, total.0)))
+        Ok(Some(total.0))
     }
 }
 
 /// The numbers of those of `pairs` that are not `done`: of such as would keep one of `parts` parts of a device busy when all
 /// others are done, and of the rest, the largest first.
-fn sizes<E: WavefrontElement>(pairs: &Pairs<'_, E>, done: &[bool], parts: usize) -> [Vec<u32>; 2] {
+fn sizes(pairs: &dyn ErasedPairs, done: &[bool], parts: usize) -> [Vec<u32>; 2] {
     let of = |k: usize| {
         let [m, n] = pairs.extents(k);
         m as u64 * n as u64
@@ -162,50 +135,47 @@ fn sizes<E: WavefrontElement>(pairs: &Pairs<'_, E>, done: &[bool], parts: usize)
 
 /// Which rows and which columns the pairs numbered `some` name. Of a set that is both, either: it is then copied once, though
 /// the first of all its pairs names no column and the last no row.
-fn named<E: WavefrontElement>(pairs: &Pairs<'_, E>, some: &[u32]) -> [Vec<bool>; 2] {
-    let mut named = [pairs.rows.len(), pairs.columns.len()].map(|count| vec![false; count]);
+fn named(pairs: &dyn ErasedPairs, some: &[u32]) -> [Vec<bool>; 2] {
+    let mut named = pairs.counts().map(|count| vec![false; count]);
+    let each = pairs.pairs();
     for &k in some {
-        let sides = pairs.pairs[k as usize];
+        let sides = each[k as usize];
         named.iter_mut().zip(sides).for_each(|(named, side)| named[side as usize] = true);
     }
-    let mut sides = pairs.rows.iter().zip(pairs.columns);
-    let same = sides.all(|(a, b)| std::ptr::eq(bytes_of(a), bytes_of(b)));
-    if let [rows, columns] = &mut named
-        && same
-        && rows.len() == columns.len()
-    {
+    let [rows, columns] = pairs.counts();
+    if rows == columns && (0..rows).all(|k| std::ptr::eq(pairs.rows(k).0, pairs.columns(k).0)) {
+        let [rows, columns] = &mut named;
         rows.iter_mut().zip(columns.iter()).for_each(|(row, column)| *row |= column);
         columns.clone_from(rows);
     }
     named
 }
 
-/// `sequences`, and how many items each has: those that are not `named` as empty ones.
-fn those<'b, T: Copy>(
-    sequences: &'b [&'b [T]],
+/// The sequences that are `named`, and how many items each has; the others are empty.
+fn those<'b>(
+    sequence: impl Fn(usize) -> (&'b [u8], usize),
     named: Vec<bool>,
 ) -> impl Iterator<Item = (&'b [u8], usize)> {
-    sequences
-        .iter()
-        .zip(named)
-        .map(|(one, named)| if named { *one } else { &[] })
-        .map(|one| (bytes_of(one), one.len()))
+    let empty = (&[][..], 0);
+    named.into_iter().enumerate().map(move |(k, named)| if named { sequence(k) } else { empty })
 }
 
 /// Those of `pairs` that are numbered `some`, the largest first; what is `wanted` of each goes to its number.
-fn batch_of<'b, E: WavefrontElement>(
-    pairs: &'b Pairs<'_, E>,
+fn batch_of<'b>(
+    pairs: &'b dyn ErasedPairs,
     some: &[u32],
     first: &'b Erased<'_>,
     wanted: Wanted,
     border: Around<'b>,
 ) -> Batch<'b> {
     let [rows, columns] = named(pairs, some);
-    let (rows, columns) = (those(&pairs.rows, rows), those(pairs.columns, columns));
+    let rows = those(|k| pairs.rows(k), rows);
+    let columns = those(|k| pairs.columns(k), columns);
     let ((rows, row_firsts), (columns, column_firsts)) = (Pooled::all(rows), Pooled::all(columns));
     let mut sizes = Sizes::default();
+    let each = pairs.pairs();
     let place = |&k: &u32| {
-        let [a, b] = pairs.pairs[k as usize];
+        let [a, b] = each[k as usize];
         let [m, n] = pairs.extents(k as usize);
         sizes.add([m, n]);
         Problem {

@@ -14,7 +14,7 @@ use crate::cuda::strips::recording::Recording;
 use crate::cuda::winner::winner;
 use crate::executor::{TakePaths, corner};
 use crate::frame::allocate;
-use crate::recurrence::{Best, Extreme, NEAR, Traced, WavefrontElement, bytes_of_mut};
+use crate::recurrence::{Best, Extreme, NEAR, Ranked, Traced, bytes_of_mut};
 use crate::report::{TotalReport, unchecked};
 use crate::spec::{Erased, Wavefront, of_problem};
 use crate::traceback::{End, Moves, Path, trace_one};
@@ -57,13 +57,27 @@ impl CudaExecutor {
         let recording = Recording::of(&first.element);
         let plain: Vec<_> = wavefronts.iter().map(|one| one.with(one.element.plain())).collect();
         let erased: Vec<_> = plain.iter().map(Wavefront::erased).collect();
+        let alike: Vec<_> =
+            wavefronts.iter().map(|one| first.element.alike(&one.element)).collect();
+        let meanings = meanings::<E>(recording.bits);
+        let alone = |it: &mut Self, k: usize| trace_one(&wavefronts[k], end, it);
+        let paths = OfCell::<E::Cell> { end, take, alone: &alone };
+        self.paths_of(&erased, &alike, (&recording, meanings.as_deref()), paths)
+    }
+
+    /// The same, of problems as bytes that are `alike` the first or not, and what their choices mean, if anything.
+    fn paths_of<C: Ranked>(
+        &mut self,
+        erased: &[Erased<'_>],
+        alike: &[bool],
+        (recording, meanings): (&Recording, Option<&[u16]>),
+        paths: OfCell<'_, C>,
+    ) -> Result<Option<Report>> {
         let each = erased.iter().enumerate();
         each.into_iter()
             .try_for_each(|(k, one)| one.check().map_err(|error| of_problem(k, error)))?;
-        let alike =
-            |k: &usize| first.element.alike(&wavefronts[*k].element) && erased[*k].cells() <= SMALL;
-        let (mut small, large): (Vec<_>, Vec<_>) = (0..wavefronts.len()).partition(alike);
-        let meanings = meanings::<E>(recording.bits);
+        let alike = |k: &usize| alike[*k] && erased[*k].cells() <= SMALL;
+        let (mut small, large): (Vec<_>, Vec<_>) = (0..erased.len()).partition(alike);
         let (Some(meanings), false) = (meanings, small.len() < 2 || recording.faults()) else {
             return Ok(None);
         };
@@ -74,30 +88,29 @@ impl CudaExecutor {
         }
         let mut total = TotalReport::default();
         for k in large {
-            let (path, report) = trace_one(&wavefronts[k], end, self)?;
-            take(vec![(k, path)])?;
+            let (path, report) = (paths.alone)(self, k)?;
+            (paths.take)(vec![(k, path)])?;
             total.add(report);
         }
-        let recorded = Recorded { recording: &recording, meanings: &meanings };
-        let most = Wanted::of(end).most_rows(some[0].element.cell, Some(&recording));
+        let recorded = Recorded { recording, meanings };
+        let most = Wanted::of(paths.end).most_rows(some[0].element.cell, Some(recording));
         let places: Vec<_> = (0..some.len()).collect();
         // Many have the same extents.
         let mut last = ([0; 2], 0);
         let bytes = |at: usize| {
             if last.0 != some[at].extents {
-                last = (some[at].extents, recorded_bytes(some[at], most, &recording));
+                last = (some[at].extents, recorded_bytes(some[at], most, recording));
             }
             last.1
         };
         for launch in launches(&places, bytes) {
             let problems = &some[launch[0]..launch[0] + launch.len()];
             let numbers = &small[launch[0]..launch[0] + launch.len()];
-            let (unclear, report) =
-                self.recorded_paths::<E, E::Plain>(problems, numbers, end, (recorded, take))?;
+            let (unclear, report) = self.recorded_paths(problems, numbers, recorded, &paths)?;
             total.add(report);
             for k in unclear {
                 // What is wrong with it is told here.
-                take(vec![(k, trace_one(&wavefronts[k], end, self)?.0)])?;
+                (paths.take)(vec![(k, (paths.alone)(self, k)?.0)])?;
             }
         }
         let mut report = total.report()?;
@@ -108,22 +121,18 @@ impl CudaExecutor {
 
     /// Gives the paths of `problems`, which have these `numbers`, to what takes them, by one launch; the numbers of those with
     /// a choice that means nothing are returned.
-    fn recorded_paths<E, P>(
+    fn recorded_paths<C: Ranked>(
         &mut self,
         problems: &[&Erased<'_>],
         numbers: &[usize],
-        end: End,
-        (recorded, take): (Recorded<'_>, &TakePaths<'_, E>),
-    ) -> Result<(Vec<usize>, Report)>
-    where
-        E: Traced<Cell = P::Cell>,
-        P: WavefrontElement,
-    {
+        recorded: Recorded<'_>,
+        &OfCell { end, take, .. }: &OfCell<'_, C>,
+    ) -> Result<(Vec<usize>, Report)> {
         let around = around(problems).ok_or_else(|| {
             Error::spec("problems of several borders in a launch", "report this as a bug")
         })?;
         let batch = Batch::of(problems, Wanted::of(end), around);
-        let mut corners: Vec<P::Cell> = allocate(batch.kept)?;
+        let mut corners: Vec<C> = allocate(batch.kept)?;
         let bytes = bytes_of_mut(&mut corners);
         let done = self.launch(batch, Some(recorded), bytes, unchecked(problems[0]))?;
         let extents: Vec<_> = problems.iter().map(|problem| problem.extents).collect();
@@ -149,6 +158,21 @@ impl CudaExecutor {
         Ok((unclear.concat(), done.report))
     }
 }
+
+/// Some paths, each with the number of its problem.
+type Numbered<C> = Vec<(usize, Option<Path<<C as Ranked>::Score>>)>;
+
+/// What is known of the paths of many problems by their cells alone.
+struct OfCell<'p, C: Ranked> {
+    end: End,
+    take: &'p (dyn Fn(Numbered<C>) -> Result<()> + Sync + 'p),
+    /// The path of one problem.
+    alone: &'p Alone<'p, C>,
+}
+
+/// Finds the path of the problem of that number alone.
+type Alone<'p, C> =
+    dyn Fn(&mut CudaExecutor, usize) -> Result<(Option<Path<<C as Ranked>::Score>>, Report)> + 'p;
 
 /// The path that ends at `best`, of which `runs` has the moves.
 fn path<S>(best: Best<S>, trail: &Trail, runs: &[u32]) -> Path<S> {

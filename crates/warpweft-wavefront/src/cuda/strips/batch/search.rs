@@ -13,12 +13,11 @@ use crate::cuda::strips::executor::CudaExecutor;
 use crate::cuda::strips::subdomain::Gpu;
 use crate::cuda::tables::OnDevice;
 use crate::policy::{CudaPolicy, Policy};
-use crate::recurrence::{Ranked, WavefrontElement, bytes_of};
+use crate::recurrence::bytes_of;
 use crate::report::{Totals, report_of};
-use crate::spec::{ElementType, Erased, Pairs};
-use crate::traceback::Score;
+use crate::spec::{ElementType, Erased, ErasedPairs};
 use warpweft_core::cuda::{Args, Buffer, Kernel, Launch, Module, Stream, compile};
-use warpweft_core::element::{Scalar, ScalarKind};
+use warpweft_core::element::ScalarKind;
 use warpweft_core::error::{Error, Result};
 use warpweft_core::report::Report;
 
@@ -41,11 +40,10 @@ const BORDERS: usize = 256;
 /// Kernels that are kept loaded at most.
 const KERNELS: usize = 64;
 
-/// Scores of the problems that were searched.
-pub(super) struct Searched<E: WavefrontElement> {
-    /// Of each problem whether it was, unless all were.
+/// A search that was done.
+pub(super) struct Searched {
+    /// Of each problem whether it was searched, unless all were.
     pub done: Option<Vec<bool>>,
-    pub scores: Vec<Option<Score<E>>>,
     pub report: Report,
 }
 
@@ -61,14 +59,13 @@ enum Which {
     Some(Vec<u32>),
 }
 
-/// Whether two cells of `E` fit a register.
-fn can<E: WavefrontElement>(first: &Erased<'_>) -> bool {
-    type Score<E> = <<E as WavefrontElement>::Cell as Ranked>::Score;
-    let numbers = E::Cell::NEAR_MEMBERS.len().max(1);
-    E::PAIRED
-        && <Score<E> as Scalar>::KIND == ScalarKind::I32
-        && first.element.cell == 4 * numbers
-        && first.element.column == 1
+/// Whether two cells fit a register.
+fn can(first: &Erased<'_>) -> bool {
+    let ElementType { paired, score, cell, column, members, .. } = first.element;
+    paired
+        && score == ScalarKind::I32
+        && cell == 4 * members.len().max(1)
+        && column == 1
         && first.border.corner().is_some_and(|cells| {
             let numbers = cells.into_iter().flat_map(|cell| cell.chunks_exact(4));
             let number =
@@ -78,20 +75,20 @@ fn can<E: WavefrontElement>(first: &Erased<'_>) -> bool {
 }
 
 /// The groups of `pairs` that are worth a search, with those of their problems whose scores fit.
-fn groups<E: WavefrontElement>(pairs: &Pairs<'_, E>) -> Vec<Group> {
+fn groups(pairs: &dyn ErasedPairs) -> Vec<Group> {
     let fit = |rows: usize, columns: usize| {
-        let bounds = pairs.element.bounds(pairs.rows[rows].len() as u64, columns as u64);
+        let bounds = pairs.bounds(pairs.rows(rows).1, columns);
         bounds.is_some_and(|[least, most]| least >= RANGE[0] && most <= RANGE[1])
     };
-    if let Some(database) = pairs.database
-        && database.len() >= FEWEST
-        && fit(0, database.longest())
+    if let Some(database) = pairs.database()
+        && pairs.len() >= FEWEST
+        && fit(0, database.longest)
     {
         return vec![Group { rows: 0, problems: Which::All }];
     }
     let mut all: Vec<(usize, Vec<u32>)> = Vec::new();
     let mut known = HashMap::new();
-    for (k, &[rows, _]) in pairs.pairs.iter().enumerate() {
+    for (k, &[rows, _]) in pairs.pairs().iter().enumerate() {
         let rows = rows as usize;
         let at = match all.last() {
             Some((last, _)) if *last == rows => all.len() - 1,
@@ -128,12 +125,12 @@ fn most_that_fit(longest: usize, fit: impl Fn(usize) -> bool) -> usize {
 
 impl Group {
     /// Cells of all its problems.
-    fn updates<E: WavefrontElement>(&self, pairs: &Pairs<'_, E>) -> u64 {
+    fn updates(&self, pairs: &dyn ErasedPairs) -> u64 {
         let columns = match &self.problems {
-            Which::All => pairs.database.map_or(0, |database| database.count),
+            Which::All => pairs.database().map_or(0, |database| database.symbols),
             Which::Some(some) => some.iter().map(|&k| pairs.extents(k as usize)[1] as u64).sum(),
         };
-        pairs.rows[self.rows].len() as u64 * columns
+        pairs.rows(self.rows).1 as u64 * columns
     }
 }
 
@@ -157,16 +154,18 @@ struct Queue {
 }
 
 impl CudaExecutor {
-    /// Scores of those `pairs` that can be searched, if any.
-    pub(super) fn search<E: WavefrontElement>(
+    /// Searches those `pairs` that can be searched, if any, and gives `take` a score of each problem, which is that of the
+    /// problem if it was searched; `first` is the first of them.
+    pub(super) fn search(
         &mut self,
-        pairs: &Pairs<'_, E>,
+        pairs: &dyn ErasedPairs,
         first: &Erased<'_>,
-    ) -> Result<Option<Searched<E>>> {
+        take: &mut dyn FnMut(&[i32]),
+    ) -> Result<Option<Searched>> {
         let begin = Instant::now();
         // Older devices have no instructions for pairs of numbers.
         let new = self.gpus[0].device.capability()? >= (9, 0);
-        if !new || !can::<E>(first) {
+        if !new || !can(first) {
             return Ok(None);
         }
         let groups = groups(pairs);
@@ -190,8 +189,7 @@ impl CudaExecutor {
             timed(stream, &queue.steps, || stream.download_async(found, 0, scores, all))?
         };
         let begin = Instant::now();
-        let of = |score: &i32| Some(Score::<E>::from_f64((*score).into()));
-        let scores = scores.iter().map(of).collect();
+        take(scores);
         let bytes = (shared.query.bytes() + shared.database.columns.bytes()) as u64;
         self.database = shared.database.kept();
         setup_seconds += begin.elapsed().as_secs_f64();
@@ -206,17 +204,13 @@ impl CudaExecutor {
         let totals = Totals { updates, bytes, seconds, setup_seconds };
         let devices = vec![device.label().to_string()];
         let report = report_of(totals, devices, Policy::Cuda(policy).to_json(), None);
-        Ok(Some(Searched { done: done(pairs.len(), &groups), scores, report }))
+        Ok(Some(Searched { done: done(pairs.len(), &groups), report }))
     }
 
     /// Copies of all sequences; none if there are too many symbols, or numbers that 16 bits do not hold.
-    fn shared_by<E: WavefrontElement>(
-        &mut self,
-        pairs: &Pairs<'_, E>,
-        first: &Erased<'_>,
-    ) -> Result<Option<Shared>> {
+    fn shared_by(&mut self, pairs: &dyn ErasedPairs, first: &Erased<'_>) -> Result<Option<Shared>> {
         let names = ["wavefront_symbols", "wavefront_width"];
-        let [finds, measures] = self.search_kernels::<E>(&first.element, None, names)?;
+        let [finds, measures] = self.search_kernels(&first.element, None, names)?;
         let Gpu { stream, .. } = &self.gpus[0];
         let known = match self.database.take() {
             Some(known) => known.again(pairs, stream)?,
@@ -227,7 +221,7 @@ impl CudaExecutor {
             self.database = database.kept();
             return Ok(None);
         }
-        let rows = pairs.rows.iter().map(|one| (bytes_of(one), one.len()));
+        let rows = (0..pairs.counts()[0]).map(|sequence| pairs.rows(sequence));
         let (rows, row_firsts) = Pooled::all(rows);
         let mut query = vec![0; BORDERS];
         query.extend(first.border.corner().unwrap_or_default().concat());
@@ -239,7 +233,7 @@ impl CudaExecutor {
             row_at: query.address() + row_at as u64,
             query,
             row_firsts,
-            row_bytes: size_of::<E::Row>(),
+            row_bytes: first.element.row,
             row_count: rows.count,
             element: OnDevice::new(stream, first.parameters, &first.tables)?,
             database,
@@ -251,8 +245,8 @@ impl CudaExecutor {
         Ok(Some(shared))
     }
 
-    /// Two kernels for `E`, those of a lane of so many rows or those that prepare searches: compiled and loaded once.
-    fn search_kernels<E: WavefrontElement>(
+    /// Two kernels for `element`, those of a lane of so many rows or those that prepare searches: compiled and loaded once.
+    fn search_kernels(
         &mut self,
         element: &ElementType,
         rows: Option<u32>,
@@ -263,7 +257,7 @@ impl CudaExecutor {
             return Ok(known.clone());
         }
         let device = &self.gpus[0].device;
-        let text = search_source(element, E::Cell::NEAR_MEMBERS, rows);
+        let text = search_source(element, element.members, rows);
         let cubin = compile(&text, element.name, &device.arch()?, &search_options())?;
         let module = Module::load(device, &cubin)?;
         let kernels = [module.kernel(kernels[0])?, module.kernel(kernels[1])?];
@@ -275,19 +269,19 @@ impl CudaExecutor {
     }
 
     /// Queues the launches for `group`; rows of a lane.
-    fn queue<E: WavefrontElement>(
+    fn queue(
         &mut self,
-        pairs: &Pairs<'_, E>,
+        pairs: &dyn ErasedPairs,
         first: &Erased<'_>,
         group: &Group,
         shared: &mut Shared,
         queue: &mut Queue,
     ) -> Result<u32> {
-        let m = pairs.rows[group.rows].len();
+        let m = pairs.rows(group.rows).1;
         let passes = m.div_ceil(PASS);
         let rows = m.div_ceil(passes).div_ceil(32) as u32;
         let names = ["wavefront_search"; 2];
-        let [kernel, _] = self.search_kernels::<E>(&first.element, Some(rows), names)?;
+        let [kernel, _] = self.search_kernels(&first.element, Some(rows), names)?;
         let cell = if passes > 1 { first.element.cell } else { 0 };
         let dynamic = shared.database.alphabet.len() as u32 * 512 * rows.div_ceil(16);
         let Gpu { device, stream, .. } = &self.gpus[0];
@@ -382,13 +376,10 @@ impl Shared {
 }
 
 /// The problems of `pairs` that are numbered `some`.
-fn targets<E: WavefrontElement>(
-    pairs: &Pairs<'_, E>,
-    some: &[u32],
-    database: &Database,
-) -> Vec<Target> {
+fn targets(pairs: &dyn ErasedPairs, some: &[u32], database: &Database) -> Vec<Target> {
+    let each = pairs.pairs();
     let target = |&number: &u32| {
-        let [_, b] = pairs.pairs[number as usize];
+        let [_, b] = each[number as usize];
         let columns = pairs.extents(number as usize)[1] as u64;
         Target { number, first: database.firsts[b as usize], columns }
     };
