@@ -104,19 +104,26 @@ where
     E::Input: Scalar,
     E::Cell: Scalar,
 {
-    let extents = image.extents();
     let wavefront = Wavefront::of(element)
-        .over(extents)
+        .over(image.extents())
         .inputs(image.as_slice())
-        .border(Border::Value(E::Cell::default()))
-        .keep(Keep::Matrix);
-    let (kept, report) = executor.run(&wavefront)?;
+        .border(Border::Value(E::Cell::default()));
+    whole(wavefront, executor, |cell| cell)
+}
+
+/// All cells of `wavefront`, of each what `of` makes of it.
+fn whole<E: WavefrontElement, T: Scalar>(
+    wavefront: Wavefront<'_, E>,
+    executor: &mut (impl WavefrontExecutor<E> + ?Sized),
+    of: impl Fn(E::Cell) -> T,
+) -> Result<(Volume<T, 2>, Report)> {
+    let extents = wavefront.extents();
+    let (kept, report) = executor.run(&wavefront.keep(Keep::Matrix))?;
     let Kept::Matrix(cells) = kept else {
         return Err(Error::spec("no table came back", "report this: it is a bug"));
     };
-    let mut cells = cells.into_iter();
-    let volume = Volume::try_from_fn(extents, |_| cells.next().unwrap_or_default())?;
-    Ok((volume, report))
+    let mut cells = cells.into_iter().map(of);
+    Ok((Volume::try_from_fn(extents, |_| cells.next().unwrap_or_default())?, report))
 }
 
 /// The table of an image of numbers, by [`running_sums`].
@@ -130,15 +137,8 @@ pub fn table_of_reals(
     let wavefront = Wavefront::of(running_sums())
         .over(image.extents())
         .inputs(image.as_slice())
-        .border(Border::Value(Sums::default()))
-        .keep(Keep::Matrix);
-    let (kept, report) = executor.run(&wavefront)?;
-    let Kept::Matrix(cells) = kept else {
-        return Err(Error::spec("no table came back", "report this: it is a bug"));
-    };
-    let mut cells = cells.into_iter();
-    let next = |_| cells.next().map_or(0.0, |sums| sums.all);
-    Ok((Volume::try_from_fn(image.extents(), next)?, report))
+        .border(Border::Value(Sums::default()));
+    whole(wavefront, executor, |sums| sums.all)
 }
 
 /// The values of `bins` bins of equal width over 0..256: least and greatest of each. Value x is in bin `x * bins / 256`, as for

@@ -20,18 +20,23 @@ use crate::run::outcome::Outcome;
 /// Pixels that are added up again for a check of tilted sums: less than a second.
 const CHECKED: u64 = 100_000_000;
 
-/// Tables behind one another.
-struct Stack<C> {
-    cells: Vec<C>,
-    count: usize,
+/// Tables behind one another, all of one volume, which is allocated before any of them is computed.
+struct Stack<C: Scalar> {
+    tables: Volume<C, 3>,
+    done: usize,
     report: Option<Report>,
     error: f64,
+    /// Whether tables are compared.
+    checks: bool,
+    /// Whether memory sufficed for that.
     checked: bool,
 }
 
 impl<C: Scalar> Stack<C> {
-    fn new() -> Self {
-        Self { cells: Vec::new(), count: 0, report: None, error: 0.0, checked: true }
+    /// Of `count` tables of these extents.
+    fn new(count: usize, [rows, columns]: [usize; 2], checks: bool) -> Result<Self> {
+        let tables = Volume::zeroed([count, rows, columns])?;
+        Ok(Self { tables, done: 0, report: None, error: 0.0, checks, checked: true })
     }
 
     /// Adds the table of `element`, which adds `value` of each pixel of `image`.
@@ -48,17 +53,17 @@ impl<C: Scalar> Stack<C> {
         let (sums, report) = table(element, image, executor)?;
         report.add_to(&mut self.report);
         let [rows, columns] = image.extents();
-        match no_room(20 * (rows as u64 + 1) * (columns as u64 + 1)) {
-            Some(_) => self.checked = false,
-            None => {
-                let found = sums.as_slice().iter().map(|&sum| Scalar::to_f64(sum));
-                let pairs = found.zip(plain(image, value));
-                let error = pairs.map(|(a, b)| difference(a, b)).fold(0.0, worse);
-                self.error = worse(self.error, error);
-            }
+        if self.checks && no_room(20 * (rows as u64 + 1) * (columns as u64 + 1)).is_some() {
+            self.checked = false;
+        } else if self.checks {
+            let found = sums.as_slice().iter().map(|&sum| Scalar::to_f64(sum));
+            let pairs = found.zip(plain(image, value));
+            let error = pairs.map(|(a, b)| difference(a, b)).fold(0.0, worse);
+            self.error = worse(self.error, error);
         }
-        self.cells.extend_from_slice(sums.as_slice());
-        self.count += 1;
+        let at = self.done * sums.len();
+        self.tables.as_mut_slice()[at..][..sums.len()].copy_from_slice(sums.as_slice());
+        self.done += 1;
         Ok(())
     }
 }
@@ -90,14 +95,14 @@ impl Sat {
         planes: &[Volume<u8, 2>],
         executor: &mut RunExecutor<'_>,
     ) -> Result<Outcome> {
-        let mut stack = Stack::new();
+        let mut stack = Stack::new(planes.len(), planes[0].extents(), self.checks())?;
         for plane in planes {
             match self.squares {
                 true => stack.add(sum_of_squares(), squared, plane, executor)?,
                 false => stack.add(long_sum_of_bytes(), f64::from, plane, executor)?,
             }
         }
-        self.stack(stack, planes[0].extents(), "channels")
+        self.stack(stack, "channels")
     }
 
     /// A table of counts for each bin.
@@ -106,12 +111,17 @@ impl Sat {
         image: &Volume<u8, 2>,
         executor: &mut RunExecutor<'_>,
     ) -> Result<Outcome> {
-        let mut stack = Stack::new();
-        for [low, high] in bins(self.bins.unwrap_or(1))? {
+        let bins = bins(self.bins.unwrap_or(1))?;
+        let mut stack = Stack::new(bins.len(), image.extents(), self.checks())?;
+        for [low, high] in bins {
             let counted = |pixel| f64::from(u8::from((low..=high).contains(&pixel)));
             stack.add(count_of(low, high), counted, image, executor)?;
         }
-        self.stack(stack, image.extents(), "bins")
+        self.stack(stack, "bins")
+    }
+
+    fn checks(&self) -> bool {
+        self.options.checking.unchecked().is_none()
     }
 
     /// Triangles that stand on their tips.
@@ -140,20 +150,14 @@ impl Sat {
     }
 
     /// What a run of several tables comes to.
-    fn stack<C: Scalar>(
-        &self,
-        stack: Stack<C>,
-        [rows, columns]: [usize; 2],
-        what: &'static str,
-    ) -> Result<Outcome> {
-        let Stack { cells, count, report, error, checked } = stack;
+    fn stack<C: Scalar>(&self, stack: Stack<C>, what: &'static str) -> Result<Outcome> {
+        let Stack { tables, report, error, checked, .. } = stack;
         let report = report.ok_or_else(|| Error::spec("no tables", "ask for at least one"))?;
-        let mut next = cells.into_iter();
-        let all = Volume::try_from_fn([count, rows, columns], |_| next.next().unwrap_or_default())?;
+        let [count, rows, columns] = tables.extents();
         let mut saving = Saving::default();
         // Only such files were let through.
         for path in &self.files.output {
-            saving.add(path, || npy::write(path, &all, 0));
+            saving.add(path, || npy::write(path, &tables, 0));
         }
         let saved = saving.save(Saved::default());
         let check = match (self.options.checking.unchecked(), checked) {

@@ -3,10 +3,12 @@
 //! Entry `[i, j]` sums the pixels `[y, x]` with `y <= i` and `|x - j| <= i - y`.
 
 use warpweft::element::Device;
-use warpweft::error::{Error, Result};
+use warpweft::error::Result;
 use warpweft::prelude::*;
 use warpweft::report::Report;
-use warpweft::wavefront::{Kept, Ranked, WavefrontExecutor, no_inputs};
+use warpweft::wavefront::{Ranked, WavefrontExecutor, no_inputs};
+
+use super::whole;
 
 /// The sum of a triangle, and the pixel at its tip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Device, Ranked)]
@@ -55,15 +57,8 @@ pub fn tilted_table(
         .rows(no_inputs(rows))
         .columns(&edges)
         .inputs(image.as_slice())
-        .border(Border::Value(Tilted::default()))
-        .keep(Keep::Matrix);
-    let (kept, report) = executor.run(&wavefront)?;
-    let Kept::Matrix(cells) = kept else {
-        return Err(Error::spec("no table came back", "report this: it is a bug"));
-    };
-    let mut cells = cells.into_iter();
-    let next = |_| cells.next().map_or(0, |cell| cell.sum);
-    Ok((Volume::try_from_fn([rows, columns], next)?, report))
+        .border(Border::Value(Tilted::default()));
+    whole(wavefront, executor, |cell| cell.sum)
 }
 
 /// The sums of triangles row by row, each from a table of running sums along rows.

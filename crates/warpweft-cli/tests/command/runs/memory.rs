@@ -77,6 +77,14 @@ fn what_a_shell_allows_is_all_that_is_available() {
     ran.fails(1, &["host memory: ", "choose a --size up to about"]);
     let [needed, available] = bytes_in(&ran.err).expect("both numbers");
     assert!(needed > 4_000_000_000 && available < 400_000 << 10, "{}", ran.err);
+    // The tables of 256 bins are of one volume.
+    let greys = Volume::from_fn([1000, 2000], |[i, j]| (i + j) as u8);
+    npy::write(&folder.path().join("greys.npy"), &greys, 0).expect("a file");
+    let line = "sat greys.npy --bins 256 --no-check --device cpu --threads 2";
+    let ran = within(1_500_000, folder.path(), line);
+    ran.fails(1, &["host memory: "]);
+    let [needed, _] = bytes_in(&ran.err).expect("both numbers");
+    assert!((2_048_000_000..2_060_000_000).contains(&needed), "{}", ran.err);
 }
 
 /// The most memory, in KiB, that a run over 16 ranks had by the time it saved its first steps.
