@@ -1,5 +1,6 @@
 //! Applications of Warpweft's patterns, each with a reference solution that shares no code with the library.
 
+pub mod errors;
 mod gzip;
 pub mod plain;
 pub mod soup;

@@ -1,6 +1,8 @@
 //! Alignments by matrices and with free ends, one by one and many at once, against a loop over all gaps of all
 //! lengths (Waterman, Smith and Beyer 1976), which shares nothing with Gotoh's recurrence.
 
+mod many;
+
 use std::sync::Arc;
 
 use warpweft::cpu::Pool;
@@ -292,7 +294,8 @@ fn several_alignments_share_no_letter_of_the_target() {
     let genome = [&spacer[..], &query, &spacer[..9], &query[5..25], &spacer, &query[..12]].concat();
     let [query, target] = [&query, &genome].map(|text| Sequence::new("case", text).unwrap());
     with_cores(|executor| {
-        let (found, _) = best(&query, &target, &scoring, (5, 1), executor).unwrap();
+        let (found, _) = best(&[&query], &target, &scoring, (5, 1), executor).unwrap();
+        let found: Vec<_> = found.into_iter().map(|(_, one)| one).collect();
         let scores: Vec<_> = found.iter().map(|one| one.alignment.score).collect();
         // The whole query, 20 of its letters and 12, each perhaps with more by chance.
         assert!(scores[0] == 60 && scores[1] >= 40 && scores[2] >= 24, "{scores:?}");
@@ -314,7 +317,7 @@ fn several_alignments_share_no_letter_of_the_target() {
             assert!(stretch.iter().all(|taken| !taken));
             stretch.fill(true);
         }
-        let (none, _) = best(&query, &target, &scoring, (5, 1000), executor).unwrap();
+        let (none, _) = best(&[&query], &target, &scoring, (5, 1000), executor).unwrap();
         assert!(none.is_empty());
     });
 }

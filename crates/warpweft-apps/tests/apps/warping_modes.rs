@@ -304,7 +304,10 @@ fn series_that_can_not_be_compared_are_named() {
     assert!(of(&[&[1.0], &[2.0, f32::NAN]], any).contains("sample 1 of series 1 is NaN"));
     assert!(of(&[&[1.0], &[]], any).contains("series 1 is empty"));
     let band = Measure { within: Constraint::Band(1), ..any };
-    assert!(of(&[&[1.0], &[1.0; 4]], band).contains("a band of 1 for series of 1 and 4"));
+    let narrow = of(&[&[1.0], &[1.0; 2], &[1.0; 4]], band);
+    assert!(narrow.contains("series 0 and 2: a band of 1 for series of 1 and 4"), "{narrow}");
+    let narrow = nearest(&[1.0], &[&[1.0], &[1.0; 4]], band, 1, &mut executor).unwrap_err();
+    assert!(narrow.to_string().contains("series 1: a band of 1 for series of 1 and 4"), "{narrow}");
     let none = nearest(&[1.0f32], &[], any, 3, &mut executor).unwrap_err().to_string();
     assert!(none.contains("3 neighbours among 0 series"), "{none}");
 }

@@ -12,6 +12,7 @@ use warpweft_apps::align::{
     search, trace, trace_all,
 };
 
+use super::candidates::{alike, best_strands, best_targets, candidates};
 use super::check::Tally;
 use super::choices::Strands;
 use super::extend::extensions;
@@ -26,8 +27,12 @@ use crate::world;
 /// Cells of pairs whose paths are found many at once.
 const SMALL: usize = 1 << 20;
 
-/// Targets from which on they are a database, which queries are searched in one after another.
+/// Targets from which on they are a database, which queries are searched in one after another. Only local scores without a
+/// band are searched for: others take less time many at once.
 const DATABASE: usize = 1000;
+
+/// Pairs of which the best are chosen at once, unless a query has more.
+const TOGETHER: usize = 1 << 18;
 
 /// All pairs and their results.
 pub struct Aligner<'s> {
@@ -69,7 +74,6 @@ impl<'s> Aligner<'s> {
         targets: &'s [Named],
         executor: &mut dyn Executor,
     ) -> Result<()> {
-        let mut chosen = candidates(of, queries, targets);
         // For all pairs, whichever the run was at. A missing folder has nothing to resume either.
         let folder = of.checkpoint.as_ref().filter(|folder| !of.resume || folder.is_dir());
         let claim = folder.map(|folder| Claim::of(folder)).transpose()?;
@@ -78,32 +82,87 @@ impl<'s> Aligner<'s> {
             .and_then(|(at, claim)| claim.note(at))
             .iter()
             .for_each(|what| note(what));
+        let mut chosen = match of.top {
+            Some(top) => self.search(of, top.get(), (queries, targets), executor)?,
+            None => candidates(of, self.scoring, queries, targets)?,
+        };
         if chosen.is_empty() {
             return Ok(());
         }
         if let Some(drop) = of.x_drop {
             return self.extend(of, drop, chosen);
         }
-        if of.score_only || of.top.is_some() || of.strand == Strands::Both {
-            self.score(&mut chosen, of.score_only, executor)?;
-            chosen = best_strands(chosen);
-            if let Some(top) = of.top {
-                chosen = best_targets(chosen, top.get());
-            }
+        if let Some(count) = of.best {
+            // All strands of a pair compete.
+            chosen.dedup_by(|one, before| alike(one, before));
+            return self.several(of.strand, count.get(), chosen, executor);
         }
         if of.score_only {
-            chosen.into_iter().for_each(|pair| self.push(pair));
+            self.ends(&mut chosen, executor)?;
+            best_strands(chosen).into_iter().for_each(|pair| self.push(pair));
             return Ok(());
         }
-        match of.best {
-            Some(count) => self.several(count.get(), chosen, executor),
-            None => self.paths(of, chosen, executor),
+        if of.top.is_none() && of.strand == Strands::Both {
+            self.scores(&mut chosen, executor)?;
+            chosen = best_strands(chosen);
         }
+        self.paths(of, chosen, executor)
     }
 
-    /// The `count` best alignments of each pair; one without any stays, for the report.
+    /// The pairs of each query with the `top` targets that score most, best first.
+    fn search(
+        &mut self,
+        of: &Align,
+        top: usize,
+        (queries, targets): (&'s [Named], &'s [Named]),
+        executor: &mut dyn Executor,
+    ) -> Result<Vec<Pair<'s>>> {
+        let local = self.scope == Scope::Local && self.scoring.band().is_none();
+        let letters = targets.iter().map(|target| &target.sequence);
+        let searched = local && targets.len() >= DATABASE;
+        let database = searched.then(|| Database::of(letters)).transpose()?;
+        let strands = of.strand.reversed().len();
+        let of_query = targets.len() * strands;
+        let mut all = Vec::new();
+        for queries in queries.chunks((TOGETHER / of_query).max(1)) {
+            let mut pairs = candidates(of, self.scoring, queries, targets)?;
+            match &database {
+                // None was left out.
+                Some(database) if pairs.len() == queries.len() * of_query => {
+                    self.searched(database, strands, &mut pairs, executor)?;
+                }
+                _ if pairs.is_empty() => continue,
+                _ => self.scores(&mut pairs, executor)?,
+            }
+            all.extend(best_targets(best_strands(pairs), top));
+        }
+        Ok(all)
+    }
+
+    /// The scores of `pairs`, which are those of each query with each target of `database`, each with so many strands.
+    fn searched(
+        &mut self,
+        database: &Database<'_>,
+        strands: usize,
+        pairs: &mut [Pair<'s>],
+        executor: &mut dyn Executor,
+    ) -> Result<()> {
+        for of_query in pairs.chunks_mut(database.len() * strands) {
+            for strand in 0..strands {
+                let (query, _) = of_query[strand].sequences();
+                let (scores, report) = search(query, database, self.scoring, self.scope, executor)?;
+                let of_strand = of_query.iter_mut().skip(strand).step_by(strands);
+                of_strand.zip(scores).for_each(|(pair, score)| pair.alignment.score = score);
+                report.add_to(&mut self.report);
+            }
+        }
+        Ok(())
+    }
+
+    /// The `count` best alignments of each pair, of whichever strand; a pair without any stays, for the report.
     fn several(
         &mut self,
+        strands: Strands,
         count: usize,
         pairs: Vec<Pair<'s>>,
         executor: &mut dyn Executor,
@@ -112,16 +171,19 @@ impl<'s> Aligner<'s> {
         let all = pairs.len();
         for (k, mut pair) in pairs.into_iter().enumerate() {
             progress.tell(format!("pair {} of {all}", k + 1));
-            let (query, target) = pair.sequences();
-            let (found, report) = best(query, target, self.scoring, (count, 1), executor)?;
+            let minus = strands.reversed();
+            let of = |&minus: &bool| Pair::new(pair.query, pair.target, minus).sequences().0;
+            let queries: Vec<_> = minus.iter().map(of).collect();
+            let target = &pair.target.sequence;
+            let (found, report) = best(&queries, target, self.scoring, (count, 1), executor)?;
             report.add_to(&mut self.report);
             if found.is_empty() {
                 pair.path = Some(Aligned::none());
                 self.push(pair);
                 continue;
             }
-            for (rank, path) in found.into_iter().enumerate() {
-                let mut one = Pair::new(pair.query, pair.target, pair.minus);
+            for (rank, (strand, path)) in found.into_iter().enumerate() {
+                let mut one = Pair::new(pair.query, pair.target, minus[strand]);
                 one.alignment = path.alignment;
                 one.path = Some(path);
                 // The plain loop finds the best alone.
@@ -151,32 +213,18 @@ impl<'s> Aligner<'s> {
         Ok(())
     }
 
-    /// The score of each, and where it ends if `ends` are wanted.
-    fn score(
-        &mut self,
-        pairs: &mut [Pair<'s>],
-        ends: bool,
-        executor: &mut dyn Executor,
-    ) -> Result<()> {
+    /// The score of each.
+    fn scores(&mut self, pairs: &mut [Pair<'s>], executor: &mut dyn Executor) -> Result<()> {
         let sequences: Vec<_> = pairs.iter().map(|pair| pair.sequences()).collect();
-        if !ends {
-            let run = of_each_query(&sequences, self.scoring, self.scope);
-            let database = run.map(|run| Database::of(run.iter().map(|(_, target)| *target)));
-            let Some(database) = database.transpose()? else {
-                let (scores, report) = score_all(&sequences, self.scoring, self.scope, executor)?;
-                pairs.iter_mut().zip(scores).for_each(|(pair, score)| pair.alignment.score = score);
-                report.add_to(&mut self.report);
-                return Ok(());
-            };
-            for pairs in pairs.chunks_mut(database.len()) {
-                let (query, _) = pairs[0].sequences();
-                let (scores, report) =
-                    search(query, &database, self.scoring, self.scope, executor)?;
-                pairs.iter_mut().zip(scores).for_each(|(pair, score)| pair.alignment.score = score);
-                report.add_to(&mut self.report);
-            }
-            return Ok(());
-        }
+        let (scores, report) = score_all(&sequences, self.scoring, self.scope, executor)?;
+        pairs.iter_mut().zip(scores).for_each(|(pair, score)| pair.alignment.score = score);
+        report.add_to(&mut self.report);
+        Ok(())
+    }
+
+    /// The score of each, and where it ends.
+    fn ends(&mut self, pairs: &mut [Pair<'s>], executor: &mut dyn Executor) -> Result<()> {
+        let sequences: Vec<_> = pairs.iter().map(|pair| pair.sequences()).collect();
         let (found, report) = align_all(&sequences, self.scoring, self.scope, executor)?;
         pairs.iter_mut().zip(found).for_each(|(pair, found)| pair.alignment = found);
         report.add_to(&mut self.report);
@@ -243,100 +291,5 @@ impl<'s> Aligner<'s> {
         let resumed = (report.first / target.len() as u64) as usize;
         report.add_to(&mut self.report);
         Ok((path, resumed))
-    }
-}
-
-/// The pairs of queries and targets, in a batch as many of both, once for each strand.
-fn candidates<'s>(of: &Align, queries: &'s [Named], targets: &'s [Named]) -> Vec<Pair<'s>> {
-    let strands = |query, target| {
-        of.strand.reversed().iter().map(move |&minus| Pair::new(query, target, minus))
-    };
-    if !of.batch {
-        let with = |query| targets.iter().flat_map(move |target| strands(query, target));
-        return queries.iter().flat_map(with).collect();
-    }
-    let both = queries.iter().zip(targets);
-    both.flat_map(|(query, target)| strands(query, target)).collect()
-}
-
-/// The pairs of the first query, if all queries have the same targets and these are many. Only local scores without a band
-/// are searched for: others take less time all at once.
-fn of_each_query<'p, 's>(
-    pairs: &'p [(&'s Sequence, &'s Sequence)],
-    scoring: &Scoring,
-    scope: Scope,
-) -> Option<&'p [(&'s Sequence, &'s Sequence)]> {
-    if scope != Scope::Local || scoring.band().is_some() {
-        return None;
-    }
-    let same = |one: &&Sequence, other: &&Sequence| std::ptr::eq(*one, *other);
-    let (first, _) = pairs.first()?;
-    let count = pairs.iter().take_while(|(query, _)| same(query, first)).count();
-    let of_first = &pairs[..count];
-    let alike = |some: &[(&Sequence, &Sequence)]| {
-        let each = some.iter().zip(of_first);
-        some.len() == count
-            && each.into_iter().all(|((a, b), (_, target))| same(a, &some[0].0) && same(b, target))
-    };
-    (count >= DATABASE && pairs.chunks(count).all(alike)).then_some(of_first)
-}
-
-/// Of the strands of a query with the same target, the first that scores most.
-fn best_strands(pairs: Vec<Pair<'_>>) -> Vec<Pair<'_>> {
-    let mut best: Vec<Pair<'_>> = Vec::with_capacity(pairs.len());
-    for pair in pairs {
-        match best.last_mut() {
-            Some(last)
-                if std::ptr::eq(last.query, pair.query)
-                    && std::ptr::eq(last.target, pair.target) =>
-            {
-                if pair.alignment.score > last.alignment.score {
-                    *last = pair;
-                }
-            }
-            _ => best.push(pair),
-        }
-    }
-    best
-}
-
-/// Of each query the `top` targets that score most, best first; of equal ones the first.
-fn best_targets(pairs: Vec<Pair<'_>>, top: usize) -> Vec<Pair<'_>> {
-    let mut all = Vec::new();
-    let mut rest = pairs.into_iter().peekable();
-    while let Some(first) = rest.next() {
-        let query = first.query;
-        let mut of_query = vec![first];
-        while let Some(pair) = rest.next_if(|pair| std::ptr::eq(pair.query, query)) {
-            of_query.push(pair);
-        }
-        of_query.sort_by_key(|pair| std::cmp::Reverse(pair.alignment.score));
-        all.extend(of_query.into_iter().take(top));
-    }
-    all
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use warpweft_apps::align::Weights;
-
-    #[test]
-    fn many_targets_that_all_queries_have_are_a_database() {
-        let one = |_| Sequence::new("s", b"ACGT").unwrap();
-        let [queries, targets] = [2, DATABASE].map(|count| (0..count).map(one).collect::<Vec<_>>());
-        let with = |query| targets.iter().map(move |target| (query, target));
-        let weights = Weights { matching: 2, mismatch: -3, open: -5, extend: -1 };
-        let [scoring, banded] = [None, Some(8)].map(|band| Scoring::from(weights).within(band));
-        let local = |pairs| of_each_query(pairs, &scoring, Scope::Local).map(<[_]>::len);
-        let pairs: Vec<_> = queries.iter().flat_map(with).collect();
-        assert_eq!(local(&pairs), Some(DATABASE));
-        assert!(of_each_query(&pairs, &scoring, Scope::Global).is_none(), "one batch of all");
-        assert!(of_each_query(&pairs, &banded, Scope::Local).is_none(), "one batch of all");
-        assert!(local(&pairs[1..]).is_none(), "too few");
-        assert!(local(&pairs[..2 * DATABASE - 1]).is_none(), "of the second one less");
-        let mut swapped = pairs.clone();
-        swapped.swap(DATABASE, DATABASE + 1);
-        assert!(local(&swapped).is_none(), "in another order");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use warpweft_apps::align::{Operation, Scoring, Weights};
+use warpweft_apps::align::{Operation, Scope, Scoring, Weights};
 
 use super::pair::{Named, Pair};
 
@@ -13,9 +13,12 @@ struct Statistics {
 }
 
 impl Statistics {
-    /// Those of `scoring`, if BLAST has some of it: proteins by BLOSUM62, gap 11 and 1 a letter; nucleotides by 2 and
+    /// Those of local alignments by `scoring`, if BLAST has some of it: proteins by BLOSUM62, gap 11 and 1 a letter; nucleotides by 2 and
     /// -3, gap 5 and 2 a letter. Its first letter of a gap costs both.
-    fn of(scoring: &Scoring) -> Option<Self> {
+    fn of(scoring: &Scoring, scope: Scope) -> Option<Self> {
+        if scope != Scope::Local {
+            return None;
+        }
         let Weights { matching, mismatch, open, extend } = scoring.weights();
         match scoring.matrix() {
             Some(matrix) if matrix.name() == "BLOSUM62" && [open, extend] == [-12, -1] => {
@@ -43,9 +46,9 @@ pub fn table(
     to: &mut dyn Write,
     pairs: &[Pair<'_>],
     targets: &[Named],
-    scoring: &Scoring,
+    (scoring, scope): (&Scoring, Scope),
 ) -> io::Result<()> {
-    let statistics = Statistics::of(scoring);
+    let statistics = Statistics::of(scoring, scope);
     let all: usize = targets.iter().map(|target| target.sequence.len()).sum();
     for pair @ Pair { query, target, alignment, .. } in pairs {
         let Some(path) = pair.hit() else { continue };

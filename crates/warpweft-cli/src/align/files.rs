@@ -1,5 +1,6 @@
 //! Alignments as PAF, SAM and BLAST's tables, and as a picture.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -7,7 +8,7 @@ use std::path::{Path, PathBuf};
 use warpweft::grid::io::write_whole;
 use warpweft::report::counted;
 use warpweft::{Error, Result};
-use warpweft_apps::align::{Aligned, Operation, Scoring};
+use warpweft_apps::align::{Aligned, Operation, Scope, Scoring, Sequence};
 
 use super::blast;
 use super::pair::{Named, Pair};
@@ -130,7 +131,7 @@ impl Files {
         &self,
         pairs: &[Pair<'_>],
         targets: &[Named],
-        scoring: &Scoring,
+        of: (&Scoring, Scope),
         told_apart: bool,
     ) -> Saved {
         let mut saving = Saving::default();
@@ -142,7 +143,7 @@ impl Files {
                 write_whole(path, |to| match kind {
                     Kind::Paf => paf(to, pairs, told_apart),
                     Kind::Sam => sam(to, pairs, targets, told_apart),
-                    Kind::Table => blast::table(to, pairs, targets, scoring),
+                    Kind::Table => blast::table(to, pairs, targets, of),
                 })
             });
         }
@@ -239,10 +240,22 @@ fn sam(
     Ok(())
 }
 
+/// What SAM writes of a sequence: X for the `*` of proteins, which SAM does not allow in letters (SAM 1.6, §1.4).
+fn letters(sequence: &Sequence) -> Cow<'_, [u8]> {
+    let mut text = sequence.text();
+    if text.contains(&b'*') {
+        text.to_mut()
+            .iter_mut()
+            .filter(|letter| **letter == b'*')
+            .for_each(|letter| *letter = b'X');
+    }
+    text
+}
+
 /// The line of an unmapped query.
 fn unmapped(to: &mut dyn Write, query: &Named) -> io::Result<()> {
     write!(to, "{}\t{UNMAPPED}\t*\t0\t0\t*\t*\t0\t0\t", query.name)?;
-    to.write_all(&query.sequence.text())?;
+    to.write_all(&letters(&query.sequence))?;
     to.write_all(b"\t")?;
     to.write_all(query.quality.as_deref().unwrap_or(b"*"))?;
     writeln!(to)
@@ -270,7 +283,7 @@ fn mapped(to: &mut dyn Write, pair: &Pair<'_>, primary: bool, told_apart: bool) 
         clip(query.sequence.len() - alignment.query_end)
     )?;
     let (letters, quality) = match primary {
-        true => (pair.sequences().0.text(), pair.quality()),
+        true => (letters(pair.sequences().0), pair.quality()),
         false => (b"*".into(), None),
     };
     to.write_all(&letters)?;

@@ -5,11 +5,12 @@ use std::path::Path;
 use warpweft::report::counted;
 use warpweft::{Error, Result};
 use warpweft_apps::align::{Record, Scoring, read, read_each};
+use warpweft_apps::errors::in_file;
 
 use super::pair::Named;
 use crate::output::note;
 
-/// Records left out that are named one by one.
+/// Records and pairs left out that are named one by one.
 const NAMED: usize = 10;
 
 /// The checked records of a file; the reverse complement, too, if it is `reversed`. None stands for a record that is
@@ -37,10 +38,7 @@ pub fn checked(
 ) -> Result<Vec<Option<Named>>> {
     let named = |record: Record| {
         // The error is in the file, not in the command line.
-        let sequence = record.sequence(scoring.matrix()).map_err(|error| match error {
-            Error::Spec { what, hint } => Error::file(path, what, hint),
-            other => other,
-        })?;
+        let sequence = record.sequence(scoring.matrix()).map_err(|error| in_file(path, error))?;
         let reverse = if reversed { sequence.reverse_complement() } else { None };
         Ok(Named { sequence, reverse, name: record.name, quality: record.quality })
     };
@@ -48,23 +46,33 @@ pub fn checked(
     if !skip {
         return each.map(|named| named.map(Some)).collect();
     }
-    let mut left_out = 0;
-    let each = each.map(|named| match named {
-        Ok(named) => Some(named),
-        Err(error) => {
-            left_out += 1;
-            if left_out <= NAMED {
-                note(&format!("a record is left out: {error}"));
-            }
-            None
-        }
-    });
-    let all = each.collect();
-    if left_out > NAMED {
-        let more = counted((left_out - NAMED) as u64, "further record");
-        note(&format!("{}: {more} are left out", path.display()));
-    }
+    let mut left_out = LeftOut::default();
+    let all =
+        each.map(|named| named.map_err(|error| left_out.add("record", &error)).ok()).collect();
+    left_out.end("record", &format!("{}: ", path.display()));
     Ok(all)
+}
+
+/// The notes of what is left out.
+#[derive(Default)]
+pub struct LeftOut(usize);
+
+impl LeftOut {
+    /// One more `thing` is left out; the first ones are named.
+    pub fn add(&mut self, thing: &str, error: &Error) {
+        self.0 += 1;
+        if self.0 <= NAMED {
+            note(&format!("a {thing} is left out: {error}"));
+        }
+    }
+
+    /// Says how many more there are; `place` begins the note.
+    pub fn end(self, thing: &str, place: &str) {
+        if self.0 > NAMED {
+            let more = counted((self.0 - NAMED) as u64, &format!("further {thing}"));
+            note(&format!("{place}{more} are left out"));
+        }
+    }
 }
 
 /// The queries and the targets that can be aligned; in a `batch` the pairs both of which can.

@@ -2,6 +2,7 @@
 
 mod aligner;
 mod blast;
+mod candidates;
 mod check;
 mod choices;
 mod extend;
@@ -71,13 +72,14 @@ I. --score-only prints only the score and the end.
 An alignment ends at a letter of each sequence, as in parasail: with free ends too, leaving one sequence out altogether is not \
 considered, even if that scores more.
 
---traceback directions records two bits per cell (four with affine gaps) in one pass. linear-space needs memory \
+--traceback directions records two bits per cell (four with affine gaps or --matrix) in one pass. linear-space needs memory \
 proportional to the sum of the lengths, and the time of about two passes. auto uses directions if they fit into memory \
 and are expected to be faster. Both find the same path.
 
 --output takes names that end in .paf (cg:Z: and AS:i:), .sam (soft clips, SEQ with N for every \
-ambiguous letter, NM:i:, AS:i:), or .tsv or .m8 (the twelve columns of BLAST's -outfmt 6; the E-value and the bit score \
-are those of Karlin and Altschul without length correction, or nan for a scoring scheme without BLAST statistics). In SAM the line with a query's best score is primary (the first target's, if \
+ambiguous letter, with --matrix the letters themselves but X for *, NM:i:, AS:i:), or .tsv or .m8 (the twelve columns of BLAST's -outfmt 6; the E-value and the bit score \
+are those of Karlin and Altschul without length correction, or nan for a scoring scheme without BLAST statistics and for \
+alignments that are not local). In SAM the line with a query's best score is primary (the first target's, if \
 several scores are equal); the other lines are secondary, without SEQ. A query without an alignment has an \
 unmapped line in SAM and none in PAF.
 --checkpoint saves the state of a long run about eight times per pair. A killed run continues with --resume, \
@@ -96,13 +98,15 @@ U is T there.
 
 --band N leaves out cells more than N away from the diagonal that starts at the first letters of both sequences; the ends must lie \
 within the band. --x-drop runs on the cores, one pair per core. --best N finds the best alignment, then the best of those that share no \
-letter of the target with the ones before, and so on.
+letter of the target with the ones before, and so on; with --strand both, those of both strands.
 
 --skip-invalid leaves out records that have letters outside the alphabet, no name, no letters, or more or fewer quality values \
-than letters; with --batch also the other record of the pair. Each FASTQ record must then have exactly four lines.
+than letters; with --batch also the other record of the pair. It leaves out pairs whose ends lie outside of the --band, or \
+whose scores may exceed 32 bits. Each FASTQ record must then have exactly four lines.
 
 Files are FASTA or FASTQ, plain or gzip. Ambiguous nucleotides (N, R, ..) match nothing, \
-except by --matrix NUC44, where N with any base scores -2 and R with A or G scores 1.
+except by --matrix NUC44, where N with any base scores -2 and R with A or G scores 1; in CIGARs, NM:i: and identities \
+only A, C, G and T are equal to themselves.
 
 Examples:
   warpweft align query.fa target.fa.gz
@@ -167,7 +171,7 @@ pub struct Align {
     /// Find the N best local alignments of each pair that lie in different parts of the target.
     #[arg(long, value_name = "N", conflicts_with_all = ["global", "semi_global", "overlap", "free_ends", "x_drop", "band", "score_only", "checkpoint", "plot", "traceback"])]
     best: Option<NonZero<usize>>,
-    /// Leave out records that can't be aligned, with a note for each.
+    /// Leave out records and pairs that can't be aligned, with a note for each.
     #[arg(long)]
     skip_invalid: bool,
     /// The strands of each query: as it is, its reverse complement, or whichever scores more.
@@ -273,7 +277,7 @@ impl Align {
             answer,
             check: check.map_or_else(|| Check::none("--no-check"), |tally| tally.made()),
             lines,
-            saved: files.write(&pairs, &targets, &scoring, self.eqx),
+            saved: files.write(&pairs, &targets, (&scoring, self.scope()), self.eqx),
             json: self.json,
             interrupted: None,
         })

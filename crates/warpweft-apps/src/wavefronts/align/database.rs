@@ -71,6 +71,6 @@ pub fn search(
         return score_all(&pairs, scoring, scope, executor);
     }
     let many = Many { pairs: &[], database: Some((query, database)), scoring, scope };
-    let (found, report) = many.by_form(executor, Want::Scores)?;
+    let (found, report) = many.find(executor, Want::Scores)?;
     Ok((found.scores(), report))
 }

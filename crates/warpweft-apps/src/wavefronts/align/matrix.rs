@@ -5,6 +5,8 @@ use std::path::Path;
 use warpweft::error::{Error, Result};
 use warpweft::grid::io::read_given_text;
 
+use crate::errors::in_file;
+
 /// Letters of an alphabet at most: what five bits tell apart.
 pub const SYMBOLS: usize = 32;
 
@@ -21,6 +23,8 @@ pub struct Matrix {
     unknown: Option<u8>,
     /// Where the letters are codes of nucleotides: by the number of each that of its complement.
     complements: Option<Vec<u8>>,
+    /// A bit for the number of each letter that may be equal to another: of codes of nucleotides only of ACGT.
+    definite: u32,
 }
 
 /// The matrices that have a name.
@@ -53,17 +57,14 @@ impl Matrix {
             let names: Vec<_> = KNOWN.iter().map(|(name, _)| *name).collect();
             Error::file(path, error, format!("give {} or a file with a matrix", names.join(", ")))
         })?;
-        Self::parse(name, &text).map_err(|error| match error {
-            Error::Spec { what, hint } => Error::file(path, what, hint),
-            other => other,
-        })
+        Self::parse(name, &text).map_err(|error| in_file(path, error))
     }
 
     /// From text: a line with the letters of the target, then a line for each letter of the query, first the
     /// letter, then its scores. Lines that begin with `#` say nothing.
     ///
     /// # Errors
-    /// No letters or more than [`SYMBOLS`]; one twice; a score that is none or takes more than 8 bits; a pair
+    /// No letters; one twice; a score that is none or takes more than 8 bits; a pair
     /// that is missing; each with its line.
     pub fn parse(name: &str, text: &str) -> Result<Self> {
         let wrong = |line: usize, what: String| {
@@ -84,10 +85,6 @@ impl Matrix {
                 Some(_) => return wrong(first, format!("letter {word} twice")),
                 None => return wrong(first, format!("{word:?} is no letter of an alphabet")),
             }
-        }
-        if symbols.len() > SYMBOLS {
-            let what = format!("{} letters; a matrix has {SYMBOLS} at most", symbols.len());
-            return wrong(first, what);
         }
         let mut scores = [[0; SYMBOLS]; SYMBOLS];
         let mut seen = vec![false; symbols.len()];
@@ -123,7 +120,11 @@ impl Matrix {
             return wrong(last, format!("no line for letter {letter} follows"));
         }
         let unknown = symbols.contains(&b'X').then_some(b'X');
-        Ok(Self { complements: complements(&symbols), name: name.into(), symbols, scores, unknown })
+        let complements = complements(&symbols);
+        let is_definite = |letter: &u8| complements.is_none() || b"ACGT".contains(letter);
+        let bit = |(number, letter)| u32::from(is_definite(letter)) << number;
+        let definite = symbols.iter().enumerate().map(bit).sum();
+        Ok(Self { name: name.into(), symbols, scores, unknown, complements, definite })
     }
 
     /// What it is called.
@@ -152,6 +153,12 @@ impl Matrix {
     /// By the number of each letter that of its complement, if all are codes of nucleotides whose complements it has too.
     pub fn complements(&self) -> Option<&[u8]> {
         self.complements.as_deref()
+    }
+
+    /// A bit for the number of each letter of which two are a match: of nucleotides those of ACGT, as the `NM` of SAM
+    /// counts matches; of other alphabets those of all letters.
+    pub fn definite(&self) -> u32 {
+        self.definite
     }
 
     /// The scores, by the numbers of a letter of the query and one of the target.

@@ -141,9 +141,3 @@ pub fn tune(
 ) -> Result<Tuned> {
     Problem { query, target, scoring, scope, tracing: None }.tune(machine, tuning)
 }
-
-/// No letters.
-fn nothing() -> Aligned {
-    let alignment = Alignment { score: 0, query_end: 0, target_end: 0 };
-    Aligned { alignment, query_start: 0, target_start: 0, operations: Vec::new() }
-}

@@ -1,24 +1,29 @@
 //! Many pairs at once: their scores and ends, or their paths.
 
-use warpweft::error::{Error, Result};
+mod distinct;
+
+use warpweft::error::Result;
+use warpweft::memory::room;
 use warpweft::report::Report;
 use warpweft::wavefront::traceback::{End, Path, Traced, trace_batch_with};
 use warpweft::wavefront::{
     Best, Border, Kept, Pairs, Ranked, TotalReport, Wavefront, WavefrontExecutor,
 };
 
+use self::distinct::Distinct;
 use super::problem::{aligned, end_of, found, wavefront};
-use super::recurrences::Unreached;
-use super::{
-    Aligned, Alignment, Database, Dna, Executor, Scope, Scoring, Sequence, affine, global_affine,
-    global_letters, letters, nothing, scored,
-};
+use super::recurrences::{Unreached, by_form};
+use super::{Aligned, Alignment, Database, Executor, Scope, Scoring, Sequence};
+use crate::errors::about;
+
+/// Cells of last rows and columns that are kept at once.
+const KEPT: usize = 1 << 24;
 
 /// The score and the end of the best alignment of each query with its target: many short pairs take
 /// little longer than few.
 ///
 /// # Errors
-/// As [`align`](super::align), of any pair; no pairs.
+/// As [`align`](super::align), of any pair, with its number, counted from 1; no pairs.
 pub fn align_all(
     pairs: &[(&Sequence, &Sequence)],
     scoring: impl Into<Scoring>,
@@ -27,7 +32,7 @@ pub fn align_all(
 ) -> Result<(Vec<Alignment>, Report)> {
     let scoring = &scoring.into();
     let many = Many { pairs, database: None, scoring, scope };
-    many.by_form(executor, Want::Ends).map(|(found, report)| (found.alignments(), report))
+    many.find(executor, Want::Ends).map(|(found, report)| (found.alignments(), report))
 }
 
 /// The score of the best alignment of each query with its target, which may take less time than [`align_all`]: for a
@@ -43,7 +48,7 @@ pub fn score_all(
 ) -> Result<(Vec<i32>, Report)> {
     let scoring = &scoring.into();
     let many = Many { pairs, database: None, scoring, scope };
-    let (found, report) = many.by_form(executor, Want::Scores)?;
+    let (found, report) = many.find(executor, Want::Scores)?;
     Ok((found.scores(), report))
 }
 
@@ -61,7 +66,7 @@ pub fn trace_all(
     let scoring = &scoring.into();
     let Scope::Free(_) = scope else {
         let (found, report) =
-            Many { pairs, database: None, scoring, scope }.by_form(executor, Want::Paths)?;
+            Many { pairs, database: None, scoring, scope }.find(executor, Want::Paths)?;
         return Ok((found.paths(), report));
     };
     // Up to where each ends, an alignment with free ends is one whose ends are not.
@@ -71,7 +76,7 @@ pub fn trace_all(
         .collect();
     let pairs: Vec<_> = cut.iter().map(|(query, target)| (query, target)).collect();
     let many = Many { pairs: &pairs, database: None, scoring, scope };
-    let (found, further) = many.by_form(executor, Want::Paths)?;
+    let (found, further) = many.find(executor, Want::Paths)?;
     Ok((found.paths(), report.followed_by(&further)))
 }
 
@@ -99,7 +104,7 @@ impl Found {
     }
 
     fn alignments(self) -> Vec<Alignment> {
-        let of_score = |score| Alignment { score, ..nothing().alignment };
+        let of_score = |score| Alignment { score, ..Aligned::none().alignment };
         match self {
             Self::Scores(scores) => scores.into_iter().map(of_score).collect(),
             Self::Ends(ends) => ends,
@@ -108,7 +113,7 @@ impl Found {
     }
 
     fn paths(self) -> Vec<Aligned> {
-        let of_end = |alignment| Aligned { alignment, ..nothing() };
+        let of_end = |alignment| Aligned { alignment, ..Aligned::none() };
         match self {
             Self::Paths(paths) => paths,
             less => less.alignments().into_iter().map(of_end).collect(),
@@ -127,35 +132,20 @@ pub(super) struct Many<'a> {
 
 impl Many<'_> {
     /// By the recurrence for the scoring and the scope.
-    pub(super) fn by_form(
-        &self,
-        executor: &mut dyn Executor,
-        want: Want,
-    ) -> Result<(Found, Report)> {
+    pub(super) fn find(&self, executor: &mut dyn Executor, want: Want) -> Result<(Found, Report)> {
         let Self { pairs, database, scoring, scope } = *self;
         scoring.check()?;
-        let weights = scoring.weights();
         database.map_or(Ok(()), |(query, database)| database.check(query, scoring, scope))?;
-        for (query, target) in pairs {
-            [query, target].into_iter().try_for_each(|of| scoring.check_alphabet(of))?;
-            scoring.check_lengths(scope, [query.len(), target.len()])?;
-        }
-        let band = scoring.band();
-        let (border, gapped) = (weights.border(scope, band), weights.gapped_border(scope, band));
-        if let Some(element) = scored::with(scoring, scope) {
-            return self.solve(element, gapped, executor, want);
+        for (k, (query, target)) in pairs.iter().enumerate() {
+            scoring
+                .check_pair(query, target, scope)
+                .map_err(|error| about(format!("pair {}", k + 1), error))?;
         }
         let plain = database.is_none_or(|(_, database)| database.is_plain)
             && pairs.iter().all(|(_, target)| target.is_plain());
-        match (scope, weights.is_linear()) {
-            (Scope::Local, true) if plain && Dna::can(&weights) => {
-                self.solve(Dna::new(weights), border, executor, want)
-            }
-            (Scope::Local, true) => self.solve(letters::with(weights), border, executor, want),
-            (_, true) => self.solve(global_letters::with(weights), border, executor, want),
-            (Scope::Local, false) => self.solve(affine::with(weights), gapped, executor, want),
-            (_, false) => self.solve(global_affine::with(weights), gapped, executor, want),
-        }
+        by_form!(scoring, scope, plain, |element, border| {
+            self.solve(element, border, executor, want)
+        })
     }
 
     fn solve<E, X>(
@@ -182,24 +172,34 @@ impl Many<'_> {
         if let (Want::Scores | Want::Ends, None, Some(end)) = (want, self.scoring.band(), end) {
             return self.shared(element, border, (want, end), executor);
         }
-        let wavefronts: Vec<_> = (self.pairs.iter())
-            .map(|&pair| wavefront(element, pair, border.clone(), self.scoring))
-            .collect();
-        match want {
-            Want::Scores | Want::Ends => self.ends(&wavefronts, executor),
-            Want::Paths => {
-                let of_pair = |k: usize, path: Option<Path<i32>>| {
-                    let (query, target) = self.pairs[k];
-                    aligned(path.as_ref(), query, target, self.scope)
-                };
-                let end = end_of(self.scope);
-                let (all, report) = trace_batch_with(&wavefronts, end, executor, &of_pair)?;
-                Ok((Found::Paths(all), report))
-            }
+        if want != Want::Paths {
+            return self.ends(element, &border, executor);
         }
+        let wavefronts = self.wavefronts(self.pairs, element, &border);
+        let of_pair = |k: usize, path: Option<Path<i32>>| {
+            let (query, target) = self.pairs[k];
+            aligned(path.as_ref(), query, target, self.scope)
+        };
+        let end = end_of(self.scope);
+        let (all, report) = trace_batch_with(&wavefronts, end, executor, &of_pair)?;
+        Ok((Found::Paths(all), report))
     }
 
-    /// The ends of all that are told by one value each: a sequence of several pairs in a row is copied to a device once.
+    fn wavefronts<'s, E>(
+        &self,
+        pairs: &[(&'s Sequence, &'s Sequence)],
+        element: E,
+        border: &Border<E::Cell>,
+    ) -> Vec<Wavefront<'s, E>>
+    where
+        E: Traced<Row = u8, Column = u8>,
+        E::Cell: Unreached,
+    {
+        let of = |&pair| wavefront(element, pair, border.clone(), self.scoring);
+        pairs.iter().map(of).collect()
+    }
+
+    /// The ends of all that are told by one value each.
     fn shared<E, X>(
         &self,
         element: E,
@@ -212,22 +212,7 @@ impl Many<'_> {
         E::Cell: Ranked<Score = i32>,
         X: WavefrontExecutor<E> + ?Sized,
     {
-        if u32::try_from(self.pairs.len()).is_err() {
-            return Err(Error::spec(format!("{} pairs", self.pairs.len()), "align fewer at once"));
-        }
-        let (mut queries, mut targets): (Vec<&[u8]>, Vec<&[u8]>) = (Vec::new(), Vec::new());
-        fn place<'s>(all: &mut Vec<&'s [u8]>, letters: &'s [u8]) -> u32 {
-            // The letters of a sequence are none of another: where they lie tells.
-            if !all.last().is_some_and(|last| std::ptr::eq(*last, letters)) {
-                all.push(letters);
-            }
-            (all.len() - 1) as u32
-        }
-        let mut pairs = Vec::with_capacity(self.pairs.len());
-        for (query, target) in self.pairs {
-            let query = place(&mut queries, query.as_rows());
-            pairs.push([query, place(&mut targets, target.as_columns())]);
-        }
+        let Distinct { queries, targets, pairs } = Distinct::of(self.pairs)?;
         let pairs = Pairs::of(element, &queries, &targets, &pairs).border(border);
         if (want, end) == (Want::Scores, End::Best) {
             return best_scores(&pairs, executor);
@@ -238,34 +223,46 @@ impl Many<'_> {
                 let Best { score, row, column } = best;
                 Alignment { score, query_end: row + 1, target_end: column + 1 }
             }
-            _ => nothing().alignment,
+            _ => Aligned::none().alignment,
         });
         Ok((Found::Ends(ends.collect()), report))
     }
 
-    /// The ends of all, by a run for each thing that tells them.
+    /// The ends of all, by a run for each thing that tells them: of as many pairs at once as last rows fit memory.
     fn ends<E, X>(
         &self,
-        wavefronts: &[Wavefront<'_, E>],
+        element: E,
+        border: &Border<E::Cell>,
         executor: &mut X,
     ) -> Result<(Found, Report)>
     where
-        E: Traced,
-        E::Cell: Ranked<Score = i32>,
+        E: Traced<Row = u8, Column = u8>,
+        E::Cell: Ranked<Score = i32> + Unreached,
         X: WavefrontExecutor<E> + ?Sized,
     {
-        let mut all: Vec<Vec<Kept<E::Cell>>> = wavefronts.iter().map(|_| Vec::new()).collect();
+        let mut ends = room(self.pairs.len(), "align fewer pairs at once")?;
         let mut total = TotalReport::default();
-        for &keep in self.scope.keeps() {
-            let keeping: Vec<_> = wavefronts.iter().map(|one| one.clone().keep(keep)).collect();
-            let (kept, report) = executor.run_batch(&keeping)?;
-            all.iter_mut().zip(kept).for_each(|(all, kept)| all.push(kept));
-            total.add(report);
+        while ends.len() < self.pairs.len() {
+            let (rest, mut cells) = (&self.pairs[ends.len()..], 0);
+            let fits = |(query, target): &&(&Sequence, &Sequence)| {
+                cells += query.len().max(target.len());
+                cells <= KEPT
+            };
+            let some = rest.iter().take_while(fits).count().max(1);
+            let wavefronts = self.wavefronts(&rest[..some], element, border);
+            let mut all: Vec<Vec<Kept<E::Cell>>> = wavefronts.iter().map(|_| Vec::new()).collect();
+            for &keep in self.scope.keeps() {
+                let keeping: Vec<_> = wavefronts.iter().map(|one| one.clone().keep(keep)).collect();
+                let (kept, report) = executor.run_batch(&keeping)?;
+                all.iter_mut().zip(kept).for_each(|(all, kept)| all.push(kept));
+                total.add(report);
+            }
+            ends.extend(all.iter().zip(&wavefronts).map(|(kept, wavefront)| {
+                let found = found(self.scope, kept, wavefront.extents());
+                found.unwrap_or(Aligned::none().alignment)
+            }));
         }
-        let ends = all.iter().zip(wavefronts).map(|(kept, wavefront)| {
-            found(self.scope, kept, wavefront.extents()).unwrap_or(nothing().alignment)
-        });
-        Ok((Found::Ends(ends.collect()), total.report()?))
+        Ok((Found::Ends(ends), total.report()?))
     }
 }
 

@@ -6,14 +6,14 @@ use warpweft::error::Result;
 use warpweft::memory::grow;
 use warpweft::wavefront::traceback::Path;
 
-use super::{Alignment, Scope, Scoring, Sequence, nothing};
+use super::{Alignment, Scope, Scoring, Sequence};
 
 /// What stands against what in one column of an alignment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// Equal letters, `=`.
+    /// Equal letters, `=`; of nucleotides A, C, G or T.
     Equal,
-    /// Different letters, or an ambiguous one, `X`.
+    /// Different letters, or an ambiguous nucleotide, `X`.
     Different,
     /// A letter of the query against nothing, `I`.
     Insertion,
@@ -35,12 +35,17 @@ pub struct Aligned {
     pub operations: Vec<(Operation, usize)>,
 }
 
-/// Tells `run` of equal and of different letters of `a` and `b`, and how many there are, in order. Of letters at random
-/// a branch each is mispredicted often, so 64 are compared at once.
-fn runs(a: &[u8], b: &[u8], mut run: impl FnMut(bool, usize) -> Result<()>) -> Result<()> {
+/// Tells `run` of letters of `a` and `b` that are `equal` and of others, and how many there are, in order. Of letters at
+/// random a branch each is mispredicted often, so 64 are compared at once.
+fn runs(
+    a: &[u8],
+    b: &[u8],
+    equal: impl Fn(u8, u8) -> bool,
+    mut run: impl FnMut(bool, usize) -> Result<()>,
+) -> Result<()> {
     for (a, b) in a.chunks(64).zip(b.chunks(64)) {
         // A bit each, 1 for equal ones, the first lowest.
-        let bits = |bits: u64, (a, b): (&u8, &u8)| bits << 1 | u64::from(a == b);
+        let bits = |bits: u64, (&a, &b): (&u8, &u8)| bits << 1 | u64::from(equal(a, b));
         let mut equal = a.iter().zip(b).rev().fold(0, bits);
         let mut left = a.len();
         while left > 0 {
@@ -58,7 +63,8 @@ fn runs(a: &[u8], b: &[u8], mut run: impl FnMut(bool, usize) -> Result<()>) -> R
 impl Aligned {
     /// No letters, which score 0.
     pub fn none() -> Self {
-        nothing()
+        let alignment = Alignment { score: 0, query_end: 0, target_end: 0 };
+        Self { alignment, query_start: 0, target_start: 0, operations: Vec::new() }
     }
 
     /// Of letters along `path`. Letters before its start stand against nothing, unless `scope` says that they
@@ -102,10 +108,16 @@ impl Aligned {
                 _ => {
                     let a = &query.as_rows()[i..i + run.count];
                     let b = &target.as_columns()[j..j + run.count];
-                    runs(a, b, |equal, count| match equal {
+                    let found = |equal, count| match equal {
                         true => push(Operation::Equal, count),
                         false => push(Operation::Different, count),
-                    })?;
+                    };
+                    match query.matrix().map(|matrix| matrix.definite()) {
+                        None => runs(a, b, |a, b| a == b, found)?,
+                        Some(may) => {
+                            runs(a, b, |a, b| (a == b) & (may >> (a & 31) & 1 == 1), found)?;
+                        }
+                    }
                 }
             }
             i += run.count * run.vector[0].unsigned_abs();
@@ -188,7 +200,7 @@ impl Aligned {
                     let equal = operation == Operation::Equal;
                     let a = query.as_rows().get(i..i + count)?;
                     let b = target.as_columns().get(j..j + count)?;
-                    if a.iter().zip(b).any(|(a, b)| (a == b) != equal) {
+                    if a.iter().zip(b).any(|(&a, &b)| scoring.is_match(a, b) != equal) {
                         return None;
                     }
                     let pairs = a.iter().zip(b).map(|(&a, &b)| i64::from(scoring.pair(a, b)));
@@ -214,10 +226,15 @@ mod tests {
                 let mut letters = || (0..count).map(|_| (noise.next_u64() % of) as u8).collect();
                 let [a, b]: [Vec<u8>; 2] = [letters(), letters()];
                 let mut found = Vec::new();
-                runs(&a, &b, |equal, count| {
-                    found.extend(vec![equal; count]);
-                    Ok(())
-                })
+                runs(
+                    &a,
+                    &b,
+                    |a, b| a == b,
+                    |equal, count| {
+                        found.extend(vec![equal; count]);
+                        Ok(())
+                    },
+                )
                 .unwrap();
                 let one_by_one: Vec<_> = a.iter().zip(&b).map(|(a, b)| a == b).collect();
                 assert_eq!(found, one_by_one);

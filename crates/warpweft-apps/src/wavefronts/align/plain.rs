@@ -92,7 +92,7 @@ pub fn plain_path(
         let pair = if i > 0 && j > 0 { i64::from(scoring.pair(q[i - 1], t[j - 1])) } else { 0 };
         let here = tables[i][j];
         if table == 0 && i > 0 && j > 0 && here[0] == tables[i - 1][j - 1][0] + pair {
-            letters.push(if q[i - 1] == t[j - 1] { '=' } else { 'X' });
+            letters.push(if scoring.is_match(q[i - 1], t[j - 1]) { '=' } else { 'X' });
             (i, j) = (i - 1, j - 1);
         } else if table == 1 || table == 0 && j > 0 && here[0] == here[1] {
             table = usize::from(here[1] != tables[i][j - 1][0] + open);

@@ -8,11 +8,8 @@ use warpweft::wavefront::{
     Best, Border, Kept, Ranked, Tuned, Tuning, Wavefront, WavefrontElement, WavefrontExecutor,
 };
 
-use super::recurrences::Unreached;
-use super::{
-    Aligned, Alignment, Dna, Executor, MEMORY, Scope, Scoring, Sequence, Tracing, affine,
-    global_affine, global_letters, letters, nothing, scored,
-};
+use super::recurrences::{Unreached, by_form};
+use super::{Aligned, Alignment, Executor, MEMORY, Scope, Scoring, Sequence, Tracing};
 
 /// What is aligned.
 pub(super) struct Problem<'a> {
@@ -28,24 +25,10 @@ impl Problem<'_> {
     pub fn solve(&self, executor: &mut dyn Executor) -> Result<(Aligned, Report)> {
         let Self { query, target, scoring, scope, .. } = *self;
         scoring.check()?;
-        [query, target].into_iter().try_for_each(|of| scoring.check_alphabet(of))?;
-        let weights = scoring.weights();
-        scoring.check_lengths(scope, [query.len(), target.len()])?;
-        let band = scoring.band();
-        let (border, gapped) = (weights.border(scope, band), weights.gapped_border(scope, band));
-        if let Some(element) = scored::with(scoring, scope) {
-            return self.run(element, gapped, executor);
-        }
-        match (scope, weights.is_linear()) {
-            // The plain four letters have a shorter inner loop on the device.
-            (Scope::Local, true) if target.is_plain() && Dna::can(&weights) => {
-                self.run(Dna::new(weights), border, executor)
-            }
-            (Scope::Local, true) => self.run(letters::with(weights), border, executor),
-            (_, true) => self.run(global_letters::with(weights), border, executor),
-            (Scope::Local, false) => self.run(affine::with(weights), gapped, executor),
-            (_, false) => self.run(global_affine::with(weights), gapped, executor),
-        }
+        scoring.check_pair(query, target, scope)?;
+        by_form!(scoring, scope, target.is_plain(), |element, border| {
+            self.run(element, border, executor)
+        })
     }
 
     /// The fastest policy for its score.
@@ -55,28 +38,11 @@ impl Problem<'_> {
     pub fn tune(&self, machine: &Machine, tuning: &Tuning) -> Result<Tuned> {
         let Self { query, target, scoring, scope, .. } = *self;
         scoring.check()?;
-        [query, target].into_iter().try_for_each(|of| scoring.check_alphabet(of))?;
-        scoring.check_lengths(scope, [query.len(), target.len()])?;
-        let (weights, band, keep) = (scoring.weights(), scoring.band(), scope.keeps()[0]);
-        let (border, gapped) = (weights.border(scope, band), weights.gapped_border(scope, band));
-        let of = (query, target);
-        macro_rules! tuned {
-            ($element:expr, $border:expr) => {
-                wavefront($element, of, $border, scoring).keep(keep).tune(machine, tuning)
-            };
-        }
-        if let Some(element) = scored::with(scoring, scope) {
-            return tuned!(element, gapped);
-        }
-        match (scope, weights.is_linear()) {
-            (Scope::Local, true) if target.is_plain() && Dna::can(&weights) => {
-                tuned!(Dna::new(weights), border)
-            }
-            (Scope::Local, true) => tuned!(letters::with(weights), border),
-            (_, true) => tuned!(global_letters::with(weights), border),
-            (Scope::Local, false) => tuned!(affine::with(weights), gapped),
-            (_, false) => tuned!(global_affine::with(weights), gapped),
-        }
+        scoring.check_pair(query, target, scope)?;
+        let (of, keep) = ((query, target), scope.keeps()[0]);
+        by_form!(scoring, scope, target.is_plain(), |element, border| {
+            wavefront(element, of, border, scoring).keep(keep).tune(machine, tuning)
+        })
     }
 
     fn run<E, X>(
@@ -132,8 +98,8 @@ impl Problem<'_> {
         };
         let found = found(self.scope, &kept, [self.query.len(), self.target.len()]);
         Ok(match found {
-            Some(alignment) => (Aligned { alignment, ..nothing() }, report),
-            None => (nothing(), report),
+            Some(alignment) => (Aligned { alignment, ..Aligned::none() }, report),
+            None => (Aligned::none(), report),
         })
     }
 
@@ -221,7 +187,7 @@ pub(super) fn aligned(
         Some(path) if scope != Scope::Local || path.score > 0 => {
             Aligned::of(path, query, target, scope)
         }
-        _ => Ok(nothing()),
+        _ => Ok(Aligned::none()),
     }
 }
 

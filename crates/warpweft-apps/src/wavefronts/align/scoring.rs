@@ -65,6 +65,12 @@ impl Scoring {
         }
     }
 
+    /// Whether a letter of the query and one of the target, as rows and columns have them, are a match: equal, and no
+    /// codes of several nucleotides, whatever they score.
+    pub fn is_match(&self, a: u8, b: u8) -> bool {
+        a == b && self.matrix.as_ref().is_none_or(|matrix| matrix.definite() >> (a & 31) & 1 == 1)
+    }
+
     /// Whether alignment makes sense with them.
     ///
     /// # Errors
@@ -80,6 +86,16 @@ impl Scoring {
         // A matrix may reward all pairs.
         let most = if self.matrix.is_some() { 0 } else { i32::MAX };
         Weights { mismatch: self.weights.mismatch.min(most), ..self.weights }.check()
+    }
+
+    /// Whether `query` and `target` can be aligned: the alphabets are the ones that are scored, 32 bits hold all scores,
+    /// and an alignment may end in the band.
+    ///
+    /// # Errors
+    /// They can't be, and why.
+    pub fn check_pair(&self, query: &Sequence, target: &Sequence, scope: Scope) -> Result<()> {
+        [query, target].into_iter().try_for_each(|of| self.check_alphabet(of))?;
+        self.check_lengths(scope, [query.len(), target.len()])
     }
 
     /// Whether alignments of so many letters fit numbers, and one may end in the band.

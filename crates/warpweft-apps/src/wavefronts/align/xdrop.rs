@@ -7,7 +7,7 @@ use warpweft::error::{Error, Result};
 use warpweft::memory::grow;
 
 use super::recurrences::{ACROSS, DOWN, NONE, OPENED_ACROSS, OPENED_DOWN, PAIR, Through, gapped};
-use super::{Aligned, Alignment, Operation, Scope, Scoring, Sequence, Weights, nothing};
+use super::{Aligned, Alignment, Operation, Scope, Scoring, Sequence, Weights};
 
 /// The greatest drop.
 const MOST: i32 = 1 << 28;
@@ -28,7 +28,6 @@ pub fn extend(
     drop: i32,
 ) -> Result<(Aligned, u64)> {
     scoring.check()?;
-    [query, target].into_iter().try_for_each(|of| scoring.check_alphabet(of))?;
     if !(0..=MOST).contains(&drop) {
         return Err(Error::spec(format!("a drop of {drop}"), format!("give 0 to {MOST}")));
     }
@@ -37,7 +36,8 @@ pub fn extend(
         return Err(Error::spec(what, "leave out the band or the drop"));
     }
     let weights = scoring.weights();
-    scoring.check_lengths(Scope::Global, [query.len(), target.len()])?;
+    // No score is further below the best than the drop: as of local ones, only the best of all may be too great.
+    scoring.check_pair(query, target, Scope::Local)?;
     let mut front = Front::new(query.as_rows(), target.as_columns(), scoring, weights);
     while front.advance(drop)? {}
     Ok((front.aligned(), front.cells))
@@ -93,7 +93,7 @@ struct Front<'a> {
 impl<'a> Front<'a> {
     fn new(query: &'a [u8], target: &'a [u8], scoring: &'a Scoring, weights: Weights) -> Self {
         let last = Diagonal { first: 0, h: vec![0], e: vec![NONE], f: vec![NONE] };
-        let best = nothing().alignment;
+        let best = Aligned::none().alignment;
         let choices = vec![(0, vec![0])];
         let before = Diagonal::default();
         Self { query, target, scoring, weights, last, before, best, choices, cells: 0 }
@@ -181,7 +181,9 @@ impl<'a> Front<'a> {
             let (first, choices) = &self.choices[i + j];
             let Some((vector, next)) = gapped(choices[i - first], through) else { break };
             let operation = match vector {
-                [-1, -1] if self.query[i - 1] == self.target[j - 1] => Operation::Equal,
+                [-1, -1] if self.scoring.is_match(self.query[i - 1], self.target[j - 1]) => {
+                    Operation::Equal
+                }
                 [-1, -1] => Operation::Different,
                 [_, -1] => Operation::Deletion,
                 _ => Operation::Insertion,
@@ -194,6 +196,6 @@ impl<'a> Front<'a> {
             through = next;
         }
         operations.reverse();
-        Aligned { alignment: self.best, operations, ..nothing() }
+        Aligned { alignment: self.best, operations, ..Aligned::none() }
     }
 }

@@ -8,6 +8,7 @@ use warpweft::wavefront::{Pairs, TotalReport, Wavefront, WavefrontElement, Wavef
 
 use super::pair::{last, wavefront};
 use super::{Cost, Executor, Measure, Sample, border, check_all};
+use crate::errors::about;
 
 /// Pairs that are computed at once at least, and at most: between two such batches progress is told.
 const TOGETHER: [usize; 2] = [1 << 14, 1 << 19];
@@ -32,7 +33,7 @@ pub fn condensed(count: usize, [i, j]: [usize; 2]) -> usize {
 ///
 /// # Errors
 /// Fewer than two series; as [`distance`](super::distance) for each pair. The error names a series
-/// by its index, counted from 0.
+/// or two by their indices, counted from 0.
 pub fn distances<T: Sample>(
     series: &[&[T]],
     measure: Measure,
@@ -102,9 +103,11 @@ where
     let mut total = TotalReport::default();
     for some in pairs.chunks((KEPT / longest.max(1)).max(FEWEST)) {
         let mut wavefronts: Vec<Wavefront<'_, E>> = Vec::with_capacity(some.len());
-        for &[a, b] in some {
-            let [a, b] = [rows[a as usize], columns[b as usize]];
-            let diagonals = measure.within.diagonals([a.len(), b.len()])?;
+        for &[i, j] in some {
+            let [a, b] = [rows[i as usize], columns[j as usize]];
+            let diagonals = measure.within.diagonals([a.len(), b.len()]);
+            let diagonals =
+                diagonals.map_err(|error| about(format!("series {i} and {j}"), error))?;
             wavefronts.push(wavefront(element, [a, b], diagonals));
         }
         let (kept, report) = executor.run_batch(&wavefronts)?;

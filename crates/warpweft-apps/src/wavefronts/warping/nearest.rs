@@ -10,6 +10,7 @@ use warpweft::wavefront::TotalReport;
 
 use super::many::sums;
 use super::{Executor, Measure, Sample, check, check_all};
+use crate::errors::about;
 
 /// The least number of series in the first batch; each further batch is twice as large.
 const FIRST: usize = 256;
@@ -125,8 +126,10 @@ pub fn nearest<T: Sample>(
         let what = format!("{count} neighbours among {} series", set.len());
         return Err(Error::spec(what, "ask for at least one neighbour among at least one series"));
     }
-    let bounds =
-        set.iter().map(|series| costs(query, series, measure)).collect::<Result<Vec<_>>>()?;
+    let of = |(k, series): (usize, &&[T])| {
+        costs(query, series, measure).map_err(|error| about(format!("series {k}"), error))
+    };
+    let bounds = set.iter().enumerate().map(of).collect::<Result<Vec<_>>>()?;
     let bound = |k: usize| bounds[k][0].max(bounds[k][1]);
     let mut order: Vec<_> = (0..set.len()).collect();
     order.sort_by(|&a, &b| bound(a).total_cmp(&bound(b)).then(a.cmp(&b)));

@@ -8,9 +8,10 @@ use warpweft::Result;
 use warpweft::element::Scalar;
 use warpweft::grid::Volume;
 use warpweft::grid::io::npy;
+use warpweft_apps::errors::in_file;
 use warpweft_apps::warping::{LeftOut, Neighbour, Sample, condensed, distances, nearest, plain};
 
-use super::{CHECKED_CELLS, Dtw, Found, apart, in_file, read, read_rows, rows, samples};
+use super::{CHECKED_CELLS, Dtw, Found, apart, read, read_rows, rows, samples};
 use crate::progress::Progress;
 use crate::run::check::{Check, worse};
 use crate::run::files::Saved;

@@ -15,6 +15,7 @@ use warpweft::prelude::*;
 use warpweft::report::Report;
 use warpweft::run::Target;
 use warpweft::wavefront::{Tuned, Tuning};
+use warpweft_apps::errors::in_file;
 use warpweft_apps::warping::{Constraint, Cost, Measure, Sample, check, tune};
 
 use super::{Options, finish};
@@ -292,14 +293,6 @@ fn read_rows<T: Sample>(path: &Path) -> Result<Volume<T, 2>> {
 /// The rows of a set of series.
 fn rows<T: Sample>(set: &Volume<T, 2>) -> Vec<&[T]> {
     set.as_slice().chunks(set.extents()[1].max(1)).collect()
-}
-
-/// An error in a file, not in the command line.
-fn in_file(path: &Path, error: Error) -> Error {
-    match error {
-        Error::Spec { what, hint } => Error::file(path, what, hint),
-        other => other,
-    }
 }
 
 /// The difference of two numbers of samples' type.

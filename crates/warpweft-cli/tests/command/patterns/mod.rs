@@ -1,6 +1,7 @@
 //! The commands of each pattern and each application.
 
 mod align;
+mod align_many;
 mod align_modes;
 mod apps;
 mod apsp;

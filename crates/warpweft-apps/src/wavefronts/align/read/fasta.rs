@@ -6,6 +6,7 @@ use std::path::Path;
 use super::fastq;
 use super::lines::Lines;
 use super::record::{ROOM, Record};
+use crate::errors::in_file;
 use crate::gzip;
 use warpweft::error::{Error, Result};
 use warpweft::grid::io::Input;
@@ -30,14 +31,6 @@ pub fn read_each(path: &Path) -> Result<Vec<Result<Record>>> {
     let records = text(path).and_then(|text| parse(&text, Form::FourLines, 0));
     let records = records.map_err(|error| in_file(path, error))?;
     Ok(records.into_iter().map(|one| one.map_err(|error| in_file(path, error))).collect())
-}
-
-/// An error in a file.
-pub(super) fn in_file(path: &Path, error: Error) -> Error {
-    match error {
-        Error::Spec { what, hint } => Error::file(path, what, hint),
-        other => other,
-    }
 }
 
 /// All text of a file.

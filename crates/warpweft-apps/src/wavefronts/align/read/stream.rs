@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::fasta::{Form, Pieces, failed, in_file, opened, parse};
+use super::fasta::{Form, Pieces, failed, opened, parse};
 use super::record::Record;
+use crate::errors::in_file;
 use warpweft::error::Result;
 
 /// Bytes of text that are read before records are told apart.
