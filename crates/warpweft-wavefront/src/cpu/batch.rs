@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use super::form::{Cells16, by_fronts};
+use super::form::{by_fronts, fits};
 use super::output::Filled;
 use super::strips::Strips;
 use super::sweeps::Sweeps;
@@ -75,7 +75,7 @@ impl CpuExecutor<'_> {
         &mut self,
         wavefronts: &[Wavefront<'_, E>],
     ) -> Result<(Vec<Kept<E::Cell>>, Report)> {
-        wavefronts.iter().try_for_each(Wavefront::check)?;
+        check_all(wavefronts)?;
         let erased: Vec<_> = wavefronts.iter().map(Wavefront::erased).collect();
         let (large, rest) = by_size(&erased, self.pool.len(), SMALL);
         if !E::OLD.is_empty() || rest.is_empty() {
@@ -86,7 +86,7 @@ impl CpuExecutor<'_> {
         for k in large {
             results.put(k, Ok(self.run(&wavefronts[k])?.0));
         }
-        let narrow = |wavefront| Cells16::fits(wavefront, self.policy).is_some();
+        let narrow = |wavefront| fits(wavefront, self.policy).is_some();
         let cells_16_bit = wavefronts.iter().any(narrow);
         // Strips of cells of 16 bits are as fast as lanes of 32.
         let (groups, rest) = match cells_16_bit {
@@ -120,9 +120,7 @@ impl CpuExecutor<'_> {
         if const { !lanes::can::<E::Plain>() } {
             return Ok(None);
         }
-        let each = wavefronts.iter().enumerate();
-        each.into_iter()
-            .try_for_each(|(k, one)| one.check().map_err(|error| of_problem(k, error)))?;
+        check_all(wavefronts)?;
         let begin = Instant::now();
         let results = Results::new(wavefronts.len());
         let (groups, rest) = lanes::grouped(wavefronts, (0..wavefronts.len()).collect());
@@ -179,6 +177,16 @@ impl CpuExecutor<'_> {
             .map_err(|panic| panicked(name, Some(panic)))?;
         self.watch.completed()
     }
+}
+
+/// Whether all are well posed.
+///
+/// # Errors
+/// As [`Wavefront::check`], with the number of the problem.
+fn check_all<E: WavefrontElement>(wavefronts: &[Wavefront<'_, E>]) -> Result<()> {
+    let check =
+        |(k, one): (usize, &Wavefront<'_, E>)| one.check().map_err(|error| of_problem(k, error));
+    wavefronts.iter().enumerate().try_for_each(check)
 }
 
 /// One problem on one worker; none if another worker's panic or an interrupt ended it.

@@ -130,14 +130,36 @@ impl<C: Parts> Parts for Distances<C> {
     }
 }
 
+/// Whether cells may have parts that are [`TOO_LOW`].
+pub(super) trait Reach: Copy + Send + Sync {
+    /// Sums must leave these as they are, so they saturate.
+    const LOW: bool;
+}
+
+/// They have none: all parts of cells are near.
+#[derive(Clone, Copy)]
+pub(super) struct AllNear;
+
+/// Some may have.
+#[derive(Clone, Copy)]
+pub(super) struct SomeLow;
+
+impl Reach for AllNear {
+    const LOW: bool = false;
+}
+impl Reach for SomeLow {
+    const LOW: bool = true;
+}
+
 /// Cells as distances from a base.
 #[derive(Clone, Copy)]
-pub(super) struct Cells16<E> {
+pub(super) struct Cells16<E, R> {
     element: E,
     base: i32,
     zero: i16,
     /// How far from the base the cell in the middle may be.
     slack: u32,
+    reach: PhantomData<R>,
 }
 
 /// The farthest from its base that a cell may be, with a margin.
@@ -149,49 +171,63 @@ const LOW: i32 = -(1 << 30);
 /// The least extent that a tile is shrunk to.
 const LEAST: usize = 64;
 
-impl<E: WavefrontElement> Cells16<E> {
-    /// The form with its base at 0, for tiles that [`Cells16::fits`] gave.
+impl<E: WavefrontElement, R: Reach> Cells16<E, R> {
+    /// The form with its base at 0, for tiles that [`fits`] gave.
     pub fn new(wavefront: &Wavefront<'_, E>, policy: CpuPolicy) -> Self {
-        let used = Self::reach(wavefront, policy).unwrap_or(FARTHEST);
+        let used = reach(wavefront, policy).unwrap_or(FARTHEST);
         let slack = FARTHEST.saturating_sub(used) as u32;
-        Self { element: wavefront.element, base: 0, zero: 0, slack }
+        Self { element: wavefront.element, base: 0, zero: 0, slack, reach: PhantomData }
     }
+}
 
-    /// How far cells of a tile may be from the cell in the middle of its first front: from there, or its end, to a
-    /// cell of the next tile, across the tile-row in rows and in columns, and a tile further on.
-    fn reach(wavefront: &Wavefront<'_, E>, policy: CpuPolicy) -> Option<u64> {
-        let Border::Value(border) = wavefront.border else { return None };
-        let step = u64::from(wavefront.element.step(border)?);
+/// Whether the border has parts that are too low: farther from its score than neighbours are from one another.
+pub(super) fn some_low<E: WavefrontElement>(wavefront: &Wavefront<'_, E>) -> bool {
+    if const { E::Cell::PARTS == 1 } {
+        return false;
+    }
+    let Border::Value(border) = wavefront.border else { return true };
+    let score = number(&border.part(E::Cell::SCORE));
+    let step = wavefront.element.step(border).unwrap_or_default();
+    (0..E::Cell::PARTS).any(|k| number(&border.part(k)).abs_diff(score) > step)
+}
+
+/// How far cells of a tile may be from the cell in the middle of its first front: from there, or its end, to a
+/// cell of the next tile, across the tile-row in rows and in columns, and a tile further on.
+fn reach<E: WavefrontElement>(wavefront: &Wavefront<'_, E>, policy: CpuPolicy) -> Option<u64> {
+    let Border::Value(border) = wavefront.border else { return None };
+    let step = u64::from(wavefront.element.step(border)?);
+    let [rows, columns] = wavefront.extents();
+    let (rows, columns) = (rows.min(policy.tile_rows), columns.min(policy.tile_columns));
+    Some(step.saturating_mul(2 * rows as u64 + columns as u64 + 8))
+}
+
+/// The policy whose tiles are small enough for 16 bits, if that is possible at all.
+pub(super) fn fits<E: WavefrontElement>(
+    wavefront: &Wavefront<'_, E>,
+    policy: CpuPolicy,
+) -> Option<CpuPolicy> {
+    let whole = TypeId::of::<Part<E>>() == TypeId::of::<i32>();
+    if !policy.cells_16_bit || !E::RELATIVE || !whole || wavefront.band.is_some() {
+        return None;
+    }
+    let mut policy = policy;
+    loop {
+        if reach(wavefront, policy)? <= FARTHEST {
+            return Some(policy);
+        }
         let [rows, columns] = wavefront.extents();
         let (rows, columns) = (rows.min(policy.tile_rows), columns.min(policy.tile_columns));
-        Some(step.saturating_mul(2 * rows as u64 + columns as u64 + 8))
-    }
-
-    /// The policy whose tiles are small enough for 16 bits, if that is possible at all.
-    pub fn fits(wavefront: &Wavefront<'_, E>, policy: CpuPolicy) -> Option<CpuPolicy> {
-        let whole = TypeId::of::<Part<E>>() == TypeId::of::<i32>();
-        if !policy.cells_16_bit || !E::RELATIVE || !whole || wavefront.band.is_some() {
+        if rows.max(columns) <= LEAST {
             return None;
         }
-        let mut policy = policy;
-        loop {
-            if Self::reach(wavefront, policy)? <= FARTHEST {
-                return Some(policy);
-            }
-            let [rows, columns] = wavefront.extents();
-            let (rows, columns) = (rows.min(policy.tile_rows), columns.min(policy.tile_columns));
-            if rows.max(columns) <= LEAST {
-                return None;
-            }
-            match rows > columns {
-                true => policy.tile_rows = rows / 2,
-                false => policy.tile_columns = columns / 2,
-            }
+        match rows > columns {
+            true => policy.tile_rows = rows / 2,
+            false => policy.tile_columns = columns / 2,
         }
     }
 }
 
-impl<E: WavefrontElement> Form<E> for Cells16<E> {
+impl<E: WavefrontElement, R: Reach> Form<E> for Cells16<E, R> {
     type Held = Distances<E::Cell>;
     type Score = i16;
     const MOVES: bool = true;
@@ -210,7 +246,7 @@ impl<E: WavefrontElement> Form<E> for Cells16<E> {
         // The score is near: `fits` has seen to that. Of several parts some may be too low.
         Parts::of(|k| {
             let number = number(&cell.part(k));
-            match const { <E::Cell as Parts>::PARTS > 1 } {
+            match const { R::LOW } {
                 true => {
                     number.saturating_sub(self.base).clamp(TOO_LOW.into(), FARTHEST as i32) as i16
                 }
@@ -221,7 +257,7 @@ impl<E: WavefrontElement> Form<E> for Cells16<E> {
     #[inline(always)]
     fn cell(&self, held: Self::Held) -> E::Cell {
         E::Cell::of(|k| {
-            let low = const { <E::Cell as Parts>::PARTS > 1 } && held.part(k) == TOO_LOW;
+            let low = const { R::LOW } && held.part(k) == TOO_LOW;
             of_number(if low { LOW } else { self.base.wrapping_add(held.part(k).into()) })
         })
     }
@@ -235,14 +271,14 @@ impl<E: WavefrontElement> Form<E> for Cells16<E> {
     }
     #[inline(always)]
     fn next(&self, before: [Self::Held; 3], a: E::Row, b: E::Column, x: E::Input) -> Self::Held {
-        let near = |held: Self::Held| Parts::of(|k| Relative::new(held.part(k), self.zero));
+        let near = |held: Self::Held| Parts::of(|k| Relative::new(held.part(k), self.zero, R::LOW));
         let cell = self.element.relative(before.map(near), a, b, x);
         Parts::of(|k| cell.part(k).value())
     }
     #[inline(always)]
     fn join(&self, before: [Self::Held; 3], pair: i8) -> Self::Held {
-        let near = |held: Self::Held| Parts::of(|k| Relative::new(held.part(k), self.zero));
-        let cell = self.element.joined(before.map(near), i32::from(pair).into());
+        let near = |held: Self::Held| Parts::of(|k| Relative::new(held.part(k), self.zero, R::LOW));
+        let cell = self.element.joined(before.map(near), pair.into());
         Parts::of(|k| cell.part(k).value())
     }
 }

@@ -7,6 +7,7 @@
 //! read with gaps, a seventh of the speed. Not here: which lanes are computed when, see `strip`.
 
 use super::form::Form;
+use super::given::{Given, Symbols};
 use super::parts::{Arrays, cut, load, store};
 use crate::recurrence::{Extreme, WavefrontElement};
 use warpweft_core::element::Scalar;
@@ -44,17 +45,17 @@ pub(super) struct Cells<'l, E: WavefrontElement, F: Form<E>> {
 }
 
 /// What it reads next to these, one a lane.
-pub(super) struct Inputs<'l, E: WavefrontElement> {
-    pub rows: &'l [E::Row],
-    pub columns: &'l [E::Column],
-    pub cells: &'l [E::Input],
+pub(super) struct Inputs<'l, E: WavefrontElement, F: Form<E>, G: Given<E, F>> {
+    pub rows: &'l [G::Row],
+    pub columns: &'l [G::Column],
+    pub cells: &'l [G::Input],
 }
 
 /// The cells of one front over those of the one before; `nw` and `n` are the first lane's.
 #[inline(always)]
 pub(super) fn single<E: WavefrontElement, F: Form<E>, T: Track>(
     Cells { form, last, before, winning }: Cells<'_, E, F>,
-    Inputs { rows: a, columns: b, cells: x }: Inputs<'_, E>,
+    Inputs { rows: a, columns: b, cells: x }: Inputs<'_, E, F, Symbols>,
     [mut nw, mut n]: [F::Held; 2],
 ) {
     let count = last[0].len();
@@ -74,9 +75,9 @@ pub(super) fn single<E: WavefrontElement, F: Form<E>, T: Track>(
 /// The cells of two fronts. What a lane needs of the lane before, its cells of four fronts, it finds
 /// in `oldest` to `old` and in the present cell: they pass on in registers.
 #[inline(always)]
-pub(super) fn double<E: WavefrontElement, F: Form<E>, T: Track>(
+pub(super) fn double<E: WavefrontElement, F: Form<E>, G: Given<E, F>, T: Track>(
     Cells { form, last, before, winning }: Cells<'_, E, F>,
-    [Inputs { rows: a, columns: b, cells: x }, later]: [Inputs<'_, E>; 2],
+    [Inputs { rows: a, columns: b, cells: x }, later]: [Inputs<'_, E, F, G>; 2],
     [mut oldest, mut older, mut old]: [F::Held; 3],
 ) {
     let count = last[0].len();
@@ -86,8 +87,8 @@ pub(super) fn double<E: WavefrontElement, F: Form<E>, T: Track>(
     let (later_b, later_x) = (&later.columns[..count], &later.cells[..count]);
     for l in 0..count {
         let (w, ww) = (load::<F::Held>(&last, l), load::<F::Held>(&before, l));
-        let cell = form.next([oldest, older, w], a[l], b[l], x[l]);
-        let next = form.next([older, old, cell], a[l], later_b[l], later_x[l]);
+        let cell = G::next(form, [oldest, older, w], a[l], b[l], x[l]);
+        let next = G::next(form, [older, old, cell], a[l], later_b[l], later_x[l]);
         (oldest, older, old) = (ww, w, cell);
         store(&mut before, l, cell);
         store(&mut last, l, next);

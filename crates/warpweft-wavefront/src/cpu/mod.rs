@@ -9,9 +9,11 @@
 mod batch;
 mod form;
 mod front;
+mod given;
 mod lanes;
 mod output;
 mod parts;
+mod profile;
 mod record;
 mod row;
 mod simd;

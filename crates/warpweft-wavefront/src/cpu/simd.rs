@@ -5,15 +5,18 @@
 
 use super::form::Form;
 use super::front::{self, Cells, Greatest, Inputs, Least, Nothing, Track};
+use super::given::{Given, LookedUp, Symbols};
 use super::parts::{GROUP, View};
-use super::striped::{self, Given, Lines, LookedUp, Striped, Symbols};
+use super::striped::{self, Lines, Striped};
 use crate::recurrence::{Extreme, Parts, WavefrontElement, sum};
 use warpweft_core::cpu::Simd;
 
 /// The loops in the copies for one instruction set, which the machine has, and one kind of scores
 /// compared.
 pub(super) struct Loops<E: WavefrontElement, F: Form<E>> {
-    double: Double<E, F>,
+    double: Double<E, F, Symbols>,
+    /// For functions that look something up: by what their inputs give.
+    double_looked_up: Option<Double<E, F, LookedUp>>,
     single: Single<E, F>,
     /// Where the form has no striped order, it is not compiled.
     quads: Option<Quads<E, F, Symbols>>,
@@ -35,7 +38,7 @@ type Score<E, F> = <F as Form<E>>::Score;
 type Convert<F, From, To> = unsafe fn(&F, &[From], &mut [To]);
 
 /// [`front::double`], every array an argument.
-type Double<E, F> = unsafe fn(
+type Double<E, F, G> = unsafe fn(
     F,
     &mut [Part<E, F>],
     &mut [Part<E, F>],
@@ -46,11 +49,11 @@ type Double<E, F> = unsafe fn(
     &mut [Part<E, F>],
     &mut [Part<E, F>],
     &mut [Score<E, F>],
-    &[Row<E>],
-    &[Column<E>],
-    &[Column<E>],
-    &[Input<E>],
-    &[Input<E>],
+    &[<G as Given<E, F>>::Row],
+    &[<G as Given<E, F>>::Column],
+    &[<G as Given<E, F>>::Column],
+    &[<G as Given<E, F>>::Input],
+    &[<G as Given<E, F>>::Input],
     [Held<E, F>; 3],
 );
 
@@ -106,7 +109,7 @@ macro_rules! copies {
             $(#[$attribute])*
             #[inline(never)]
             #[allow(clippy::too_many_arguments)]
-            fn double<E: WavefrontElement, F: Form<E>, T: Track>(
+            fn double<E: WavefrontElement, F: Form<E>, G: Given<E, F>, T: Track>(
                 form: F,
                 last_0: &mut [Part<E, F>],
                 last_1: &mut [Part<E, F>],
@@ -117,18 +120,19 @@ macro_rules! copies {
                 before_2: &mut [Part<E, F>],
                 before_3: &mut [Part<E, F>],
                 winning: &mut [F::Score],
-                rows: &[E::Row],
-                columns: &[E::Column],
-                later_columns: &[E::Column],
-                cells: &[E::Input],
-                later_cells: &[E::Input],
+                rows: &[G::Row],
+                columns: &[G::Column],
+                later_columns: &[G::Column],
+                cells: &[G::Input],
+                later_cells: &[G::Input],
                 norths: [F::Held; 3],
             ) {
                 let last = [last_0, last_1, last_2, last_3];
                 let before = [before_0, before_1, before_2, before_3];
                 let now = Inputs { rows, columns, cells };
                 let later = Inputs { rows, columns: later_columns, cells: later_cells };
-                front::double::<E, F, T>(Cells { form, last, before, winning }, [now, later], norths);
+                let cells = Cells { form, last, before, winning };
+                front::double::<E, F, G, T>(cells, [now, later], norths);
             }
             $(#[$attribute])*
             #[inline(never)]
@@ -200,7 +204,12 @@ macro_rules! copies {
             }
             pub fn loops<E: WavefrontElement, F: Form<E>, T: Track>() -> Loops<E, F> {
                 Loops {
-                    double: double::<E, F, T>,
+                    double: double::<E, F, Symbols, T>,
+                    double_looked_up: if const { F::GROUP == GROUP && E::LOOKS_UP } {
+                        Some(double::<E, F, LookedUp, T>)
+                    } else {
+                        None
+                    },
                     single: single::<E, F, T>,
                     quads: if const { F::GROUP == GROUP } {
                         Some(quads::<E, F, Symbols, T>)
@@ -251,13 +260,40 @@ impl<E: WavefrontElement, F: Form<E>> Loops<E, F> {
         }
     }
 
-    /// [`front::double`].
-    pub fn double(&self, to: Cells<'_, E, F>, inputs: [Inputs<'_, E>; 2], norths: [F::Held; 3]) {
+    /// [`front::double`] of inputs.
+    pub fn double(
+        &self,
+        to: Cells<'_, E, F>,
+        inputs: [Inputs<'_, E, F, Symbols>; 2],
+        norths: [F::Held; 3],
+    ) {
+        Self::any_double(self.double, to, inputs, norths);
+    }
+
+    /// [`front::double`] of what these give, where the form and the function have it.
+    pub fn double_looked_up(
+        &self,
+        to: Cells<'_, E, F>,
+        inputs: [Inputs<'_, E, F, LookedUp>; 2],
+        norths: [F::Held; 3],
+    ) {
+        if let Some(double) = self.double_looked_up {
+            Self::any_double(double, to, inputs, norths);
+        }
+    }
+
+    fn any_double<G: Given<E, F>>(
+        double: Double<E, F, G>,
+        to: Cells<'_, E, F>,
+        [now, later]: [Inputs<'_, E, F, G>; 2],
+        norths: [F::Held; 3],
+    ) {
         let Cells { form, last: [l0, l1, l2, l3], before: [b0, b1, b2, b3], winning } = to;
-        let [Inputs { rows, columns, cells }, later] = inputs;
+        let Inputs { rows, columns, cells } = now;
+        let (later_columns, later_cells) = (later.columns, later.cells);
         // SAFETY: the machine has the features, `tracking` has seen to that; likewise below.
         unsafe {
-            (self.double)(
+            double(
                 form,
                 l0,
                 l1,
@@ -270,16 +306,21 @@ impl<E: WavefrontElement, F: Form<E>> Loops<E, F> {
                 winning,
                 rows,
                 columns,
-                later.columns,
+                later_columns,
                 cells,
-                later.cells,
+                later_cells,
                 norths,
             );
         }
     }
 
     /// [`front::single`].
-    pub fn single(&self, to: Cells<'_, E, F>, inputs: Inputs<'_, E>, norths: [F::Held; 2]) {
+    pub fn single(
+        &self,
+        to: Cells<'_, E, F>,
+        inputs: Inputs<'_, E, F, Symbols>,
+        norths: [F::Held; 2],
+    ) {
         let Cells { form, last: [l0, l1, l2, l3], before: [b0, b1, b2, b3], winning } = to;
         let Inputs { rows, columns, cells } = inputs;
         // SAFETY: as above.

@@ -10,6 +10,7 @@
 use super::form::Form;
 use super::front::{Cells, Inputs, most};
 use super::parts::{GROUP, HINT, Lanes, View};
+use super::profile::OnFronts;
 use super::simd::Loops;
 use super::striped::{self, Columns, FRONTS, InStripes, Stripes};
 use crate::recurrence::{Extreme, Parts, Ranked, WavefrontElement, is_nan};
@@ -84,6 +85,8 @@ pub(super) struct Strip<'a, E: WavefrontElement, F: Form<E>> {
     pub winning: Vec<F::Score>,
     pub since: usize,
     pub stripes: Option<Stripes<'a, E, F::Held>>,
+    /// What inputs give, if there is a profile.
+    pub looked_up: Option<OnFronts<'a>>,
 }
 
 /// The inputs of all columns, last column first: a front reads ascending addresses. Lanes that have
@@ -131,13 +134,15 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
         let above = form.hold(above);
         let state = State { form, before: last.clone(), last, above, front: 0, striped: false };
         let in_rows: Vec<_> = padded(rows.start).map(|row| wavefront.rows[row]).collect();
-        let stripes = match in_stripes {
-            InStripes::Profile(profile) if striped::can::<E, F>(lanes) && lanes < columns => {
-                Some(Stripes::looked_up(&in_rows[..lanes], profile))
+        let can = striped::can::<E, F>(lanes) && lanes < columns;
+        let (stripes, looked_up) = match in_stripes {
+            InStripes::Profile(profile, allowed) => {
+                let stripes = || Stripes::looked_up(&in_rows[..lanes], profile);
+                ((*allowed && can).then(stripes), Some(OnFronts::of(&in_rows, profile)))
             }
-            InStripes::Profile(_) => None,
             InStripes::Columns(all) => {
-                Columns::among(all, lanes).map(|columns| Stripes::new(&in_rows[..lanes], columns))
+                let of = |columns| Stripes::new(&in_rows[..lanes], columns);
+                (Columns::among(all, lanes).map(of), None)
             }
         };
         Self {
@@ -156,6 +161,7 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
             winning: vec![worst; count],
             since: 0,
             stripes,
+            looked_up,
         }
     }
 
@@ -363,21 +369,11 @@ impl<'a, E: WavefrontElement, F: Form<E>> Strip<'a, E, F> {
 
     /// The cells of all lanes of the next two fronts; lane 0's norths are `first` and `second`.
     fn two(&mut self, loops: Loops<E, F>, first: F::Held, second: F::Held) {
-        let (front, count) = (self.state.front, self.lanes.next_multiple_of(F::GROUP));
+        let front = self.state.front;
         self.given(0, front, 0, self.lanes);
         self.given(1, front + 1, 0, self.lanes);
-        let State { form, last, before, above, .. } = &mut self.state;
-        let at = self.columns - 1 - front;
-        let inputs = [(at, 0), (at - 1, 1)].map(|(at, which)| Inputs {
-            rows: &self.rows[..count],
-            columns: &self.reversed[at..at + count],
-            cells: &self.given[which][..count],
-        });
-        let norths = [*above, first, second];
-        let (last, before) = (last.arrays(0..count), before.arrays(0..count));
-        let cells = Cells { form: *form, last, before, winning: &mut self.winning[..count] };
-        loops.double(cells, inputs, norths);
-        *above = second;
+        self.two_from(loops, 0, self.lanes, [self.state.above, first, second]);
+        self.state.above = second;
         self.state.front += 2;
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::form::{Cells16, Form, Plain};
+use super::form::{AllNear, Cells16, Form, Plain, SomeLow, fits, some_low};
 use super::output::{Fill, Filled, Outcome, TileRowOutput};
 use super::parts::{HINT, View};
 use super::record::Record;
@@ -12,7 +12,7 @@ use super::strip::{Sink, State, Strip, reversed};
 use super::striped::InStripes;
 use super::thread_group::{Stopped, ThreadGroup};
 use crate::policy::CpuPolicy;
-use crate::recurrence::{Best, Extreme, Ranked, WavefrontElement};
+use crate::recurrence::{Best, Extreme, Parts, Ranked, WavefrontElement};
 use crate::spec::{Keep, Wavefront};
 use warpweft_core::cpu::{Aborted, Progress, Simd, Worker};
 use warpweft_core::error::Result;
@@ -167,7 +167,7 @@ impl<E: WavefrontElement> Shared<'_, '_, E> {
 }
 
 /// Rows of a tile-row at most, where what inputs give comes from a profile.
-const LOOKED_UP: usize = 256;
+const LOOKED_UP: usize = 512;
 
 /// One wavefront, ready to run.
 pub(super) struct Strips<'a, 'w, E: WavefrontElement> {
@@ -190,7 +190,7 @@ impl<'a, 'w, E: WavefrontElement> Strips<'a, 'w, E> {
         // Where lanes begin and end nothing comes from a profile, and a cell takes several times as long.
         let most = if E::LOOKS_UP { LOOKED_UP } else { policy.tile_rows };
         let policy = CpuPolicy { tile_rows: policy.tile_rows.min(most), ..policy };
-        let fits = Cells16::fits(wavefront, policy);
+        let fits = fits(wavefront, policy);
         let policy = fits.unwrap_or(CpuPolicy { cells_16_bit: false, ..policy });
         let count = rows.div_ceil(policy.tile_rows);
         let mut matrices = filled.matrix.chunks_mut(policy.tile_rows * columns);
@@ -248,12 +248,16 @@ impl<'a, 'w, E: WavefrontElement> Strips<'a, 'w, E> {
     /// # Errors
     /// As [`ThreadGroup::compute`].
     pub fn run(self, group: &dyn ThreadGroup) -> Result<Outcome<E::Cell>, Stopped> {
-        let element = self.shared.wavefront.element;
-        // The constant first: what is never called is not compiled.
-        let best = if E::RELATIVE && self.shared.policy.cells_16_bit {
-            self.of(Cells16::new(self.shared.wavefront, self.shared.policy), group)?
+        let Shared { wavefront, policy, .. } = self.shared;
+        // The constants first: what is never called is not compiled.
+        let best = if E::RELATIVE && policy.cells_16_bit {
+            if const { E::Cell::PARTS > 1 } && some_low(wavefront) {
+                self.of(Cells16::<E, SomeLow>::new(wavefront, policy), group)?
+            } else {
+                self.of(Cells16::<E, AllNear>::new(wavefront, policy), group)?
+            }
         } else {
-            self.of(Plain(element), group)?
+            self.of(Plain(wavefront.element), group)?
         };
         let outputs = self.shared.outputs.into_iter();
         let sums =

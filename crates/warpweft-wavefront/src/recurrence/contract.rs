@@ -113,7 +113,8 @@ pub unsafe trait WavefrontElement: Copy + Send + Sync {
 
     /// The largest difference between a cell (or any intermediate value of its computation) and the cells it
     /// depends on, for any inputs, if all cells outside hold `border`; `None` if the function does not know it. It decides whether
-    /// 16-bit cells can be used: see [`WavefrontElement::relative`].
+    /// 16-bit cells can be used: see [`WavefrontElement::relative`]. Of cells with several members it is that between any two of
+    /// their members, except those of `border` that are so low that no cell is computed from them.
     fn step(&self, border: Self::Cell) -> Option<u32> {
         let _ = border;
         None

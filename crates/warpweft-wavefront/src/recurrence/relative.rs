@@ -3,8 +3,8 @@
 //! The types are the proof: a function that compiles over them gives, for cells that are all greater
 //! by some number, a result greater by that number. Cells can be compared and subtracted from one
 //! another, and differences added to them; a number on its own counts from `zero`, wherever the base
-//! has that. Nothing wraps: what is out of reach of 16 bits stays at their end, below or above every
-//! cell.
+//! has that. Where a cell may hold a number that no cell is computed from, sums saturate: what is out of reach of 16 bits stays
+//! at their end, below or above every cell. Elsewhere nothing is out of reach, and they are plain sums.
 
 use std::cmp::Ordering;
 use std::ops::{Add, Neg, Sub};
@@ -14,6 +14,7 @@ use std::ops::{Add, Neg, Sub};
 pub struct Relative {
     value: i16,
     zero: i16,
+    saturates: bool,
 }
 
 /// By how much two cells differ.
@@ -27,10 +28,11 @@ pub trait Term: Copy {
 }
 
 impl Relative {
-    /// The cell at distance `value` from a base, of which 0 is at distance `zero`.
+    /// The cell at distance `value` from a base, of which 0 is at distance `zero`. Whether sums saturate should be a constant: the
+    /// plain ones are faster where they go by vectors.
     #[inline(always)]
-    pub fn new(value: i16, zero: i16) -> Self {
-        Self { value, zero }
+    pub fn new(value: i16, zero: i16, saturates: bool) -> Self {
+        Self { value, zero, saturates }
     }
 
     /// Its distance from the base.
@@ -53,6 +55,15 @@ impl Relative {
 }
 
 impl Difference {
+    /// A parameter as a difference, the same as by `from`. The sum is the last step, and no conversion to 16 bits: such a one
+    /// the compiler makes of each lane, after it has chosen one of two parameters for it in 32 bits.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn parameter(number: i32) -> Self {
+        let half = |number: i32| number.clamp(-(1 << 14), 1 << 14) as i16;
+        Self(half(number / 2).saturating_add(half(number - number / 2)))
+    }
+
     /// The greater of two.
     #[inline(always)]
     pub fn max(self, other: impl Into<Self>) -> Self {
@@ -70,6 +81,13 @@ impl From<i32> for Difference {
     #[inline(always)]
     fn from(number: i32) -> Self {
         Self(number.clamp(i16::MIN.into(), i16::MAX.into()) as i16)
+    }
+}
+
+impl From<i8> for Difference {
+    #[inline(always)]
+    fn from(number: i8) -> Self {
+        Self(number.into())
     }
 }
 
@@ -117,14 +135,24 @@ macro_rules! sums {
             type Output = Self;
             #[inline(always)]
             fn add(self, more: $number) -> Self {
-                Self { value: self.value.saturating_add(Difference::from(more).0), ..self }
+                let more = Difference::from(more).0;
+                let value = match self.saturates {
+                    true => self.value.saturating_add(more),
+                    false => self.value.wrapping_add(more),
+                };
+                Self { value, ..self }
             }
         }
         impl Sub<$number> for Relative {
             type Output = Self;
             #[inline(always)]
             fn sub(self, less: $number) -> Self {
-                Self { value: self.value.saturating_sub(Difference::from(less).0), ..self }
+                let less = Difference::from(less).0;
+                let value = match self.saturates {
+                    true => self.value.saturating_sub(less),
+                    false => self.value.wrapping_sub(less),
+                };
+                Self { value, ..self }
             }
         }
         impl Add<Relative> for $number {
@@ -200,21 +228,32 @@ mod tests {
             for a in -20..20 {
                 for b in -20..20 {
                     let whole: i32 = function!([a, b], -4);
-                    let near = |x: i32| Relative::new((x - base) as i16, -base as i16);
-                    let found = function!([near(a), near(b)], Difference::from(-4));
-                    assert_eq!(i32::from(found.value()) + base, whole, "{a}, {b}, base {base}");
+                    for saturates in [false, true] {
+                        let near =
+                            |x: i32| Relative::new((x - base) as i16, -base as i16, saturates);
+                        let found = function!([near(a), near(b)], Difference::from(-4));
+                        assert_eq!(i32::from(found.value()) + base, whole, "{a}, {b}, base {base}");
+                    }
                 }
             }
         }
     }
 
     #[test]
+    fn parameters_are_differences_like_others() {
+        let near = (-70_000..70_000).chain((0..32).flat_map(|bit| [1 << bit, -(1 << bit)]));
+        for number in near.chain([i32::MIN, i32::MAX]) {
+            assert_eq!(Difference::parameter(number), Difference::from(number), "{number}");
+        }
+    }
+
+    #[test]
     fn what_is_far_away_stays_beyond_every_cell() {
-        let cell = Relative::new(-32_000, i16::MIN);
+        let cell = Relative::new(-32_000, i16::MIN, true);
         assert_eq!((cell + -1_000_000).max(cell).value(), -32_000);
         assert_eq!(cell.max(0).value(), -32_000);
-        assert_eq!(Relative::new(32_000, i16::MAX).min(0).value(), 32_000);
-        assert_eq!(Relative::new(32_000, 0).min(1_000_000).value(), 32_000);
+        assert_eq!(Relative::new(32_000, i16::MAX, true).min(0).value(), 32_000);
+        assert_eq!(Relative::new(32_000, 0, true).min(1_000_000).value(), 32_000);
         assert_eq!((Difference::from(-1_000_000) - 5).max(-40_000), -40_000);
     }
 }

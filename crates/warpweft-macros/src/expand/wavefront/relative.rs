@@ -242,7 +242,7 @@ fn parameters(shape: &Shape, inputs: &[Ident; 3]) -> (Vec<TokenStream>, Vec<Toke
                 let (ident, number) = (&named.ident, is_i32(&named.ty));
                 declared.push(parameter(named, number));
                 passed.push(match number {
-                    true => quote!(::warpweft::wavefront::Difference::from(self.#ident)),
+                    true => quote!(::warpweft::wavefront::Difference::parameter(self.#ident)),
                     false => quote!(self.#ident),
                 });
             }

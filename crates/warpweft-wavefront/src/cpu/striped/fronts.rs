@@ -6,49 +6,9 @@
 use super::FRONTS;
 use crate::cpu::form::Form;
 use crate::cpu::front::Track;
+use crate::cpu::given::Given;
 use crate::cpu::parts::{GROUP, Vectors};
 use crate::recurrence::{MOST_PARTS, Parts, WavefrontElement};
-
-/// What vectors of lanes are given on a front: inputs, or what these give.
-pub(in crate::cpu) trait Given<E: WavefrontElement, F: Form<E>> {
-    /// What a lane has on all fronts.
-    type Row: Copy;
-    /// What it has on one front.
-    type Column: Copy;
-    /// Whether a front has the columns of the one before, one vector further. If not, each has its own, one front after another.
-    const SLIDES: bool;
-
-    /// The cell after these: north-west, north and west.
-    fn next(form: F, before: [F::Held; 3], a: Self::Row, b: Self::Column) -> F::Held;
-}
-
-/// The inputs of rows and columns.
-pub(in crate::cpu) struct Symbols;
-
-/// What they give, from a profile.
-pub(in crate::cpu) struct LookedUp;
-
-impl<E: WavefrontElement, F: Form<E>> Given<E, F> for Symbols {
-    type Row = E::Row;
-    type Column = E::Column;
-    const SLIDES: bool = true;
-
-    #[inline(always)]
-    fn next(form: F, before: [F::Held; 3], a: E::Row, b: E::Column) -> F::Held {
-        form.next(before, a, b, E::Input::default())
-    }
-}
-
-impl<E: WavefrontElement, F: Form<E>> Given<E, F> for LookedUp {
-    type Row = ();
-    type Column = i8;
-    const SLIDES: bool = false;
-
-    #[inline(always)]
-    fn next(form: F, before: [F::Held; 3], (): (), pair: i8) -> F::Held {
-        form.join(before, pair)
-    }
-}
 
 /// What the fronts overwrite, and what they read next to that, vector by vector.
 pub(in crate::cpu) struct Striped<'l, E: WavefrontElement, F: Form<E>, G: Given<E, F>> {
@@ -264,11 +224,11 @@ pub(in crate::cpu) fn quads<E, F, G, T, const WIDE: bool>(
             for k in 0..GROUP {
                 let (w, ww) = (cell::<F::Held>(&last, k), cell::<F::Held>(&before, k));
                 let [c0, c1] = [n1.at(k), n2.at(k)];
-                let x0 = G::next(form, [n0.at(k), c0, w], a[k], b0[k]);
-                let x1 = G::next(form, [c0, c1, x0], a[k], b1[k]);
+                let x0 = G::next(form, [n0.at(k), c0, w], a[k], b0[k], G::Input::default());
+                let x1 = G::next(form, [c0, c1, x0], a[k], b1[k], G::Input::default());
                 let c2 = n3.at(k);
-                let x2 = G::next(form, [c1, c2, x1], a[k], b2[k]);
-                let x3 = G::next(form, [c2, n4.at(k), x2], a[k], b3[k]);
+                let x2 = G::next(form, [c1, c2, x1], a[k], b2[k], G::Input::default());
+                let x3 = G::next(form, [c2, n4.at(k), x2], a[k], b3[k], G::Input::default());
                 n0.set(k, ww);
                 n1.set(k, w);
                 n2.set(k, x0);
@@ -321,16 +281,16 @@ fn ahead<E: WavefrontElement, F: Form<E>, G: Given<E, F>>(
         let (wy, wz) = (seen::<F::Held>(&ly, k), seen::<F::Held>(&lz, k));
         let (vu, vx) = (seen::<F::Held>(&bu, k), seen::<F::Held>(&bx, k));
         let vy = seen::<F::Held>(&by, k);
-        let x0 = G::next(form, [vu, wu, wx], ax[k], b0x[k]);
-        let y0 = G::next(form, [vx, wx, wy], ay[k], b0y[k]);
-        let z0 = G::next(form, [vy, wy, wz], az[k], b0z[k]);
-        let y1 = G::next(form, [wx, x0, y0], ay[k], b1y[k]);
-        let z1 = G::next(form, [wy, y0, z0], az[k], b1z[k]);
+        let x0 = G::next(form, [vu, wu, wx], ax[k], b0x[k], G::Input::default());
+        let y0 = G::next(form, [vx, wx, wy], ay[k], b0y[k], G::Input::default());
+        let z0 = G::next(form, [vy, wy, wz], az[k], b0z[k], G::Input::default());
+        let y1 = G::next(form, [wx, x0, y0], ay[k], b1y[k], G::Input::default());
+        let z1 = G::next(form, [wy, y0, z0], az[k], b1z[k], G::Input::default());
         older.set(k, seen::<F::Held>(&bz, k));
         old.set(k, wz);
         of_0.set(k, z0);
         of_1.set(k, z1);
-        of_2.set(k, G::next(form, [y0, y1, z1], az[k], b2z[k]));
+        of_2.set(k, G::next(form, [y0, y1, z1], az[k], b2z[k], G::Input::default()));
     }
     (older, old, of_0, of_1, of_2)
 }

@@ -6,20 +6,19 @@
 //! fronts that not all lanes have a cell in, which go in the order of lanes (`front`).
 
 mod fronts;
-mod profile;
 mod ramps;
 mod strip;
 mod stripes;
 
-use super::form::{Cells16, Form};
+use super::form::{AllNear, Cells16, Form};
 use super::parts::{GROUP, HINT};
+use super::profile::Profile;
 use crate::recurrence::{Parts, WavefrontElement};
 use crate::spec::{Keep, Wavefront};
 use warpweft_core::cpu::Simd;
 use warpweft_core::memory::filled;
 
-pub(super) use fronts::{Given, Lines, LookedUp, Striped, Symbols, quads};
-use profile::Profile;
+pub(super) use fronts::{Lines, Striped, quads};
 pub(super) use stripes::Stripes;
 
 /// Fronts that pass through the lanes at once.
@@ -103,8 +102,8 @@ impl<C: Copy> Columns<C> {
 pub(super) enum InStripes<C> {
     /// The inputs of the columns, for tile-rows of all numbers of rows that can have this order.
     Columns(Vec<Columns<C>>),
-    /// What rows and columns give.
-    Profile(Profile),
+    /// What rows and columns give, and whether any tile-row can have this order.
+    Profile(Profile, bool),
 }
 
 impl<C: Copy> InStripes<C> {
@@ -115,13 +114,11 @@ impl<C: Copy> InStripes<C> {
         tile_rows: usize,
         simd: Simd,
     ) -> Self {
-        if !allowed(wavefront) {
-            return Self::none();
-        }
         let inputs = (wavefront.rows, wavefront.columns);
-        match Profile::of(&wavefront.element, inputs, simd) {
-            Some(profile) => Self::Profile(profile),
-            None => Self::Columns(columns(reversed, wavefront, tile_rows)),
+        match Profile::of(&wavefront.element, inputs, tile_rows, simd) {
+            Some(profile) => Self::Profile(profile, allowed(wavefront)),
+            None if allowed(wavefront) => Self::Columns(columns(reversed, wavefront, tile_rows)),
+            None => Self::none(),
         }
     }
 
@@ -144,7 +141,7 @@ fn columns<E: WavefrontElement>(
 ) -> Vec<Columns<E::Column>> {
     let [rows, columns] = wavefront.extents();
     let mut lanes = vec![tile_rows, rows % tile_rows];
-    lanes.retain(|&lanes| can::<E, Cells16<E>>(lanes) && lanes < columns);
+    lanes.retain(|&lanes| can::<E, Cells16<E, AllNear>>(lanes) && lanes < columns);
     lanes.iter().filter_map(|&lanes| Columns::of(reversed, lanes)).collect()
 }
 

@@ -91,21 +91,33 @@ impl<E: WavefrontElement, F: Form<E>> Strip<'_, E, F> {
         }
     }
 
-    /// The cells of lanes `from..to`, and some more, of the next two fronts.
-    fn two_from(&mut self, loops: Loops<E, F>, from: usize, to: usize, norths: [F::Held; 3]) {
+    /// The cells of lanes `from..to`, and some more, of the next two fronts; `norths` are those of the first lane.
+    pub(in crate::cpu) fn two_from(
+        &mut self,
+        loops: Loops<E, F>,
+        from: usize,
+        to: usize,
+        norths: [F::Held; 3],
+    ) {
+        let front = self.state.front;
         let to = from + (to - from).next_multiple_of(F::GROUP);
-        let first = self.columns - 1 + from - self.state.front;
-        let inputs = [first, first - 1].map(|at| Inputs {
-            rows: &self.rows[from..to],
-            columns: &self.reversed[at..at + to - from],
-            cells: &self.given[0][from..to],
-        });
         let cells = Cells {
             form: self.state.form,
             last: self.state.last.arrays(from..to),
             before: self.state.before.arrays(from..to),
             winning: &mut self.winning[from..to],
         };
+        if let Some(looked_up) = &mut self.looked_up {
+            let (columns, rows) = looked_up.two(front, from, to);
+            let inputs = columns.map(|columns| Inputs { rows, columns, cells: rows });
+            return loops.double_looked_up(cells, inputs, norths);
+        }
+        let first = self.columns - 1 + from - front;
+        let inputs = [(first, 0), (first - 1, 1)].map(|(at, which)| Inputs {
+            rows: &self.rows[from..to],
+            columns: &self.reversed[at..at + to - from],
+            cells: &self.given[which][from..to],
+        });
         loops.double(cells, inputs, norths);
     }
 }

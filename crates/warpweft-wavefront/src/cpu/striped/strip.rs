@@ -1,9 +1,9 @@
 //! A tile-row whose lanes are in striped order while all of them have a cell in every front.
 
-use super::profile::BLOCK;
 use super::stripes::Source;
 use super::{Stripes, in_lanes, striped};
 use crate::cpu::form::Form;
+use crate::cpu::profile::BLOCK;
 use crate::cpu::simd::Loops;
 use crate::cpu::strip::{State, Strip};
 use crate::cpu::striped::{Lines, Striped};
@@ -40,7 +40,7 @@ impl<E: WavefrontElement, F: Form<E>> Strip<'_, E, F> {
             }
             Source::Profile { profile, lanes, rows, block } => {
                 for (at, bottom) in (0..).step_by(BLOCK).zip(bottom.chunks_mut(BLOCK)) {
-                    profile.block(lanes, *front + at, block);
+                    profile.block(lanes, 0..rows.len(), *front + at, block);
                     let columns = &block[..bottom.len() * rows.len()];
                     let (last, before) = (last.vectors(self.lanes), before.vectors(self.lanes));
                     let winning = &mut *winning;

@@ -1,8 +1,8 @@
 //! The inputs of a tile-row in striped order, or what these give, and room for its fronts.
 
-use super::profile::{BLOCK, Begins, Profile};
-use super::striped;
+use super::{lane_at, striped};
 use crate::cpu::parts::GROUP;
+use crate::cpu::profile::{BLOCK, Begins, Profile};
 use crate::recurrence::WavefrontElement;
 
 /// What a tile-row in striped order needs.
@@ -33,7 +33,7 @@ impl<'a, E: WavefrontElement, H> Stripes<'a, E, H> {
         let vectors = rows.len() / GROUP;
         Self::of(Source::Profile {
             profile,
-            lanes: profile.begins(rows),
+            lanes: profile.begins(rows, |at| lane_at(at, rows.len())),
             rows: vec![[(); GROUP]; vectors],
             block: vec![[0; GROUP]; vectors * BLOCK],
         })
