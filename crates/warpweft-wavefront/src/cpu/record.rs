@@ -4,6 +4,7 @@
 //! vectors, as the cells are computed. Lanes outside the domain leave what is never read.
 
 use super::form::by_fronts;
+use super::lanes::{bits, choice_at, mask, pack};
 use super::strip::reversed;
 use crate::executor::{Choices, Need};
 use crate::policy::CpuPolicy;
@@ -12,11 +13,6 @@ use crate::spec::Wavefront;
 use warpweft_core::cpu::Simd;
 use warpweft_core::error::Result;
 use warpweft_core::memory::{available_memory, check_room, room};
-
-/// Bits that a choice takes in its byte: none straddles two.
-const fn bits<E: Traced>() -> usize {
-    E::BITS.next_power_of_two() as usize
-}
 
 /// Bytes of a front of so many lanes.
 const fn stride<E: Traced>(lanes: usize) -> usize {
@@ -113,15 +109,9 @@ impl<E: Traced> Choices for Recorded<E> {
     fn at(&mut self, row: usize, column: usize) -> Result<u8> {
         let (s, lane) = (row / self.tile_rows, row % self.tile_rows);
         let lanes = self.tile_rows.min(self.rows - s * self.tile_rows);
-        let bit = lane * bits::<E>();
-        let byte = self.fronts[s][(column + lane) * stride::<E>(lanes) + bit / 8];
-        Ok((byte >> (bit % 8)) & mask::<E>())
+        let front = &self.fronts[s][(column + lane) * stride::<E>(lanes)..];
+        Ok(choice_at::<E>(front, lane))
     }
-}
-
-/// The bits of a choice.
-fn mask<E: Traced>() -> u8 {
-    ((1 << E::BITS) - 1) as u8
 }
 
 /// How many times as fast as in linear space a path is found on the cores: in 32 bits and more, and
@@ -195,7 +185,9 @@ macro_rules! copies {
             to: &mut Vec<u8>,
         ) {
             choose(lanes, &mut choices[first..]);
-            pack::<E>(choices, to);
+            let packed = to.len();
+            to.resize(packed + choices.len() * bits::<E>() / 8, 0);
+            pack(bits::<E>(), choices, &mut to[packed..]);
         }
     )*};
 }
@@ -218,25 +210,5 @@ fn choose<E: Traced>(lanes: Lanes<'_, E>, choices: &mut [u8]) {
     for k in 0..count {
         let near = [older[k], north[k], west[k]];
         choices[k] = choice_of::<E>(&choice, near, cells[k], a[k], b[k]) & mask::<E>();
-    }
-}
-
-/// A byte a choice to as few as they need.
-#[inline(always)]
-fn pack<E: Traced>(choices: &[u8], to: &mut Vec<u8>) {
-    match bits::<E>() {
-        2 => to.extend(choices.as_chunks::<4>().0.iter().map(|&four| {
-            let word = u32::from_le_bytes(four);
-            (word | word >> 6 | word >> 12 | word >> 18) as u8
-        })),
-        4 => to.extend(choices.as_chunks::<2>().0.iter().map(|[low, high]| low | high << 4)),
-        8 => to.extend(choices),
-        _ => to.extend(
-            choices
-                .as_chunks::<8>()
-                .0
-                .iter()
-                .map(|eight| eight.iter().rev().fold(0, |byte, choice| byte << 1 | choice)),
-        ),
     }
 }

@@ -3,9 +3,10 @@
 //! A lane that is narrower or shorter than the widest and longest computes further cells, of its own last
 //! inputs again, which nothing reads.
 
+use super::cell::{Arrays, CellOfLanes, Each, LANES};
 use super::kernel::{Row, compute};
-use super::note::{Each, LANES, Note};
-use crate::recurrence::{Best, Extreme, Ranked, WavefrontElement, is_nan};
+use super::note::Note;
+use crate::recurrence::{Best, Extreme, Parts, Ranked, WavefrontElement, is_nan};
 use crate::spec::{Keep, Kept, Wavefront};
 use warpweft_core::cpu::{Aborted, Simd, Worker};
 use warpweft_core::element::Scalar;
@@ -59,8 +60,11 @@ pub(super) fn solve<E: WavefrontElement, N: Note<E>>(
     let b: Vec<Each<E::Column>> = (0..n)
         .map(|j| each(members, |member| member.columns[j.min(member.columns.len() - 1)]))
         .collect();
-    let border = |i: isize, j: isize| outside(members, i, j);
-    let mut cells: Vec<_> = (0..n as isize).map(|j| border(-1, j)).collect();
+    let border = |i: isize, j: isize| CellOfLanes::of(&outside(members, i, j));
+    let mut cells = vec![[Default::default(); LANES]; n * E::Cell::PARTS];
+    for (j, cell) in (0..).zip(cells.chunks_exact_mut(E::Cell::PARTS)) {
+        border(-1, j).store(cell);
+    }
     let mut west = [border(-1, -1); 2];
     let mut winners = [extreme.worst(); LANES];
     let mut at = [-1; LANES];
@@ -138,13 +142,14 @@ fn keep<E: WavefrontElement>(
     members: &[&Wavefront<'_, E>],
     lines: &mut [Vec<E::Cell>],
     i: usize,
-    cells: &[Each<E::Cell>],
+    cells: &Arrays<E::Cell>,
 ) {
+    let cell = |j: usize, l: usize| E::Cell::of(|k| cells[j * E::Cell::PARTS + k][l]);
     for (l, (member, line)) in members.iter().zip(lines).enumerate() {
         let [m, n] = member.extents();
         match member.keep {
-            Keep::LastRow if i + 1 == m => line.extend(cells[..n].iter().map(|cell| cell[l])),
-            Keep::LastColumn if i < m => line.push(cells[n - 1][l]),
+            Keep::LastRow if i + 1 == m => line.extend((0..n).map(|j| cell(j, l))),
+            Keep::LastColumn if i < m => line.push(cell(n - 1, l)),
             _ => {}
         }
     }

@@ -3,8 +3,9 @@
 //! Problems have nothing to do with one another, so that no lane waits for another: a row is computed
 //! from west to east, cell by cell, each of all lanes at once.
 
-use super::note::{Each, LANES, Note};
-use crate::recurrence::{Cells, Ranked, WavefrontElement, is_nan};
+use super::cell::{Arrays, CellOfLanes, Each, LANES};
+use super::note::Note;
+use crate::recurrence::{Cells, Parts, Ranked, WavefrontElement, is_nan};
 use warpweft_core::cpu::Simd;
 
 type Score<E> = <<E as WavefrontElement>::Cell as Ranked>::Score;
@@ -15,10 +16,10 @@ pub(super) struct Row<'r, E: WavefrontElement> {
     pub a: &'r Each<E::Row>,
     /// Of all columns.
     pub b: &'r [Each<E::Column>],
-    /// The row above, which becomes this one.
-    pub cells: &'r mut [Each<E::Cell>],
+    /// The row above, part by part of each cell, which becomes this one.
+    pub cells: &'r mut Arrays<E::Cell>,
     /// The cells to the west of the row above and of this one.
-    pub west: [Each<E::Cell>; 2],
+    pub west: [CellOfLanes<E::Cell>; 2],
     /// Columns of each lane, 0 where it has no such row.
     pub columns: &'r Each<i32>,
     /// Whether the least score wins.
@@ -69,20 +70,22 @@ fn every_cell<E: WavefrontElement, N: Note<E>>(row: Row<'_, E>, note: &N) {
     let (mut winners, mut places) = (*best, [-1; LANES]);
     let columns = *columns;
     let mut notes = notes.chunks_exact_mut(N::BYTES.max(1));
-    for (j, (b, above)) in b.iter().zip(cells).enumerate() {
-        let north = *above;
-        let mut now = [E::Cell::default(); LANES];
+    let mut north = CellOfLanes::new();
+    let each = cells.chunks_exact_mut(const { E::Cell::PARTS });
+    for (j, (b, above)) in b.iter().zip(each).enumerate() {
+        north.load(above);
+        let mut now = CellOfLanes::new();
         for l in 0..LANES {
             let earlier = E::Earlier::gather(|k| match E::DEPENDENCES[k] {
-                [-1, -1] => corner[l],
-                [-1, 0] => north[l],
-                _ => west[l],
+                [-1, -1] => corner.at(l),
+                [-1, 0] => north.at(l),
+                _ => west.at(l),
             });
             let old = E::Old::gather(|_| E::Cell::default());
-            now[l] = element.cell(earlier, old, a[l], b[l], E::Input::default());
+            now.set(l, element.cell(earlier, old, a[l], b[l], E::Input::default()));
         }
         for l in 0..LANES {
-            let (score, winner) = (now[l].score(), winners[l]);
+            let (score, winner) = (now.at(l).score(), winners[l]);
             let wins = if least { score < winner } else { score > winner };
             let wins = (wins | is_nan(winner)) & ((j as i32) < columns[l]);
             winners[l] = if wins { score } else { winner };
@@ -93,8 +96,9 @@ fn every_cell<E: WavefrontElement, N: Note<E>>(row: Row<'_, E>, note: &N) {
         {
             note.note([&corner, &north, &west], &now, a, b, to);
         }
-        *above = now;
-        (corner, west) = (north, now);
+        now.store(above);
+        corner.copy(&north);
+        west.copy(&now);
     }
     (*best, *at) = (winners, places);
 }

@@ -2,6 +2,7 @@
 //!
 //! Problems of like sizes go together. After Rognes (2011), who computed database sequences that way.
 
+mod cell;
 mod group;
 mod kernel;
 mod note;
@@ -10,9 +11,10 @@ use super::form::by_fronts;
 use crate::recurrence::{Ranked, Traced, WavefrontElement};
 use crate::spec::{Keep, Kept, Wavefront, holds_all};
 use crate::traceback::{End, Path, path_from};
+pub(super) use cell::LANES;
 use group::solve;
-pub(super) use note::LANES;
 use note::{Chosen, Nothing};
+pub(super) use note::{bits, choice_at, mask, pack};
 use warpweft_core::cpu::{Simd, Worker};
 use warpweft_core::element::Scalar;
 use warpweft_core::error::Result;
@@ -124,7 +126,7 @@ pub(super) fn paths<E: Traced>(
     for (l, member) in members.iter().enumerate() {
         let end = end.of(&solved.kept(l, member.keep)?, member.extents())?;
         let path = end.map(|(score, at)| {
-            path_from::<E>(score, at, |i, j| Ok(Chosen::<E>::of(solved.notes(i, j), l)))
+            path_from::<E>(score, at, |i, j| Ok(choice_at::<E>(solved.notes(i, j), l)))
         });
         all.push(path.transpose()?);
     }

@@ -2,14 +2,8 @@
 
 use std::marker::PhantomData;
 
+use super::cell::{CellOfLanes, Each, LANES};
 use crate::recurrence::{Traced, WavefrontElement, choice_of};
-
-/// Problems at once: four vectors of 64 bytes of words. Loops over fewer are unrolled before they would
-/// become vectors, which then fails.
-pub(crate) const LANES: usize = 64;
-
-/// A number a lane.
-pub(super) type Each<T> = [T; LANES];
 
 /// What is noted of the cells of all lanes.
 pub(super) trait Note<E: WavefrontElement>: Copy + Sync {
@@ -19,8 +13,8 @@ pub(super) trait Note<E: WavefrontElement>: Copy + Sync {
     /// Notes `cells`, next to which are those to the north-west, north and west.
     fn note(
         &self,
-        near: [&Each<E::Cell>; 3],
-        cells: &Each<E::Cell>,
+        near: [&CellOfLanes<E::Cell>; 3],
+        cells: &CellOfLanes<E::Cell>,
         a: &Each<E::Row>,
         b: &Each<E::Column>,
         to: &mut [u8],
@@ -37,8 +31,8 @@ impl<E: WavefrontElement> Note<E> for Nothing {
     #[inline(always)]
     fn note(
         &self,
-        _: [&Each<E::Cell>; 3],
-        _: &Each<E::Cell>,
+        _: [&CellOfLanes<E::Cell>; 3],
+        _: &CellOfLanes<E::Cell>,
         _: &Each<E::Row>,
         _: &Each<E::Column>,
         _: &mut [u8],
@@ -60,49 +54,51 @@ impl<E: Traced> Clone for Chosen<E> {
 impl<E: Traced> Copy for Chosen<E> {}
 
 impl<E: Traced> Chosen<E> {
-    /// Bits of a choice.
-    const BITS: usize = E::BITS.next_power_of_two() as usize;
-
     pub fn new(element: &E) -> Self {
         Self { choice: element.choice(), of: PhantomData }
     }
+}
 
-    /// The choice of lane `l` among those of a cell of all lanes.
-    pub fn of(notes: &[u8], l: usize) -> u8 {
-        let bit = l * Self::BITS;
-        (notes[bit / 8] >> (bit % 8)) & mask::<E>()
-    }
+/// Bits that a choice takes among others: as few as it needs, so that none lies in two bytes.
+pub(in crate::cpu) const fn bits<E: Traced>() -> usize {
+    E::BITS.next_power_of_two() as usize
+}
+
+/// Choice `at` of those in `packed`.
+pub(in crate::cpu) fn choice_at<E: Traced>(packed: &[u8], at: usize) -> u8 {
+    let bit = at * bits::<E>();
+    (packed[bit / 8] >> (bit % 8)) & mask::<E>()
 }
 
 /// The bits of a choice.
-fn mask<E: Traced>() -> u8 {
+pub(in crate::cpu) fn mask<E: Traced>() -> u8 {
     ((1u32 << E::BITS) - 1) as u8
 }
 
 impl<E: Traced> Note<E::Plain> for Chosen<E> {
-    const BYTES: usize = LANES * Self::BITS / 8;
+    const BYTES: usize = LANES * bits::<E>() / 8;
 
     #[inline(always)]
     fn note(
         &self,
-        [corner, north, west]: [&Each<E::Cell>; 3],
-        cells: &Each<E::Cell>,
+        [corner, north, west]: [&CellOfLanes<E::Cell>; 3],
+        cells: &CellOfLanes<E::Cell>,
         a: &Each<E::Row>,
         b: &Each<E::Column>,
         to: &mut [u8],
     ) {
         let mut choices = [0u8; LANES];
         for l in 0..LANES {
-            let near = [corner[l], north[l], west[l]];
-            choices[l] = choice_of::<E>(&self.choice, near, cells[l], a[l], b[l]) & mask::<E>();
+            let near = [corner.at(l), north.at(l), west.at(l)];
+            choices[l] = choice_of::<E>(&self.choice, near, cells.at(l), a[l], b[l]) & mask::<E>();
         }
-        pack(Self::BITS, &choices, to);
+        pack(bits::<E>(), &choices, to);
     }
 }
 
-/// A byte a choice to `bits` bits each, the first in the lowest.
+/// A byte a choice to `bits` bits each, the first in the lowest. Choices fill whole bytes.
 #[inline(always)]
-fn pack<const COUNT: usize>(bits: usize, choices: &[u8; COUNT], to: &mut [u8]) {
+pub(in crate::cpu) fn pack(bits: usize, choices: &[u8], to: &mut [u8]) {
     match bits {
         2 => {
             for (to, &four) in to.iter_mut().zip(choices.as_chunks::<4>().0) {
