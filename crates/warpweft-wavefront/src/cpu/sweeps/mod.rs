@@ -8,6 +8,7 @@
 
 mod front;
 mod geometry;
+mod prefetch;
 mod ring;
 mod rows;
 mod store;

@@ -9,6 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::front::{Loops, Read, Score, Write};
 use super::geometry::MOST;
+use super::prefetch::prefetch;
 use crate::cpu::output::{Filled, Outcome};
 use crate::cpu::thread_group::{Stopped, ThreadGroup};
 use crate::frame::allocate;
@@ -149,6 +150,8 @@ impl<'a, 'w, E: WavefrontElement> Rows<'a, 'w, E> {
             0 => &wavefront.inputs[i * columns..][these.clone()],
             _ => &state.none[..these.len()],
         };
+        // The next piece's. Memory's own guesses end with each of its pages.
+        prefetch(inputs.as_ptr_range().end, size_of_val(inputs));
         let ring = state.ring.as_mut_ptr();
         let mut earlier = [ring.cast_const(); MOST];
         for (from, [di, dj]) in earlier.iter_mut().zip(E::DEPENDENCES) {

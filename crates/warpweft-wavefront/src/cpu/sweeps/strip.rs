@@ -10,6 +10,7 @@
 
 use super::front::{Loops, Read, Score, Write};
 use super::geometry::{BLOCK, ByLane, Geometry, MOST};
+use super::prefetch::prefetch;
 use super::ring::Ring;
 use super::store::Store;
 use super::transpose::{SIDE, Transpose};
@@ -179,6 +180,10 @@ impl<'s, 'a, 'w, E: WavefrontElement> Strip<'s, 'a, 'w, E> {
             // Below: in the frame. This strip has not overwritten it, as it is ahead; the sweep before is through with it, and a
             // strip below overwrites it only when this one is a row of lanes further.
             if let Some(transpose) = self.whole_block(ahead, lane..lanes, inside) {
+                // The next block's: rows lie far apart, so nothing else would guess them.
+                for row in self.rows_of_block(lane, ahead) {
+                    prefetch(row.wrapping_add(BLOCK), BLOCK * size_of::<E::Cell>());
+                }
                 for (at, fronts) in (0..).step_by(SIDE).zip(places.chunks_exact(SIDE)) {
                     let from = self.rows_of_block(lane, ahead + at).map(<*mut E::Cell>::cast_const);
                     let to: [_; SIDE] = std::array::from_fn(|k| {
