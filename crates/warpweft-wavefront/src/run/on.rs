@@ -71,6 +71,8 @@ enum On {
         first: Gpu,
         /// Of all those that can work together.
         strips: Box<CudaExecutor>,
+        /// Made by the first run that needs it, and kept for further ones: making it takes longer than a small run.
+        tiles: Option<Box<TileExecutor>>,
     },
 }
 
@@ -93,7 +95,7 @@ impl<'a> RunExecutor<'a> {
                     _ => None,
                 };
                 let strips = Box::new(CudaExecutor::over(&together, policy)?);
-                On::Gpus { first: first.clone(), strips }
+                On::Gpus { first: first.clone(), strips, tiles: None }
             }
             _ => {
                 let help =
@@ -237,7 +239,7 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for RunExecutor<'_> {
         let policy = self.run.policy;
         let (kept, report) = match (&mut self.on, runs) {
             (On::Gpus { strips, .. }, Some(Runs::Strips)) => strips.run(wavefront)?,
-            (On::Gpus { first, strips }, Some(Runs::Scan)) => {
+            (On::Gpus { first, strips, .. }, Some(Runs::Scan)) => {
                 strips.release();
                 let policy = match policy {
                     Some(Policy::Scan(policy)) => Some(policy),
@@ -245,14 +247,17 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for RunExecutor<'_> {
                 };
                 ScanExecutor::new(&first.device()?, policy)?.run(wavefront)?
             }
-            (On::Gpus { first, strips }, Some(Runs::Tiles(missing))) => {
+            (On::Gpus { first, strips, tiles }, Some(Runs::Tiles(missing))) => {
                 strips.release();
                 let policy = match policy {
                     Some(Policy::Tiles(policy)) => Some(policy),
                     _ => None,
                 };
-                let (kept, mut report) =
-                    TileExecutor::new(&first.device()?, policy)?.run(wavefront)?;
+                let executor = match tiles {
+                    Some(executor) => executor,
+                    None => tiles.insert(Box::new(TileExecutor::new(&first.device()?, policy)?)),
+                };
+                let (kept, mut report) = executor.run(wavefront)?;
                 let name = E::NAME;
                 let why = missing.map(|what| {
                     format!("computed by tiles, because {name} has {what}, which the register-strip kernel does not support")

@@ -222,7 +222,7 @@ fn no_problem_and_an_ill_posed_one_are_refused() {
     let good = Wavefront::of(local(2, -1, -1)).rows(b"ACGT").columns(b"ACGA");
     let bad = good.clone().rows(b"");
     let error = executor.run_batch(&[good, bad]).unwrap_err().to_string();
-    assert!(error.contains("0 rows for local"), "{error}");
+    assert!(error.contains("problem 2: 0 rows for local"), "{error}");
     let words: [&[u8]; 2] = [b"ACGT", b""];
     for (pairs, what) in [
         (&[][..], "no problems"),

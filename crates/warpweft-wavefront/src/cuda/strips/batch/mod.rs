@@ -20,7 +20,7 @@ use crate::cuda::filled::{Take, TakeKept};
 use crate::executor::by_size;
 use crate::recurrence::WavefrontElement;
 use crate::report::{TotalReport, unchecked};
-use crate::spec::{Erased, Kept, Wavefront};
+use crate::spec::{Erased, Kept, Wavefront, of_problem};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::report::Report;
 
@@ -59,7 +59,9 @@ impl CudaExecutor {
 
     /// The same, of problems as bytes.
     fn batch_of(&mut self, wavefronts: &[Erased<'_>], take: &mut dyn Take) -> Result<Report> {
-        wavefronts.iter().try_for_each(Erased::check)?;
+        let check =
+            |(k, one): (usize, &Erased<'_>)| one.check().map_err(|error| of_problem(k, error));
+        wavefronts.iter().enumerate().try_for_each(check)?;
         // All are of one element: what strips can't do is mostly said by the first.
         wavefronts.first().map_or(Ok(()), possible)?;
         let (large, rest) = by_size(wavefronts, self.parts()?, SMALL);
