@@ -34,12 +34,12 @@ Exit status:
   0    done, and every check passed
   1    a file, a device, memory or a check failed; results that could be saved were saved
   2    the request is impossible: an option, its value, or a combination
-  130  ended by Ctrl-C, SIGTERM or SIGHUP
+  130  ended by Ctrl-C, SIGTERM, SIGHUP or --deadline
 
 After Ctrl-C, SIGTERM or SIGHUP, `run` of a stencil finishes the steps that it
-has begun, and `run` of a farm and `apsp` finish their chunks. They write the
-requested files and end with 130. A second signal ends them at once. All other
-commands end at the first signal and write nothing.
+has begun, `run laplace` its sweeps, and `run` of a farm and `apsp` their chunks.
+They write the requested files and end with 130. A second signal ends them at
+once. All other commands end at the first signal and write nothing.
 
 Environment:
   WARPWEFT_CACHE         folder of compiled kernels, limits and tuned policies [~/.cache/warpweft]
