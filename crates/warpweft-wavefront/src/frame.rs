@@ -79,13 +79,14 @@ impl Frame {
         Ok(cells)
     }
 
-    /// What was to be kept of `cells`.
+    /// What `keep` says of `cells`.
     ///
     /// # Errors
     /// Too little memory.
     pub fn kept<E: WavefrontElement>(
         &self,
         wavefront: &Wavefront<'_, E>,
+        keep: Keep,
         cells: &[E::Cell],
     ) -> Result<Kept<E::Cell>> {
         let row = |i: usize| {
@@ -109,7 +110,7 @@ impl Frame {
             let inside = row(i).iter().enumerate().filter(|&(j, _)| wavefront.computes(i, j));
             sum(inside.map(|(_, cell)| cell.score()))
         };
-        Ok(match wavefront.keep {
+        Ok(match keep {
             Keep::Best => Kept::Best(best(Extreme::Greatest)),
             Keep::Least => Kept::Best(best(Extreme::Least)),
             Keep::Score => Kept::Score(best(Extreme::Greatest).map(|best| best.score)),

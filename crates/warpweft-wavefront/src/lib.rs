@@ -45,7 +45,7 @@ pub use recurrence::{
 };
 #[doc(hidden)]
 pub use recurrence::{Both, Incomparable, Interval, Lookup, Same, words_of};
-pub use reference::reference;
+pub use reference::{Solution, reference};
 pub use report::TotalReport;
 pub use run::{Run, RunExecutor, WavefrontPattern};
 pub use spec::{

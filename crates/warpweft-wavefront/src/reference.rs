@@ -2,7 +2,7 @@
 
 use crate::frame::Frame;
 use crate::recurrence::{Cells, WavefrontElement};
-use crate::spec::{Kept, Wavefront};
+use crate::spec::{Keep, Kept, Wavefront};
 use warpweft_core::error::Result;
 
 /// Computes `wavefront` row by row, sweep by sweep, in one array of all cells.
@@ -12,19 +12,48 @@ use warpweft_core::error::Result;
 /// # Errors
 /// As [`Wavefront::check`]; too little memory.
 pub fn reference<E: WavefrontElement>(wavefront: &Wavefront<'_, E>) -> Result<Kept<E::Cell>> {
-    wavefront.check()?;
-    let frame = Frame::of(wavefront);
-    let mut cells = frame.cells(wavefront)?;
-    for _ in 0..wavefront.sweeps {
-        for i in 0..frame.rows {
-            for j in 0..frame.columns {
-                let at = frame.index(i as isize, j as isize);
-                let read = |vector| cells[at.wrapping_add_signed(frame.offset(vector))];
-                let earlier = E::Earlier::gather(|k| read(E::DEPENDENCES[k]));
-                let old = E::Old::gather(|k| read(E::OLD[k]));
-                cells[at] = wavefront.cell(earlier, old, i, j);
+    Solution::of(wavefront)?.kept(wavefront.keep)
+}
+
+/// All cells of a wavefront, of which [`reference`] returns what is kept: for several things that are to be kept of the same
+/// cells.
+pub struct Solution<'s, 'w, E: WavefrontElement> {
+    wavefront: &'s Wavefront<'w, E>,
+    frame: Frame,
+    cells: Vec<E::Cell>,
+}
+
+impl<'s, 'w, E: WavefrontElement> Solution<'s, 'w, E> {
+    /// Computes all cells of `wavefront`.
+    ///
+    /// # Errors
+    /// As [`reference`].
+    pub fn of(wavefront: &'s Wavefront<'w, E>) -> Result<Self> {
+        wavefront.check()?;
+        let frame = Frame::of(wavefront);
+        let mut cells = frame.cells(wavefront)?;
+        for _ in 0..wavefront.sweeps {
+            for i in 0..frame.rows {
+                for j in 0..frame.columns {
+                    let at = frame.index(i as isize, j as isize);
+                    let read = |vector| cells[at.wrapping_add_signed(frame.offset(vector))];
+                    let earlier = E::Earlier::gather(|k| read(E::DEPENDENCES[k]));
+                    let old = E::Old::gather(|k| read(E::OLD[k]));
+                    cells[at] = wavefront.cell(earlier, old, i, j);
+                }
             }
         }
+        Ok(Self { wavefront, frame, cells })
     }
-    frame.kept(wavefront, &cells)
+
+    /// What `keep` says of them, whatever the wavefront keeps.
+    ///
+    /// # Errors
+    /// Scores whose sum is not exact; too little memory.
+    pub fn kept(&self, keep: Keep) -> Result<Kept<E::Cell>> {
+        if keep == Keep::Sum {
+            self.wavefront.clone().keep(keep).check_sum()?;
+        }
+        self.frame.kept(self.wavefront, keep, &self.cells)
+    }
 }

@@ -3,8 +3,8 @@
 use warpweft::cpu::{Pool, Simd};
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::{
-    Best, Border, CpuPolicy, Earlier, Keep, Kept, Wavefront, WavefrontElement, WavefrontExecutor,
-    reference, wavefront,
+    Best, Border, CpuPolicy, Earlier, Keep, Kept, Solution, Wavefront, WavefrontElement,
+    WavefrontExecutor, reference, wavefront,
 };
 use warpweft_lab::conformance::wavefront::{
     AffineCell, EXTENTS, Inputs, KEEPS, affine_local, local,
@@ -51,10 +51,11 @@ fn executors<'p>(pool: &'p Pool, tiles: &[(usize, usize)]) -> Vec<(String, CpuEx
 /// That every executor computes what the reference does, by cells of 16 bits.
 fn all_agree<E: WavefrontElement>(
     executors: &mut [(String, CpuExecutor<'_>)],
-    wavefront: &Wavefront<'_, E>,
+    (solution, wavefront): (&Solution<'_, '_, E>, &Wavefront<'_, E>),
+    keep: Keep,
     case: &str,
 ) {
-    let expect = reference(wavefront).unwrap();
+    let (expect, wavefront) = (solution.kept(keep).unwrap(), &wavefront.clone().keep(keep));
     for (name, executor) in executors {
         let (kept, report) = executor.run(wavefront).unwrap();
         assert_eq!(kept, expect, "{case} {name}");
@@ -69,13 +70,14 @@ fn all_that_is_kept_is_the_references_at_any_tile_and_instruction_set() {
     let mut wide = executors(&pool, &[(64, 100), (512, 4096)]);
     for (seed, [m, n]) in EXTENTS.into_iter().enumerate() {
         let (a, b) = (letters(seed as u64, m), letters(99 + seed as u64, n));
+        let wavefront = Wavefront::of(local(3, -2, -4)).rows(&a).columns(&b);
+        let solution = Solution::of(&wavefront).unwrap();
         for keep in KEEPS {
-            let wavefront = Wavefront::of(local(3, -2, -4)).rows(&a).columns(&b).keep(keep);
             let case = format!("{m} × {n} {keep:?}");
-            all_agree(&mut wide, &wavefront, &case);
+            all_agree(&mut wide, (&solution, &wavefront), keep, &case);
             // Many tiles of few cells take most of the time, and large tables of them show no more.
             if m * n <= 70_000 {
-                all_agree(&mut narrow, &wavefront, &case);
+                all_agree(&mut narrow, (&solution, &wavefront), keep, &case);
             }
         }
     }
@@ -133,10 +135,14 @@ fn cells_of_three_scores_are_the_references_whatever_is_kept() {
     let extents = EXTENTS.into_iter().filter(|[m, n]| m * n < 400_000);
     for (seed, [m, n]) in extents.enumerate() {
         let (a, b) = (letters(seed as u64, m), letters(99 + seed as u64, n));
-        for (keep, border) in KEEPS.iter().flat_map(|&keep| BORDERS.map(|b| (keep, b))) {
+        for border in BORDERS {
             let wavefront = Wavefront::of(affine_local(5, -4, -9, -1)).rows(&a).columns(&b);
-            let wavefront = wavefront.keep(keep).border(Border::Value(border));
-            all_agree(&mut executors, &wavefront, &format!("{m} × {n} {keep:?}"));
+            let wavefront = wavefront.border(Border::Value(border));
+            let solution = Solution::of(&wavefront).unwrap();
+            for keep in KEEPS {
+                let case = format!("{m} × {n} {keep:?}");
+                all_agree(&mut executors, (&solution, &wavefront), keep, &case);
+            }
         }
     }
 }
@@ -153,17 +159,19 @@ fn fronts_in_striped_order_are_the_references() {
             // Part of it is the same, so the best score lies inside.
             let mut b = letters(4, columns);
             b[20..120].copy_from_slice(&a[200..300]);
+            let linear = Wavefront::of(local(3, -2, -4)).rows(&a).columns(&b);
+            let affine = Wavefront::of(affine_local(5, -4, -9, -1)).rows(&a).columns(&b);
+            let affine = affine.border(Border::Value(BORDERS[1]));
+            let of_linear = Solution::of(&linear).unwrap();
+            let of_affine = Solution::of(&affine).unwrap();
             for simd in Simd::available() {
                 let mut executor = CpuExecutor::new(&pool, policy).unwrap().simd(simd);
                 for keep in [Keep::Best, Keep::Least, Keep::Score, Keep::LastRow] {
                     let case = format!("{rows} × {columns} by {tile_columns}, {keep:?} {simd}");
-                    let linear = Wavefront::of(local(3, -2, -4)).rows(&a).columns(&b).keep(keep);
-                    let found = executor.run(&linear).unwrap().0;
-                    assert_eq!(found, reference(&linear).unwrap(), "{case}");
-                    let affine = Wavefront::of(affine_local(5, -4, -9, -1)).rows(&a).columns(&b);
-                    let affine = affine.keep(keep).border(Border::Value(BORDERS[1]));
-                    let found = executor.run(&affine).unwrap().0;
-                    assert_eq!(found, reference(&affine).unwrap(), "affine {case}");
+                    let found = executor.run(&linear.clone().keep(keep)).unwrap().0;
+                    assert_eq!(found, of_linear.kept(keep).unwrap(), "{case}");
+                    let found = executor.run(&affine.clone().keep(keep)).unwrap().0;
+                    assert_eq!(found, of_affine.kept(keep).unwrap(), "affine {case}");
                 }
             }
         }
@@ -178,9 +186,10 @@ fn gaps_stay_unopened_when_the_base_moves() {
     let a = letters(1, 4000);
     let wavefront = Wavefront::of(affine_local(20, -20, -30, -2)).rows(&a).columns(&a);
     let wavefront = wavefront.border(Border::Value(BORDERS[1]));
+    let solution = Solution::of(&wavefront).unwrap();
     for keep in [Keep::Best, Keep::LastRow] {
-        let wavefront = wavefront.clone().keep(keep);
-        assert_eq!(run(&pool, policy, &wavefront), (reference(&wavefront).unwrap(), true));
+        let found = run(&pool, policy, &wavefront.clone().keep(keep));
+        assert_eq!(found, (solution.kept(keep).unwrap(), true));
     }
     let (_, narrow) = run(&pool, policy, &wavefront.clone().border(Border::Value(BORDERS[0])));
     assert!(narrow);
@@ -221,10 +230,12 @@ fn what_a_table_says_of_rows_and_columns_comes_from_a_profile() {
     let (rows, columns) = (symbols(600), symbols(1101));
     let mut all = executors(&pool, &[(512, 4096), (128, 100)]);
     for [m, n] in [[128, 150], [256, 1101], [600, 700], [300, 301]] {
+        let wavefront =
+            Wavefront::of(by_table(scores, -9, -1)).rows(&rows[..m]).columns(&columns[..n]);
+        let solution = Solution::of(&wavefront).unwrap();
         for keep in [Keep::Best, Keep::Score, Keep::LastRow, Keep::LastColumn] {
-            let wavefront =
-                Wavefront::of(by_table(scores, -9, -1)).rows(&rows[..m]).columns(&columns[..n]);
-            all_agree(&mut all, &wavefront.keep(keep), &format!("{m} × {n} {keep:?}"));
+            let case = format!("{m} × {n} {keep:?}");
+            all_agree(&mut all, (&solution, &wavefront), keep, &case);
         }
     }
 }

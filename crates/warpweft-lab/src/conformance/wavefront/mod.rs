@@ -9,12 +9,13 @@ pub use inputs::Inputs;
 pub use suite::{Runs, suite, suite_of, suite_picked};
 
 use super::Pick;
+use warpweft::error::Error;
 use warpweft::wavefront::Border;
 use warpweft::wavefront::Ranked;
 use warpweft::wavefront::Reach;
+use warpweft::wavefront::Solution;
 use warpweft::wavefront::WavefrontElement;
 use warpweft::wavefront::WavefrontExecutor;
-use warpweft::wavefront::reference;
 use warpweft::wavefront::{Keep, Kept, Wavefront};
 
 /// Extents that are multiples of nothing, of a warp, and less than one.
@@ -121,9 +122,10 @@ fn conforms_picked<E: WavefrontElement>(
             .border(Border::function(lines));
         let outside = (samples.cell)(&mut inputs);
         let variants = variants(plain, (seed, [m, n]), lines, outside);
-        for wavefront in variants {
+        for variant in variants {
+            let mut solution = None;
             for &keep in keeps {
-                let wavefront = wavefront.clone().keep(keep);
+                let wavefront = variant.clone().keep(keep);
                 if wavefront.check_sum().is_err() {
                     continue;
                 }
@@ -134,7 +136,7 @@ fn conforms_picked<E: WavefrontElement>(
                 met += 1;
                 // The first failure ends an element.
                 if pick.take() && failure.is_none() {
-                    match compare(executor, &wavefront) {
+                    match compare(executor, &wavefront, (&variant, &mut solution)) {
                         Ok(()) => cases += 1,
                         Err(why) => failure = Some(why),
                     }
@@ -180,14 +182,21 @@ fn variants<'a, E: WavefrontElement>(
     variants
 }
 
-/// Runs `wavefront` on `executor` and on the reference.
-fn compare<E: WavefrontElement>(
+/// Runs `wavefront` on `executor`, which is to find what the reference does: the `solution` of `variant`, which keeps something
+/// else, computed when it is first compared with.
+fn compare<'s, 'w, E: WavefrontElement>(
     executor: &mut dyn WavefrontExecutor<E>,
-    wavefront: &Wavefront<'_, E>,
+    wavefront: &Wavefront<'w, E>,
+    (variant, solution): (&'s Wavefront<'w, E>, &mut Option<Solution<'s, 'w, E>>),
 ) -> Result<(), String> {
     let [m, n] = wavefront.extents();
     let Wavefront { keep, border, band, sweeps, .. } = wavefront;
-    let expect = reference(wavefront).map_err(|error| error.to_string())?;
+    let of = |error: Error| error.to_string();
+    let solved = match solution {
+        Some(solved) => solved,
+        None => solution.insert(Solution::of(variant).map_err(of)?),
+    };
+    let expect = solved.kept(*keep).map_err(of)?;
     let found = executor.run(wavefront).map(|(kept, _)| kept);
     let found = found.map_err(|error| format!("{} over {m} × {n} {keep:?}: {error}", E::NAME))?;
     let Some(difference) = difference(&expect, &found, n) else { return Ok(()) };

@@ -99,6 +99,6 @@ impl<C: Ranked> Store<C> {
         wavefront: &Wavefront<'_, E>,
     ) -> Result<Kept<C>> {
         let frame = self.frame;
-        frame.kept(wavefront, &self.cells.into_cells())
+        frame.kept(wavefront, wavefront.keep, &self.cells.into_cells())
     }
 }
