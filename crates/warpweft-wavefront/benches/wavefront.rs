@@ -7,7 +7,7 @@ use warpweft::wavefront::cuda::CudaExecutor;
 use warpweft::wavefront::{
     CpuPolicy, CudaPolicy, Earlier, Keep, Wavefront, WavefrontElement, WavefrontExecutor, wavefront,
 };
-use warpweft_lab::conformance::wavefront::{Inputs, area, local};
+use warpweft_conformance::wavefront::{Inputs, area, local};
 
 const ALL: [(&str, fn()); 3] = [
     ("one_gpu_sums_tables_cell_by_cell", one_gpu_sums_tables_cell_by_cell),

@@ -15,7 +15,7 @@ mod wavefront {
 }
 /// The recurrences of the conformance suite.
 #[cfg(test)]
-#[path = "../../warpweft-lab/src/conformance/wavefront/elements.rs"]
+#[path = "../../warpweft-conformance/src/wavefront/elements.rs"]
 mod recurrences;
 
 pub mod cpu;

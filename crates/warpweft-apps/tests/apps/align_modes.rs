@@ -15,7 +15,7 @@ use warpweft_apps::align::{
     Tracing, Weights, align, align_all, best, extend, plain, plain_path, score_all, search, trace,
     trace_all,
 };
-use warpweft_lab::conformance::wavefront::Inputs;
+use warpweft_conformance::wavefront::Inputs;
 
 /// The best score over all alignments of `scope`, and the first end that has it.
 fn exhaustive(query: &Sequence, target: &Sequence, scoring: &Scoring, scope: Scope) -> Alignment {

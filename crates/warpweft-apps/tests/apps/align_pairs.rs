@@ -13,7 +13,7 @@ use warpweft::wavefront::{
 use warpweft_apps::align::{
     Dna, Gapped, Matrix, Scope, Scoring, Sequence, Weights, affine, scored,
 };
-use warpweft_lab::conformance::wavefront::Inputs;
+use warpweft_conformance::wavefront::Inputs;
 
 fn policy([rows, columns, chunk, warps]: [u32; 4]) -> CudaPolicy {
     CudaPolicy { rows, columns, chunk, warps, blocks: 1, packed_16x2: true }

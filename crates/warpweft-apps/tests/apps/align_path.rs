@@ -20,7 +20,7 @@ use warpweft_apps::align::{
     global_letters, letters, plain, plain_path, scored, trace,
 };
 use warpweft_apps::warping::time_warping;
-use warpweft_lab::conformance::wavefront::Inputs;
+use warpweft_conformance::wavefront::Inputs;
 
 const WEIGHTS: [Weights; 6] = [
     Weights::linear(2, -1, -1),

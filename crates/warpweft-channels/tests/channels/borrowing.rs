@@ -8,7 +8,7 @@ use warpweft::channels::{Channels, ChannelsExecutor as _, CpuPolicy, Policy, Run
 use warpweft::machine::Machine;
 use warpweft::prelude::{Error, spawn, spawning, sync};
 use warpweft::run::Target;
-use warpweft_lab::conformance::channels::fib;
+use warpweft_conformance::channels::fib;
 
 fn runs() -> impl Iterator<Item = Run<'static>> {
     let policies = [(1, 4096), (2, 4096), (3, 1), (5, 64)];

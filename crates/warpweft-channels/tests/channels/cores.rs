@@ -7,7 +7,7 @@ use warpweft::channels::cpu::CpuExecutor;
 use warpweft::channels::{Channels, ChannelsExecutor as _, CpuPolicy};
 use warpweft::machine::Machine;
 use warpweft::prelude::*;
-use warpweft_lab::conformance::channels::{Case, fib, queens, suite};
+use warpweft_conformance::channels::{Case, fib, queens, suite};
 
 #[test]
 fn values_are_those_of_plain_calls() {

@@ -7,7 +7,7 @@ use warpweft::channels::cuda::{CudaExecutor, compile_check};
 use warpweft::channels::{Channels, ChannelsExecutor, Spawning, StacksPolicy};
 use warpweft::cuda::{Device, compiler};
 use warpweft::prelude::*;
-use warpweft_lab::conformance::channels::{
+use warpweft_conformance::channels::{
     Case, chain, fib, hasty, idle, kinds, queens, suite, tree, wide,
 };
 

@@ -12,7 +12,7 @@ use warpweft::farm::{
     Schedule, Settings, on_cores,
 };
 use warpweft::prelude::*;
-use warpweft_lab::conformance::farm::{Outcome, suite};
+use warpweft_conformance::farm::{Outcome, suite};
 
 fn machine() -> Machine {
     Machine::detect().unwrap()

@@ -12,7 +12,7 @@ use warpweft::farm::{
     on_cores,
 };
 use warpweft::prelude::*;
-use warpweft_lab::conformance::farm::{Outcome, suite_over_ranks};
+use warpweft_conformance::farm::{Outcome, suite_over_ranks};
 
 /// Errors must be errors on every rank within this.
 const SOON: Duration = Duration::from_secs(10);
@@ -424,7 +424,7 @@ fn ranks_without_gpus_take_part_where_there_are_some() {
     let mut bare = machine.clone();
     bare.gpus.clear();
     let all = on_ranks(2, |net| {
-        let task = warpweft_lab::conformance::farm::Numbered::new(|k| Ok(k + 1)).lanes().over(1000);
+        let task = warpweft_conformance::farm::Numbered::new(|k| Ok(k + 1)).lanes().over(1000);
         let run = Run { target: farm::Target::AllGpus, net: Some(net), ..Run::default() };
         let machine = [&bare, &machine][net.rank()];
         Farm::of(task).run_into(0..1000u64, machine, &run, &mut |k, output| {

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use warpweft_lab::conformance::{Pick, sample};
+use warpweft_conformance::{Pick, sample};
 
 /// Asks for each of `count` cases; those that were to be run.
 fn run(pick: &mut Pick<'_>, count: usize) -> Vec<usize> {

@@ -9,7 +9,7 @@ use warpweft::wavefront::{
     Best, Border, CpuPolicy, Database, Earlier, Keep, Kept, Pairs, Ranked, Solution, Wavefront,
     WavefrontElement, WavefrontExecutor, reference, wavefront,
 };
-use warpweft_lab::conformance::wavefront::{AffineCell, Inputs, KEEPS, affine_local, local, warp};
+use warpweft_conformance::wavefront::{AffineCell, Inputs, KEEPS, affine_local, local, warp};
 
 /// Rows and columns of every problem: single cells, reads against a reference, one that is larger
 /// than all others together.

@@ -6,9 +6,7 @@ use warpweft::wavefront::{
     Best, Border, CpuPolicy, Earlier, Keep, Kept, Solution, Wavefront, WavefrontElement,
     WavefrontExecutor, reference, wavefront,
 };
-use warpweft_lab::conformance::wavefront::{
-    AffineCell, EXTENTS, Inputs, KEEPS, affine_local, local,
-};
+use warpweft_conformance::wavefront::{AffineCell, EXTENTS, Inputs, KEEPS, affine_local, local};
 
 /// So many workers on one core that the test may use.
 fn pool(workers: usize) -> Pool {

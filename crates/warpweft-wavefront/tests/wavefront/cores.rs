@@ -4,7 +4,7 @@ use warpweft::cpu::{Pool, Simd};
 use warpweft::prelude::*;
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::{Best, CpuPolicy, Kept, WavefrontElement, WavefrontExecutor, reference};
-use warpweft_lab::conformance::wavefront::{
+use warpweft_conformance::wavefront::{
     Inputs, KEEPS, Outcome, affine_local, conforms, local, mix, remix, suite, suite_of, warp,
 };
 

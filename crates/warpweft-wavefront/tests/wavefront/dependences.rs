@@ -7,7 +7,7 @@ use warpweft::prelude::*;
 use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::cuda::{CudaExecutor, compile_check};
 use warpweft::wavefront::{CpuPolicy, CudaPolicy, WavefrontElement, WavefrontExecutor, reference};
-use warpweft_lab::conformance::wavefront::KEEPS;
+use warpweft_conformance::wavefront::KEEPS;
 
 /// A wrapping mixture of the cells at these vectors: any cell or input out of place changes it.
 macro_rules! mixture {

@@ -7,7 +7,7 @@ use warpweft::wavefront::{
     Border, CudaPolicy, Earlier, Keep, Kept, Wavefront, WavefrontElement, WavefrontExecutor,
     reference, wavefront,
 };
-use warpweft_lab::conformance::wavefront::{
+use warpweft_conformance::wavefront::{
     AffineCell, Inputs, KEEPS, Outcome, Samples, affine_local, area, conforms, conforms_on, local,
     mix, warp,
 };

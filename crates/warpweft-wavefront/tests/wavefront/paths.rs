@@ -8,7 +8,7 @@ use warpweft::wavefront::traceback::{End, Partition, Traced, Way, trace, trace_b
 use warpweft::wavefront::{
     Border, CpuPolicy, Dependence, Earlier, Wavefront, WavefrontExecutor, wavefront,
 };
-use warpweft_lab::conformance::wavefront::Inputs;
+use warpweft_conformance::wavefront::Inputs;
 
 /// The longest common subsequence.
 #[wavefront(path = max)]

@@ -9,7 +9,7 @@ use warpweft::wavefront::cpu::CpuExecutor;
 use warpweft::wavefront::{
     Border, CpuPolicy, Keep, Kept, RankExecutor, Wavefront, WavefrontExecutor, reference,
 };
-use warpweft_lab::conformance::wavefront::{Inputs, KEEPS, conforms, local, mix, sliced, warp};
+use warpweft_conformance::wavefront::{Inputs, KEEPS, conforms, local, mix, sliced, warp};
 
 const SOON: Duration = Duration::from_secs(120);
 const LOCAL: local = local { matching: 2, mismatch: -1, gap: -1 };

@@ -9,7 +9,7 @@ use warpweft::run::Target;
 use warpweft::wavefront::{
     CpuPolicy, Kept, Policy, Run, RunExecutor, ScanPolicy, WavefrontExecutor, reference,
 };
-use warpweft_lab::conformance::wavefront::local;
+use warpweft_conformance::wavefront::local;
 
 /// An interrupt is to end a run on the cores within this.
 const SOON: Duration = Duration::from_millis(500);

@@ -4,7 +4,7 @@ use warpweft::cuda::{Device, compiler};
 use warpweft::prelude::*;
 use warpweft::wavefront::cuda::scan::{ScanExecutor, compile_check, misses};
 use warpweft::wavefront::{Kept, ScanPolicy, WavefrontExecutor, reference};
-use warpweft_lab::conformance::wavefront::{Inputs, area, mix};
+use warpweft_conformance::wavefront::{Inputs, area, mix};
 
 /// Rows and columns of each size are weighed too.
 #[wavefront(sums)]

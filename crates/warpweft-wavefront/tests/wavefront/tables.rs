@@ -17,7 +17,7 @@ use warpweft::wavefront::{
     Best, CpuPolicy, CudaPolicy, Dependence, Earlier, Keep, Kept, Pairs, Wavefront,
     WavefrontElement, WavefrontExecutor, reference, wavefront,
 };
-use warpweft_lab::conformance::wavefront::Inputs;
+use warpweft_conformance::wavefront::Inputs;
 
 /// Smith-Waterman by a table of 32 symbols and a linear gap. Masks keep every index inside.
 #[wavefront]

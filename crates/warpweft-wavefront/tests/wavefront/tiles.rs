@@ -5,7 +5,7 @@ use warpweft::wavefront::cuda::tiles::{Extras, TileExecutor, compile_check};
 use warpweft::wavefront::{
     Keep, Method, TilePolicy, Wavefront, WavefrontElement, WavefrontExecutor, reference,
 };
-use warpweft_lab::conformance::wavefront::{
+use warpweft_conformance::wavefront::{
     Inputs, KEEPS, Outcome, affine_local, area, far, local, mix, relax, remix, suite_of, warp,
 };
 

@@ -8,9 +8,7 @@ use warpweft::cuda::{Cache, Options, compile_in, compiler};
 use warpweft::element::{DeviceType, Unit};
 use warpweft::prelude::*;
 use warpweft::wavefront::{Ranked, WavefrontElement};
-use warpweft_lab::conformance::wavefront::{
-    AffineCell, affine_local, area, far, mix, relax, remix,
-};
+use warpweft_conformance::wavefront::{AffineCell, affine_local, area, far, mix, relax, remix};
 
 impl Flat for AffineCell {
     const BYTES: usize = 12;

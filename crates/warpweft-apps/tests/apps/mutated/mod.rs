@@ -11,7 +11,7 @@ use std::panic::catch_unwind;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use warpweft_lab::conformance::wavefront::Inputs;
+use warpweft_conformance::wavefront::Inputs;
 
 /// Seconds that a file may take.
 const SOON: Duration = Duration::from_secs(5);

@@ -10,7 +10,7 @@ use warpweft::channels::flow::{
 };
 use warpweft::prelude::{Device, Error, Machine};
 use warpweft::run::Target;
-use warpweft_lab::conformance::flow::{
+use warpweft_conformance::flow::{
     Walker, fib, fib_failure, fib_graph, random_failure, walk, walkers, walkers_failure,
 };
 

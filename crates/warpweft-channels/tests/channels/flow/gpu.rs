@@ -11,7 +11,7 @@ use warpweft::cuda::{Device, compiler};
 use warpweft::prelude::{Error, Machine};
 use warpweft::run::Target;
 use warpweft::trace::Trace;
-use warpweft_lab::conformance::flow::{
+use warpweft_conformance::flow::{
     Walker, fib_failure, fib_graph, forest, random, random_failure, suite, walkers, walkers_failure,
 };
 

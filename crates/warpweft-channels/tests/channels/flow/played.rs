@@ -5,7 +5,7 @@ use std::process::Command;
 
 use warpweft::channels::flow::cuda::played;
 use warpweft::channels::flow::{FlowGraph, reference};
-use warpweft_lab::conformance::flow::{Random, fib_graph, forest, random, walkers};
+use warpweft_conformance::flow::{Random, fib_graph, forest, random, walkers};
 
 use crate::translation_support::host::{compiler, scratch};
 

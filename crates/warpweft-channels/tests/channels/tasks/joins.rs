@@ -4,7 +4,7 @@
 #![allow(clippy::let_and_return, clippy::manual_is_multiple_of)]
 
 use warpweft::prelude::*;
-use warpweft_lab::conformance::channels::{chain, hasty, mixed, odd, tree, wide};
+use warpweft_conformance::channels::{chain, hasty, mixed, odd, tree, wide};
 
 use super::{call, played};
 

@@ -7,7 +7,7 @@ use warpweft::channels::{ChannelsExecutor as _, LevelsPolicy, Policy, Run, Spawn
 use warpweft::cuda::Device;
 use warpweft::element::{DeviceType, Unit};
 use warpweft::prelude::*;
-use warpweft_lab::conformance::channels::{fib, mixed, path, queens};
+use warpweft_conformance::channels::{fib, mixed, path, queens};
 
 use crate::translation_support::host::{compiler, scratch};
 

@@ -3,9 +3,7 @@
 use warpweft::channels::Spawning;
 use warpweft::element::Unit;
 use warpweft::prelude::*;
-use warpweft_lab::conformance::channels::{
-    chain, fib, hasty, kinds, mixed, path, queens, tree, wide,
-};
+use warpweft_conformance::channels::{chain, fib, hasty, kinds, mixed, path, queens, tree, wide};
 
 use super::{call, played};
 

@@ -1,7 +1,7 @@
 //! The conformance suite on the CPU executor.
 
 use warpweft::prelude::*;
-use warpweft_lab::conformance::stencil::{OnCores, Outcome, conformance};
+use warpweft_conformance::stencil::{OnCores, Outcome, conformance};
 
 #[test]
 fn the_cpu_executor_has_the_references_bits_in_every_case() {

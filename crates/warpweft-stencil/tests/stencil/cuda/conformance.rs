@@ -1,7 +1,7 @@
 //! The conformance suite on the CUDA executor: every skeleton, contraction off, bit for bit.
 
 use warpweft::prelude::*;
-use warpweft_lab::conformance::stencil::{OnGpu, Outcome, conformance};
+use warpweft_conformance::stencil::{OnGpu, Outcome, conformance};
 
 #[test]
 fn the_cuda_executor_has_the_references_bits_in_every_case() {

@@ -10,7 +10,7 @@ use warpweft::stencil::drive::Ranks;
 use warpweft::stencil::{
     CudaKernel, CudaPolicy, GpuList, Policy, Run, Settings, StencilElement, Target, reference,
 };
-use warpweft_lab::conformance::stencil::{OnSubdomains, Outcome, Subject, conformance};
+use warpweft_conformance::stencil::{OnSubdomains, Outcome, Subject, conformance};
 
 linear!(Heat2, f32, 2, star::<2, 5>(1), |k| 0.3 - 0.04 * k as f32);
 linear!(Heat3, f32, 3, star::<3, 7>(1), |k| 0.2 - 0.02 * k as f32);

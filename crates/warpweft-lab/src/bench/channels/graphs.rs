@@ -7,7 +7,7 @@ use serde::Serialize;
 use warpweft::channels::flow::{FlowGpuExecutor, FlowGpuPolicy, FlowGraph};
 use warpweft::machine::Machine;
 use warpweft::prelude::*;
-use warpweft_lab::conformance::flow::{forest, forest_failure, random, random_failure};
+use warpweft_conformance::flow::{forest, forest_failure, random, random_failure};
 use warpweft_terminal::output::{note, time};
 
 /// Different kernels of each kind; each takes a compilation.

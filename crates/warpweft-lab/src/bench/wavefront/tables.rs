@@ -6,7 +6,7 @@ use warpweft::machine::Machine;
 use warpweft::wavefront::Wavefront;
 use warpweft_apps::area::sum_of;
 use warpweft_apps::soup::SplitMix;
-use warpweft_lab::conformance::wavefront::area;
+use warpweft_conformance::wavefront::area;
 
 use super::{Case, Figure, Pixels, figure_of_rates, rates};
 

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use warpweft_lab::conformance::wavefront::{AffineCell, affine_local};
+use warpweft_conformance::wavefront::{AffineCell, affine_local};
 
 /// What `run` computed, and how many seconds it took.
 fn timed<T>(run: impl FnOnce() -> T) -> (T, f64) {

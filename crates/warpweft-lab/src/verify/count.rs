@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use warpweft_lab::conformance::stencil::Outcome;
+use warpweft_conformance::stencil::Outcome;
 use warpweft_terminal::output::say;
 use warpweft_terminal::progress::Progress;
 

@@ -17,12 +17,12 @@ use warpweft::wavefront::cuda::CudaExecutor;
 use warpweft::wavefront::cuda::scan::ScanExecutor;
 use warpweft::wavefront::cuda::tiles::TileExecutor;
 use warpweft::wavefront::{CpuPolicy, CudaPolicy, Keep, Method, TilePolicy};
-use warpweft_lab::conformance::stencil::{
+use warpweft_conformance::stencil::{
     Case, OnCores, OnGpu, OnSubdomains, Outcome, Subject, conformance_picked,
 };
-use warpweft_lab::conformance::wavefront::{self as waves, KEEPS, Runs, suite_picked};
-use warpweft_lab::conformance::{Pick, farm};
-use warpweft_lab::conformance::{apps, channels as calls, flow};
+use warpweft_conformance::wavefront::{self as waves, KEEPS, Runs, suite_picked};
+use warpweft_conformance::{Pick, farm};
+use warpweft_conformance::{apps, channels as calls, flow};
 use warpweft_terminal::output::{fail, say};
 
 use budget::Budget;

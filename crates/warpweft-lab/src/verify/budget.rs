@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use warpweft_lab::conformance::{Pick, sample};
+use warpweft_conformance::{Pick, sample};
 use warpweft_terminal::output::say;
 
 use super::count::Count;

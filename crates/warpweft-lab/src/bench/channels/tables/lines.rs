@@ -16,7 +16,7 @@ use super::super::cases::answer;
 use super::{On, repeated};
 use crate::bench::{Options, peers};
 
-#[path = "../../../../../../../examples/fibonacci.rs"]
+#[path = "../../../../../../examples/fibonacci.rs"]
 #[allow(dead_code)]
 mod fibonacci;
 #[path = "queens.rs"]
@@ -40,7 +40,7 @@ const PROGRAMS: [Program; 3] = [
         name: "Fibonacci by a channel",
         flat: "fib",
         n: 34,
-        sources: &[include_str!("../../../../../../../examples/fibonacci.rs")],
+        sources: &[include_str!("../../../../../../examples/fibonacci.rs")],
     },
     Program {
         name: "queens, spawned",
@@ -53,9 +53,9 @@ const PROGRAMS: [Program; 3] = [
         flat: "product",
         n: 8192,
         sources: &[
-            include_str!("../../../../../../warpweft-apps/src/tasks/strassen_teams/mod.rs"),
-            include_str!("../../../../../../warpweft-apps/src/tasks/strassen_teams/leaf.rs"),
-            include_str!("../../../../../../warpweft-apps/src/tasks/strassen_teams/sums.rs"),
+            include_str!("../../../../../warpweft-apps/src/tasks/strassen_teams/mod.rs"),
+            include_str!("../../../../../warpweft-apps/src/tasks/strassen_teams/leaf.rs"),
+            include_str!("../../../../../warpweft-apps/src/tasks/strassen_teams/sums.rs"),
         ],
     },
 ];

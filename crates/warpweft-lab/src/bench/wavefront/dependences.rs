@@ -16,7 +16,7 @@ use warpweft::wavefront::{
 use warpweft::{Error, Result};
 use warpweft_apps::relaxation::gauss_seidel;
 use warpweft_apps::soup::SplitMix;
-use warpweft_lab::conformance::wavefront::{AffineCell, affine_local};
+use warpweft_conformance::wavefront::{AffineCell, affine_local};
 
 use super::plain;
 use warpweft_terminal::output::{note, scaled};

@@ -1,6 +1,6 @@
 //! The applications on every executor that this machine has, bit for bit; and how fast they are.
 //!
-//! `cargo test --release -p warpweft-lab --test apps -- --ignored --nocapture`
+//! `cargo test --release -p warpweft-conformance --features apps --test suites_of_apps -- --ignored --nocapture`
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -16,8 +16,8 @@ use warpweft_apps::hyperthermia::Warms;
 use warpweft_apps::seismic::Medium;
 use warpweft_apps::tricubic::Moves;
 use warpweft_apps::{edge, swim};
-use warpweft_lab::conformance::apps::conformance;
-use warpweft_lab::conformance::stencil::{Case, OnCores, OnGpu, Outcome, Subject};
+use warpweft_conformance::apps::conformance;
+use warpweft_conformance::stencil::{Case, OnCores, OnGpu, Outcome, Subject};
 
 fn check(subject: &impl Subject) {
     let cases = conformance(subject, |_| ()).expect("applications");

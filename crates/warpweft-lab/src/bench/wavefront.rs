@@ -29,7 +29,7 @@ use warpweft::{Error, Result};
 use warpweft_apps::align::{Dna, Gapped, Sequence, Weights, affine};
 use warpweft_apps::soup::SplitMix;
 use warpweft_apps::warping::time_warping;
-use warpweft_lab::conformance::wavefront::local;
+use warpweft_conformance::wavefront::local;
 
 use self::cases::{CASES, Case, Kind, Pixels, Way};
 use self::methods::Methods;

@@ -1,6 +1,8 @@
 //! One conformance suite a pattern: every executor gives the reference's values, to the bit.
+//!
+//! Tests and `warpweft verify` run them; programs that use Warpweft never need this crate.
 
-#[cfg(feature = "command")]
+#[cfg(feature = "apps")]
 pub mod apps;
 pub mod channels;
 pub mod farm;
