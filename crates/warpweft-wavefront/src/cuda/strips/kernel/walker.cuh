@@ -133,7 +133,7 @@ struct walker {
                 to[r] = cell;
                 n = cell;
                 // A store for each row, of which one is done: choosing the row first takes longer.
-                if constexpr (TAIL) store_shared_where(own_last, r, tail + u, in_form.cell(cell, 0));
+                if constexpr (TAIL && LEAVES) store_shared_where(own_last, r, tail + u, in_form.cell(cell, 0));
                 if constexpr (BEST) {
                     if constexpr (EDGE) {
                         const form::score score =
@@ -153,6 +153,12 @@ struct walker {
             }
             above_left = top[u];
             below[u] = n;
+            if constexpr (TAIL && !LEAVES) {
+                const int own = A.row_count - row0;
+                if (own <= 0) below[u] = top[u];
+#pragma unroll
+                for (int r = 0; r + 1 < K; r++) if (own == r + 1) below[u] = to[r];
+            }
         }
         // Of maxima over tens of columns of 15 rows and more, NVRTC 13.0 ends in a segmentation fault:
         // it sees those of one macro-step.
@@ -250,10 +256,10 @@ struct walker {
                 behind[u] = ins[m * SK + u];
             }
             const int first = CHUNK * c + G * g + SK * (m - HALVES * lane);
-            if constexpr (TAIL)
+            if constexpr (TAIL && LEAVES)
                 tail = S.rings[warp + 1] + ((CHUNK * c + G * g + SK * (m - last_lane)) & (RING - 1));
             columns<EDGE, TAIL>(first, m * SK, top, in);
-            if (!TAIL && lane == 31) {
+            if (!(TAIL && LEAVES) && lane == 31) {
                 cell_t last[SK];
 #pragma unroll
                 for (int u = 0; u < SK; u++) last[u] = in_form.cell(bottom[u], HALVES - 1);
@@ -264,7 +270,7 @@ struct walker {
 
     // Columns of the bottom row after chunk `c`.
     template <bool TAIL> __device__ __forceinline__ int written(int c) const {
-        return CHUNK * (c + 1) - (TAIL ? SK * last_lane : LAG);
+        return CHUNK * (c + 1) - (TAIL && LEAVES ? SK * last_lane : LAG);
     }
     // Whether all that chunk `c` needs is there, as far as is known.
     template <bool TAIL> __device__ __forceinline__ bool flows(int c) const {
@@ -274,8 +280,18 @@ struct walker {
         return written<TAIL>(c) <= space && ready >= needed(c);
     }
 
-    // Chunks `c` up to `end`. Waits are outside of the inner loop: a loop in it would cost every chunk 40 cycles.
+    // Chunks `c` up to `end`. Where cells stream, waits are outside of the inner loop: a loop in it would cost every chunk 40 cycles.
     template <bool EDGE, bool TAIL> __device__ __forceinline__ void chunks_until(int& c, int end) {
+        if constexpr (!STREAMS) {
+            for (; c < end; c++) {
+#if WW_INPUTS
+                if (brought <= c) await_copy_warp(c);
+#endif
+                if (written<TAIL>(c) > space || ready < needed(c)) await(c, written<TAIL>(c));
+                chunk<EDGE, TAIL>(c);
+            }
+            return;
+        }
         while (c < end) {
 #if WW_INPUTS
             if (brought <= c) await_copy_warp(c);
@@ -304,8 +320,11 @@ struct walker {
             fetch(c + 1, 0);
         });
         const int columns = written<TAIL>(c);
-        store_in_order_shared_if(lane == (TAIL ? last_lane : 31) && columns > 0, &S.ready[warp + 1],
-                                 min(columns, A.column_count));
+        if constexpr (STREAMS)
+            store_in_order_shared_if(lane == (TAIL && LEAVES ? last_lane : 31) && columns > 0,
+                                     &S.ready[warp + 1], min(columns, A.column_count));
+        else if (lane == (TAIL && LEAVES ? last_lane : 31) && columns > 0)
+            store_in_order_shared(&S.ready[warp + 1], min(columns, A.column_count));
         // The ring keeps the window's row above until the window is closed.
         if (WW_KEEP != WW_BEST && lane == 0)
             store_in_order_shared(&S.consumed[warp], CHUNK * (c + 1));
