@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::ops::{Add, Mul, Sub};
 
 use warpweft::error::{Error, Result};
+use warpweft::memory;
 use warpweft::prelude::*;
 
 /// A number of matrices.
@@ -170,7 +171,7 @@ impl<T: Number> Matrix<T> {
     /// A matrix of `n` rows, by row and column.
     ///
     /// # Errors
-    /// No rows, or more than [`MOST`].
+    /// No rows, or more than [`MOST`]; not enough memory.
     pub fn new(n: usize, cell: impl Fn(usize, usize) -> T) -> Result<Self> {
         Self::of_rows(n, padded(n), cell)
     }
@@ -184,7 +185,9 @@ impl<T: Number> Matrix<T> {
             let what = format!("matrices of {n} rows");
             return Err(Error::spec(what, format!("take 1 to {MOST}")));
         }
-        let mut matrix = Self { n, rows, cells: vec![T::default(); rows * rows] };
+        let zeros = std::iter::repeat_n(T::default(), rows * rows);
+        let mut matrix =
+            Self { n, rows, cells: memory::filled(zeros, "multiply smaller matrices")? };
         for i in 0..n {
             for j in 0..n {
                 let at = matrix.place(i, j);
@@ -221,8 +224,14 @@ impl<T: Number> Matrix<T> {
     }
 
     /// The product of both, which have as many rows, as calls.
-    pub fn times<'m>(&'m self, other: &'m Self) -> Channels<product<'m, T>> {
-        Channels::of(product::call(self.rows, Side::Of(&self.cells), Side::Of(&other.cells)))
+    ///
+    /// # Errors
+    /// There is no memory for what a thread that multiplies alone keeps: on each level two sums and seven products of
+    /// halves, nine quarters of a matrix.
+    pub fn times<'m>(&'m self, other: &'m Self) -> Result<Channels<product<'m, T>>> {
+        let kept = 3 * size_of_val(&*self.cells) as u64;
+        memory::check_room(kept, "multiply smaller matrices")?;
+        Ok(Channels::of(product::call(self.rows, Side::Of(&self.cells), Side::Of(&other.cells))))
     }
 
     /// The matrix of what such a call gives.
@@ -309,7 +318,7 @@ mod tests {
     fn check<T: Number>(n: usize, threads: usize) {
         let (a, b) = (signs::<T>(n, 1).unwrap(), signs::<T>(n, 2).unwrap());
         let run = Run { threads: Some(threads), ..Run::default() };
-        let calls = a.times(&b);
+        let calls = a.times(&b).unwrap();
         let (mut found, report) = calls.run_on_cores(&Machine::detect().unwrap(), &run).unwrap();
         let c = a.from_product(found.remove(0));
         assert_eq!(difference([&a, &b, &c], 8), 0.0, "{n} rows");

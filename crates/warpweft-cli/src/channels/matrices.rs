@@ -61,7 +61,7 @@ impl Strassen {
             (ran.without_values(), check)
         } else {
             let (a, b) = (signs::<T>(self.n, 1)?, signs::<T>(self.n, 2)?);
-            let mut ran = self.options.run_on_cores(a.times(&b))?;
+            let mut ran = self.options.run_on_cores(a.times(&b)?)?;
             let c = a.from_product(std::mem::take(&mut ran.values[0]));
             (ran.without_values(), self.exact([&a, &b, &c]))
         };

@@ -3,13 +3,14 @@
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use warpweft::Result;
 use warpweft::channels::flow::{self, FlowGraph, Results};
 use warpweft::channels::{Borrowing, Call, Channels, Policy, Run, Spawning};
+use warpweft::error::{Error, Result};
 use warpweft::machine::Machine;
 use warpweft::report::Report;
 use warpweft::run::Target;
@@ -18,6 +19,7 @@ use warpweft::trace::Trace;
 use crate::arguments::threads;
 use crate::device::note_crowd;
 use crate::interrupt;
+use crate::output::note;
 use crate::run::check::Check;
 use crate::run::check::choice::Checking;
 use crate::run::files::{self, Saved};
@@ -134,7 +136,7 @@ impl Options {
             trace: trace.clone(),
             ..Run::default()
         };
-        let (values, report) = channels.run_on_cores(&machine, &run)?;
+        let (values, report) = self.noted(channels.run_on_cores(&machine, &run))?;
         Ok(Ran { values, report, trace })
     }
 
@@ -161,7 +163,7 @@ impl Options {
             trace: trace.clone(),
             ..Run::default()
         };
-        let (values, report) = runs(&machine, &run)?;
+        let (values, report) = self.noted(runs(&machine, &run))?;
         Ok(Ran { values, report, trace })
     }
 
@@ -181,8 +183,21 @@ impl Options {
             trace: trace.clone(),
             ..flow::Run::default()
         };
-        let (values, report) = graph.run_with(&machine, &run)?;
+        let (values, report) = self.noted(graph.run_with(&machine, &run))?;
         Ok(Ran { values, report, trace })
+    }
+
+    /// What a run gave, after a note if its deadline ended it.
+    fn noted<V>(&self, ran: Result<V>) -> Result<V> {
+        if let (Err(Error::Interrupted { .. }), Some(deadline)) = (&ran, self.deadline)
+            && !interrupt::flag().load(Ordering::Relaxed)
+        {
+            let seconds = deadline.as_secs_f64();
+            note(&format!(
+                "the deadline of {seconds} s passed; give it more time, or take a smaller problem"
+            ));
+        }
+        ran
     }
 
     fn target(&self) -> Target {
