@@ -1,20 +1,8 @@
 // Flags in shared memory: how the warps of one block wait for one another.
 #pragma once
 #include "watchdog.cuh"
+#include "words.cuh"
 
-__device__ __forceinline__ int load_acquire_shared(const int* flag) {
-    int value;
-    asm volatile("ld.acquire.cta.shared.b32 %0, [%1];"
-                 : "=r"(value) : "r"((unsigned)__cvta_generic_to_shared(flag)) : "memory");
-    return value;
-}
-// Needs no fence: a warp's accesses to shared memory are performed in the order in which it issues
-// them, data before flag. A fence would also wait for everything else on its way: two a chunk cost
-// 600 cycles, as much as 16 columns take.
-__device__ __forceinline__ void store_in_order_shared(int* flag, int value) {
-    asm volatile("st.relaxed.cta.shared.b32 [%0], %1;"
-                 ::"r"((unsigned)__cvta_generic_to_shared(flag)), "r"(value) : "memory");
-}
 // The same, if `does` says so: without a branch.
 __device__ __forceinline__ void store_in_order_shared_if(bool does, int* flag, int value) {
     asm volatile("{ .reg .pred p; setp.ne.b32 p, %2, 0; @p st.relaxed.cta.shared.b32 [%0], %1; }"

@@ -1,4 +1,5 @@
-// Values of any size moved as machine words: shuffles, and vector loads and stores of shared memory.
+// Values of any size moved as machine words: shuffles, and vector loads and stores of shared memory. And single words there that are
+// flags.
 #pragma once
 
 // The value of the lane above, of which only the words in the bit mask WORDS are asked for.
@@ -9,6 +10,20 @@ template <unsigned WORDS = ~0u, class T> __device__ __forceinline__ T shuffle_up
 #pragma unroll
     for (int i = 0; i < COUNT; i++)
         words[i] = WORDS >> i & 1 ? __shfl_up_sync(~0u, words[i], 1) : 0u;
+    T result;
+    memcpy(&result, words, sizeof(T));
+    return result;
+}
+
+// The value of another lane, of which only the words in the bit mask WORDS are asked for.
+template <unsigned WORDS = ~0u, class T>
+__device__ __forceinline__ T of_lane(const T& value, int lane) {
+    constexpr int COUNT = (sizeof(T) + 3) / 4;
+    unsigned words[COUNT] = {};
+    memcpy(words, &value, sizeof(T));
+#pragma unroll
+    for (int i = 0; i < COUNT; i++)
+        words[i] = WORDS >> i & 1 ? __shfl_sync(~0u, words[i], lane) : 0u;
     T result;
     memcpy(&result, words, sizeof(T));
     return result;
@@ -86,4 +101,27 @@ template <class T> __device__ __forceinline__ void store_global(T* to, const T& 
     memcpy(words, &value, sizeof(T));
 #pragma unroll
     for (int i = 0; i < V::COUNT; i++) __stcg((typename V::type*)to + i, words[i]);
+}
+
+__device__ __forceinline__ int load_acquire_shared(const int* flag) {
+    int value;
+    asm volatile("ld.acquire.cta.shared.b32 %0, [%1];"
+                 : "=r"(value) : "r"((unsigned)__cvta_generic_to_shared(flag)) : "memory");
+    return value;
+}
+// Needs no fence: a warp's accesses to shared memory are performed in the order in which it issues
+// them, data before flag. A fence would also wait for everything else on its way: two a chunk cost
+// 600 cycles, as much as 16 columns take.
+__device__ __forceinline__ void store_in_order_shared(int* flag, int value) {
+    asm volatile("st.relaxed.cta.shared.b32 [%0], %1;"
+                 ::"r"((unsigned)__cvta_generic_to_shared(flag)), "r"(value) : "memory");
+}
+
+// Between two tests of a flag, a random wait: delays show orders that a quiet machine hides.
+__device__ __forceinline__ void delay(unsigned seed, unsigned where) {
+#ifdef WW_DELAYS
+    unsigned x = seed ^ (blockIdx.x * 0x9e3779b9u) ^ (threadIdx.x / 32 * 0x85ebca6bu) ^ (where * 0xc2b2ae35u);
+    x ^= x >> 16; x *= 0x7feb352du; x ^= x >> 15; x *= 0x846ca68bu; x ^= x >> 16;
+    if (x % 4 == 0) __nanosleep(x >> 20);
+#endif
 }

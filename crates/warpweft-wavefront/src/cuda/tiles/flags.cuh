@@ -15,19 +15,8 @@
 constexpr int FLAG_STRIDE = 8, BRINGS = HEIGHT / 32, TAKES = BRINGS + 1;
 enum { FULL = 2 };  // barriers from 2 on, in turn: the rows above a tile are there
 
-__device__ __forceinline__ int load_acquire_shared(const int* word) {
-    int value;
-    asm volatile("ld.acquire.cta.shared.b32 %0, [%1];"
-                 : "=r"(value) : "r"((unsigned)__cvta_generic_to_shared(word)) : "memory");
-    return value;
-}
 __device__ __forceinline__ void store_release_shared(int* word, int value) {
     asm volatile("st.release.cta.shared.b32 [%0], %1;"
-                 ::"r"((unsigned)__cvta_generic_to_shared(word)), "r"(value) : "memory");
-}
-// Without a fence: accesses of one warp to shared memory are performed in order.
-__device__ __forceinline__ void store_in_order_shared(int* word, int value) {
-    asm volatile("st.relaxed.cta.shared.b32 [%0], %1;"
                  ::"r"((unsigned)__cvta_generic_to_shared(word)), "r"(value) : "memory");
 }
 

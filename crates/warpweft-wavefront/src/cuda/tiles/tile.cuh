@@ -42,15 +42,6 @@ struct ww_edges {
     cell_t border, band;
 };
 
-// A wait between two tests of a flag: random delays show orders that a quiet machine hides.
-__device__ __forceinline__ void delay(unsigned seed, unsigned where) {
-#ifdef WW_DELAYS
-    unsigned x = seed ^ (blockIdx.x * 0x9e3779b9u) ^ (threadIdx.x / 32 * 0x85ebca6bu) ^ (where * 0xc2b2ae35u);
-    x ^= x >> 16; x *= 0x7feb352du; x ^= x >> 15; x *= 0x846ca68bu; x ^= x >> 16;
-    if (x % 4 == 0) __nanosleep(x >> 20);
-#endif
-}
-
 extern __shared__ __align__(16) char ww_memory[];
 struct __align__(16) shared_state {
     cell_t slots[DEPTH][PITCH];

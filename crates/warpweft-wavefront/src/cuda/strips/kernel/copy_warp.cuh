@@ -35,13 +35,13 @@ struct copy_warp {
 #pragma unroll 1
         for (int c = 0; c < chunks; c++) {
             await_inputs<AHEAD - 1>();
-            delay(A, warp_row * 0x10001u + c + 0x100000u);
+            delay(A.delays, warp_row * 0x10001u + c + 0x100000u);
             if (lane == 0) store_in_order_shared(&S.brought[warp], c + 1);
             // The chunk before this one is computed: its cells go, and there is space for inputs.
             await_computed(c);
-            delay(A, warp_row * 0x10001u + c + 0x200000u);
+            delay(A.delays, warp_row * 0x10001u + c + 0x200000u);
             if (STAGED && c > 0) unstage(A, kept, S.stage[warp], warp_row, c - 1, lane);
-            delay(A, warp_row * 0x10001u + c + 0x300000u);
+            delay(A.delays, warp_row * 0x10001u + c + 0x300000u);
             bring(A, S.given[warp], warp_row, c + AHEAD, lane);
         }
         await_inputs<0>();

@@ -89,15 +89,6 @@ using lane_element = ww_element;
 using row_t = typename lane_element::Row;
 using column_t = typename lane_element::Column;
 
-// Between two tests of a flag, a random wait: delays show orders that a quiet machine hides.
-__device__ __forceinline__ void delay(const ww_arguments& A, unsigned where) {
-#ifdef WW_DELAYS
-    unsigned x = A.delays ^ (blockIdx.x * 0x9e3779b9u) ^ (where * 0xc2b2ae35u);
-    x ^= x >> 16; x *= 0x7feb352du; x ^= x >> 15; x *= 0x846ca68bu; x ^= x >> 16;
-    if (x % 4 == 0) __nanosleep(x >> 20);
-#endif
-}
-
 // What cells outside hold, where there are no lines of them; and the one above the first.
 struct ww_edges {
     cell_t border, corner;

@@ -36,7 +36,7 @@ struct movers {
                 const int j = at + 32 * q + lane;
                 raw[q] = j < count ? A.columns[j] : ww_column_input{};
             }
-            delay(A, s * 0x10001u + at);
+            delay(A.delays, s * 0x10001u + at);
             // A whole chunk at least, or the rest.
             const int wanted = min(at + CHUNK, count);
             patience patience_above;
@@ -122,7 +122,7 @@ struct movers {
                 store_global(border + at + j, S.rings[ring][(at + j) & (RING - 1)]);
             __syncwarp();
             at += n;
-            delay(A, s * 0x10001u + at + 0x8000u);
+            delay(A.delays, s * 0x10001u + at + 0x8000u);
             if (lane == 0) {
                 store_in_order_shared(&S.consumed[ring], at);
                 if (afar) ww_store_release_sys(flag, (ww_word)at);

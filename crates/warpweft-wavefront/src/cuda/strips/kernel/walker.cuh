@@ -303,7 +303,7 @@ struct walker {
     }
 
     template <bool EDGE, bool TAIL> __device__ __forceinline__ void chunk(int c) {
-        delay(A, (row0 - lane * HALVES * K) * 0x10001u + c + 0x400000u);
+        delay(A.delays, (row0 - lane * HALVES * K) * 0x10001u + c + 0x400000u);
         constexpr int GROUPS = CHUNK / G;
         // A warp alone on its scheduler has no other to fill the gap at a loop's end.
         constexpr int UNROLL = WARPS > 4 && G * K >= 32 ? 2 : 4;

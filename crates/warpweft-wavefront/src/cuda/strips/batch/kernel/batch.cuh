@@ -35,20 +35,6 @@ using row_t = typename ww_element::Row;
 using column_t = typename ww_element::Column;
 using earlier = earlier_of<cell_t>;
 
-// The value of another lane, of which only the words in the bit mask WORDS are asked for.
-template <unsigned WORDS = ~0u, class T>
-__device__ __forceinline__ T of_lane(const T& value, int lane) {
-    constexpr int COUNT = (sizeof(T) + 3) / 4;
-    unsigned words[COUNT] = {};
-    memcpy(words, &value, sizeof(T));
-#pragma unroll
-    for (int i = 0; i < COUNT; i++)
-        words[i] = WORDS >> i & 1 ? __shfl_sync(~0u, words[i], lane) : 0u;
-    T result;
-    memcpy(&result, words, sizeof(T));
-    return result;
-}
-
 __device__ __forceinline__ bool beats(ww_score_type a, ww_score_type b) { return a > b || b != b; }
 
 #if WW_DIRECTIONS

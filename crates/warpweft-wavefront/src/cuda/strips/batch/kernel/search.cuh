@@ -41,18 +41,6 @@ template <class T> __device__ __forceinline__ T chosen(bool first, const T& a, c
     return result;
 }
 
-template <unsigned WORDS, class T> __device__ __forceinline__ T of_lane(const T& value, int lane) {
-    constexpr int COUNT = sizeof(T) / 4;
-    unsigned words[COUNT] = {};
-    memcpy(words, &value, sizeof(T));
-#pragma unroll
-    for (int i = 0; i < COUNT; i++)
-        words[i] = WORDS >> i & 1 ? __shfl_sync(~0u, words[i], lane) : 0u;
-    T result;
-    memcpy(&result, words, sizeof(T));
-    return result;
-}
-
 // A byte of each of two words with its sign, byte I.
 template <int I> __device__ __forceinline__ ww::near bytes_of(unsigned low, unsigned high) {
     constexpr unsigned SELECTOR = I | (8 + I) << 4 | (4 + I) << 8 | (12 + I) << 12;
