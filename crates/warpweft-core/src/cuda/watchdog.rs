@@ -113,7 +113,7 @@ impl Watchdog {
     /// Like [`Watchdog::wait`], calling `look` about every 200 µs: it may ask the kernel to end.
     ///
     /// # Errors
-    /// See [`Watchdog::wait`], and those of `look`, after which the kernel may still be running.
+    /// See [`Watchdog::wait`], and those of `look`, after which a kernel that is still running is given up in the same way.
     pub fn wait_while(
         &self,
         stream: &Stream,
@@ -153,7 +153,12 @@ impl Watchdog {
                 // Kernels of a few microseconds must not pay for a sleep.
                 short if short < Duration::from_millis(1) => std::hint::spin_loop(),
                 _ => {
-                    look()?;
+                    if let Err(error) = look() {
+                        if !done.is_done()? {
+                            done.give_up();
+                        }
+                        return Err(error);
+                    }
                     std::thread::sleep(Duration::from_micros(200));
                 }
             }

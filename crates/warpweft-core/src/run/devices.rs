@@ -56,7 +56,10 @@ impl<'m> Devices<'m> {
         run: &Run<'_, P>,
     ) -> Result<Self> {
         let of_gpu = matches!(error, Error::Device { .. } | Error::Memory { .. });
-        if !(of_gpu && self.automatic && !self.gpus.is_empty() && run.policy.is_none()) {
+        // A run that is to end does not begin anew.
+        if run.stopped()
+            || !(of_gpu && self.automatic && !self.gpus.is_empty() && run.policy.is_none())
+        {
             return Err(error);
         }
         let mut notes = self.notes.clone();

@@ -4,6 +4,7 @@
 //! What runs is not here.
 
 mod devices;
+mod ending;
 mod list;
 mod own_part;
 mod progress;
@@ -20,6 +21,7 @@ use crate::cluster::Transport;
 use crate::trace::Trace;
 
 pub use devices::{Auto, Devices, Suits};
+pub use ending::Ending;
 pub use list::GpuList;
 pub use own_part::own_part;
 pub use progress::Reporter;
