@@ -6,7 +6,7 @@
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::visit::Visit;
-use syn::{Block, Expr, Stmt};
+use syn::{Block, Expr, Pat, Stmt};
 
 use super::spawns::{Spawn, Target, invoked, spawn, sync};
 use crate::diag::reject;
@@ -88,9 +88,9 @@ impl Walk {
                 Ok(())
             }
             Expr::Block(e) if e.label.is_none() => self.block(&e.block, vec![]),
-            Expr::While(e) => self.twice(&e.cond, &e.body),
-            Expr::ForLoop(e) => self.twice(&e.expr, &e.body),
-            Expr::Loop(e) => self.twice(&TokenStream::new(), &e.body),
+            Expr::While(e) => self.twice(&e.cond, None, &e.body),
+            Expr::ForLoop(e) => self.twice(&e.expr, Some(&e.pat), &e.body),
+            Expr::Loop(e) => self.twice(&TokenStream::new(), None, &e.body),
             other => self.plain(other),
         }
     }
@@ -114,11 +114,20 @@ impl Walk {
     }
 
     /// A loop: its body sees what the iteration before left outstanding.
-    fn twice(&mut self, head: &impl ToTokens, body: &Block) -> syn::Result<()> {
+    fn twice(
+        &mut self,
+        head: &impl ToTokens,
+        variable: Option<&Pat>,
+        body: &Block,
+    ) -> syn::Result<()> {
         self.plain(head)?;
         for _ in 0..2 {
             let before = (self.waiting.clone(), self.others);
-            self.block(body, vec![])?;
+            if let Some(variable) = variable {
+                self.hidden(variable)?;
+            }
+            let declared = variable.map(|pat| names(|names| names.visit_pat(pat)));
+            self.block(body, declared.unwrap_or_default())?;
             self.unite(before);
             self.plain(head)?;
         }
