@@ -9,6 +9,9 @@ extern crate self as warpweft_core;
 mod cpu;
 mod flow;
 mod fork_join;
+mod joins;
+mod kernels;
+mod queue;
 mod warps;
 
 #[path = "../../../crates/warpweft-core/src/error.rs"]
