@@ -12,7 +12,7 @@ use super::spec::Channels;
 use warpweft_core::error::{Error, Result};
 use warpweft_core::machine::Machine;
 use warpweft_core::report::Report;
-use warpweft_core::run::{Auto, Pattern, Suits, Target};
+use warpweft_core::run::{Auto, Devices, Pattern, Suits, Target, Watch};
 
 /// How to run channels, where the defaults will not do: [`warpweft_core::run::Run`] of channels. They run on one
 /// device and in one process; there is no checkpoint.
@@ -133,30 +133,45 @@ impl<C: Spawning> Channels<C> {
         in_one_process(run)?;
         let watch = run.watch(self.roots.len() as u64, "calls");
         watch.check()?;
-        let (outputs, mut report) = match (devices.threads, &devices.gpus[..], run.policy) {
+        let (outputs, mut report, notes) = match self.on(machine, &devices, run, &watch) {
+            Ok((outputs, report)) => (outputs, report, devices.notes),
+            Err(error) => {
+                let devices = devices.instead(error, machine, run)?;
+                let (outputs, report) = self.on(machine, &devices, run, &watch)?;
+                (outputs, report, devices.notes)
+            }
+        };
+        watch.ended()?;
+        report.notes.extend(notes);
+        Ok((outputs, report))
+    }
+
+    fn on(
+        &self,
+        machine: &Machine,
+        devices: &Devices<'_>,
+        run: &Run<'_>,
+        watch: &Watch<'_>,
+    ) -> Result<(Vec<C::Output>, Report)> {
+        let trace = run.trace.as_deref();
+        match (devices.threads, &devices.gpus[..], run.policy) {
             (Some(threads), [], _) => {
                 let tuned = run.policy.is_none().then(|| tuned_on_cores::<C>(threads)).flatten();
                 let policy = tuned.unwrap_or_else(|| on_cores(run));
-                let trace = run.trace.as_deref();
-                CpuExecutor::new(machine, threads, policy)?.run_watched(self, &watch, trace)?
+                CpuExecutor::new(machine, threads, policy)?.run_watched(self, watch, trace)
             }
             (None, [gpu], Some(Policy::Levels(policy))) => {
-                let trace = run.trace.as_deref();
-                LevelsExecutor::new(&gpu.device()?, policy)?.run_watched(self, &watch, trace)?
+                LevelsExecutor::new(&gpu.device()?, policy)?.run_watched(self, watch, trace)
             }
             (None, [gpu], policy) => {
                 let policy = match policy {
                     Some(Policy::Stacks(policy)) => policy,
                     _ => tuned_on_gpu::<C>(&gpu.name).unwrap_or_default(),
                 };
-                let trace = run.trace.as_deref();
-                CudaExecutor::new(&gpu.device()?, policy)?.run_watched(self, &watch, trace)?
+                CudaExecutor::new(&gpu.device()?, policy)?.run_watched(self, watch, trace)
             }
-            _ => return Err(several_devices(run)),
-        };
-        watch.ended()?;
-        report.notes.extend(devices.notes);
-        Ok((outputs, report))
+            _ => Err(several_devices(run)),
+        }
     }
 }
 
@@ -273,28 +288,37 @@ impl<C: Borrowing> Channels<C> {
         in_one_process(run)?;
         let watch = run.watch(self.roots.len() as u64, "calls");
         watch.check()?;
-        let (outputs, mut report) = match (devices.threads, &devices.gpus[..], run.policy) {
-            (Some(threads), [], _) => {
-                let trace = run.trace.as_deref();
-                CpuExecutor::new(machine, threads, on_cores(run))?.run_once(self, &watch, trace)?
-            }
+        let trace = run.trace.as_deref();
+        let (threads, gpu, policy) = match (devices.threads, &devices.gpus[..], run.policy) {
+            (Some(threads), [], _) => (threads, None, StacksPolicy::default()),
             (None, [_], Some(Policy::Levels(_))) => {
                 let what = format!("`{}` level by level, which borrows", C::NAME);
                 return Err(Error::spec(what, "calls that borrow run without levels"));
             }
-            (None, [gpu], policy) => {
-                let policy = match policy {
-                    Some(Policy::Stacks(policy)) => policy,
-                    _ => StacksPolicy::default(),
-                };
-                let trace = run.trace.as_deref();
-                let mut executor = CudaExecutor::new(&gpu.device()?, policy)?;
-                executor.run_borrowing(&mut self, &watch, trace)?
-            }
+            (None, [gpu], Some(Policy::Stacks(policy))) => (0, Some(*gpu), policy),
+            (None, [gpu], _) => (0, Some(*gpu), StacksPolicy::default()),
             _ => return Err(several_devices(run)),
         };
+        let on_gpu = gpu.map(|gpu| {
+            CudaExecutor::new(&gpu.device()?, policy)?.run_borrowing(&mut self, &watch, trace)
+        });
+        let (threads, notes) = match on_gpu {
+            Some(Ok((outputs, mut report))) => {
+                watch.ended()?;
+                report.notes.extend(devices.notes);
+                return Ok((outputs, report));
+            }
+            // The slices are as they were.
+            Some(Err(error)) => {
+                let devices = devices.instead(error, machine, run)?;
+                (devices.threads.unwrap_or_else(|| machine.cpu.threads()), devices.notes)
+            }
+            None => (threads, devices.notes),
+        };
+        let mut executor = CpuExecutor::new(machine, threads, on_cores(run))?;
+        let (outputs, mut report) = executor.run_once(self, &watch, trace)?;
         watch.ended()?;
-        report.notes.extend(devices.notes);
+        report.notes.extend(notes);
         Ok((outputs, report))
     }
 }

@@ -16,8 +16,9 @@ use warpweft_core::cpu::sync::{Ordering, fence};
 use warpweft_core::error::Error;
 use warpweft_core::trace::Trace;
 
-/// Bytes of a stack that are left to what is called by calls.
-const RESERVE: usize = 256 << 10;
+/// Bytes of a stack that are left to the variables of one call and to what it calls: a spawn looks before it calls, not how large
+/// the frame of the call will be.
+const RESERVE: usize = 1 << 20;
 /// Private calls that are kept while nobody asks for more.
 pub(super) const KEEP: u32 = 3;
 

@@ -13,13 +13,15 @@ use crate::spec::Channels;
 use warpweft_core::cuda::{Device, Event, Stream, Watchdog};
 use warpweft_core::error::{Error, Result};
 use warpweft_core::report::Report;
-use warpweft_core::run::Watch;
+use warpweft_core::run::{Ending, Watch};
 use warpweft_core::trace::Trace;
 
 /// How long all warps may wait for one another.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How long a run may take in all.
 const LIMIT: Duration = Duration::from_secs(24 * 3600);
+/// How often the timeline gets how many warps wait.
+const SAMPLES: Duration = Duration::from_millis(1);
 /// The status of a run that the host ended.
 const STOPPED: u32 = 3;
 /// What to do about a kernel that stands still.
@@ -96,17 +98,7 @@ impl CudaExecutor {
         let launched = Instant::now();
         tasks.launch(stream, &self.watchdog, calls, &start)?;
         stream.record(&end)?;
-        let (mut second, mut stopped) = (None, false);
-        let mut look = || {
-            if !stopped && watch.is_needed() && watch.look() {
-                stopped = true;
-                let stream = second.insert(Stream::new(device)?);
-                tasks.end(stream, STOPPED)?;
-            }
-            Ok(())
-        };
-        let waited = self.watchdog.wait_while(stream, LIMIT, &mut look);
-        waited.map_err(|error| self.stuck(error))?;
+        self.wait(&tasks, calls.name, (watch, trace))?;
         if let Some(trace) = trace {
             trace.add(device.label(), calls.name, launched);
         }
@@ -131,6 +123,37 @@ impl CudaExecutor {
         let report = reported(&tasks, counted, device, [seconds, setup]);
         tasks.keep();
         Ok(report)
+    }
+
+    /// Waits until the kernel has ended, or `watch` says that it is to. A timeline gets how many warps wait for work.
+    fn wait(
+        &self,
+        tasks: &Tasks,
+        name: &str,
+        (watch, trace): (&Watch<'_>, Option<&Trace>),
+    ) -> Result<()> {
+        let device = &self.device;
+        // Made when it is needed: a run of microseconds needs none.
+        let (mut second, mut ending, mut sampled) = (None, Ending::default(), Instant::now());
+        let mut look = || {
+            let second = match &second {
+                Some(second) => second,
+                None => second.insert(Stream::new(device)?),
+            };
+            if let Some(trace) = trace.filter(|_| sampled.elapsed() >= SAMPLES) {
+                sampled = Instant::now();
+                let [_, waiting] = tasks.warps_now(second)?;
+                trace.level("warps that wait for work", f64::from(waiting));
+            }
+            let Some(since) = ending.look(watch, || tasks.end(second, STOPPED))? else {
+                return Ok(());
+            };
+            let [live, waiting] = tasks.warps_now(second)?;
+            let state = format!("`{name}` has {live} parts of work on warps, {waiting} warps wait");
+            Err(Ending::overdue("ending channels", device.label(), since, &state))
+        };
+        let waited = self.watchdog.wait_while(&self.stream, LIMIT, &mut look);
+        waited.map_err(|error| self.stuck(error))
     }
 
     /// The same of calls that borrow, which get their slices back if all goes well.

@@ -10,6 +10,7 @@ struct ww_warp : ww_values {
 
     u32 batches, last;          // the last in which frames were given or got
     u32 steps, clocked, since;
+    u32 apart;                  // batches between two looks, less one: 0 where calls are long, else 7
     u32 tokens, got, used;      // frames in the inbox, and how many have been taken
     bool has_ticket, rootless;
     u32 seen, told;             // of lane 0, as of the look before: demand; how the run ended
@@ -23,6 +24,7 @@ struct ww_warp : ww_values {
         clocked = (u32)clock64();
         steps = WW_UNROLL;
         tokens = 1;
+        apart = 7;
         has_ticket = rootless = false;
         made = 0;
     }
@@ -242,7 +244,9 @@ struct ww_warp : ww_values {
         return true;
     }
 
-    // As many steps between two rounds of sharing as take about 2,000 cycles.
+    // As many steps between two rounds of sharing as take about 2,000 cycles; a round after each batch where that takes longer than about
+    // 50 us: the host may have ended the run.
+    static constexpr u32 LONG_BATCH = 100000;
     WW_FN void adapt() {
         // Of one lane, so that all decide alike.
         const u32 now = __shfl_sync(ALL, (u32)clock64(), 0), passed = batches - since;
@@ -254,6 +258,7 @@ struct ww_warp : ww_values {
         if (each < 2000 && 2 * steps <= a.every) steps *= 2;
         else if (each > 8000 && steps > WW_UNROLL) steps /= 2;
         steps = __shfl_sync(ALL, steps, 0);
+        apart = each > LONG_BATCH ? 0 : 7;
         clocked = now;
         since = batches;
     }
@@ -293,7 +298,7 @@ struct ww_warp : ww_values {
     WW_FN bool ends_batch() {
         ++batches;
         if (keep_window()) rebase();
-        return 32 - __popc(__ballot_sync(ALL, works())) >= (int)a.idle || (batches & 7) == 0;
+        return 32 - __popc(__ballot_sync(ALL, works())) >= (int)a.idle || (batches & apart) == 0;
     }
     WW_FN void run() {
         clocks.begin();

@@ -5,11 +5,12 @@ use std::any::{Any, TypeId, type_name};
 use super::buffer::{AnyBuffer, Initial, Word};
 use super::bytes::{bytes_of, shown, values_of};
 use super::cpu::Queues;
-use super::handle::{BufferId, ChannelId, Item};
+use super::handle::{BufferId, ChannelId, Item, MOST, next_graph};
 use super::kernel::ChannelKernel;
 use super::node::{Node, NodeOf};
 use super::reference::queue::Leveled;
 use warpweft_core::error::Result;
+use warpweft_core::memory::filled;
 
 /// The largest item, in bytes.
 pub const MAX_ITEM_BYTES: usize = 1024;
@@ -49,8 +50,9 @@ pub const MAX_LEVELS: usize = 4096;
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Default)]
 pub struct FlowGraph {
+    /// Which one it is, for its handles.
+    pub(super) number: u32,
     pub(super) channels: Vec<ChannelNode>,
     pub(super) kernels: Vec<KernelNode>,
     pub(super) buffers: Vec<Box<dyn AnyBuffer>>,
@@ -82,8 +84,13 @@ pub(super) trait AnyItems: Send + Sync {
     fn len(&self) -> usize;
     /// The vector.
     fn any_mut(&mut self) -> &mut dyn Any;
+    /// Bytes that the channel's state takes on cores.
+    fn queue_bytes(&self, capacity: usize, levels: usize) -> u64;
     /// The channel's state on cores: so many levels of so many elements, and these as its first items.
-    fn queues(&self, capacity: usize, levels: usize) -> Box<dyn Any + Send + Sync>;
+    ///
+    /// # Errors
+    /// Too little memory.
+    fn queues(&self, capacity: usize, levels: usize) -> Result<Box<dyn Any + Send + Sync>>;
     /// The items that came to the host, from the channel's state.
     fn sink(&self, queues: Box<dyn Any + Send + Sync>) -> Box<dyn Any + Send>;
     /// For the reference: a vector of these at level 0.
@@ -111,8 +118,14 @@ impl<T: Item> AnyItems for First<T> {
         &mut self.0
     }
 
-    fn queues(&self, capacity: usize, levels: usize) -> Box<dyn Any + Send + Sync> {
-        Box::new(Queues::new(capacity, levels, self.0.clone()))
+    fn queue_bytes(&self, capacity: usize, levels: usize) -> u64 {
+        Queues::<T>::ring_bytes(capacity, levels)
+    }
+
+    fn queues(&self, capacity: usize, levels: usize) -> Result<Box<dyn Any + Send + Sync>> {
+        let first =
+            filled(self.0.iter().copied(), "put fewer items, or run the graph several times")?;
+        Ok(Box::new(Queues::new(capacity, levels, first)?))
     }
 
     fn sink(&self, queues: Box<dyn Any + Send + Sync>) -> Box<dyn Any + Send> {
@@ -152,10 +165,22 @@ impl<T: Item> AnyItems for First<T> {
     }
 }
 
+impl Default for FlowGraph {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl FlowGraph {
     /// A graph without nodes.
     pub fn new() -> Self {
-        Self::default()
+        Self {
+            number: next_graph(),
+            channels: Vec::new(),
+            kernels: Vec::new(),
+            buffers: Vec::new(),
+            refused: None,
+        }
     }
 
     /// A channel for at most `capacity` items at once. `name` is what errors and reports call it.
@@ -210,20 +235,31 @@ impl FlowGraph {
             consumer: None,
             first: Box::new(First(Vec::<T>::new())),
         });
-        ChannelId::new(self.channels.len() - 1)
+        self.few(name, self.channels.len());
+        ChannelId::new(self.number, self.channels.len() - 1)
     }
 
     /// A buffer that all firings share, with its words before each run.
     pub fn buffer<T: Word>(&mut self, words: impl IntoIterator<Item = T>) -> BufferId<T> {
         self.buffers.push(Box::new(Initial(words.into_iter().collect())));
-        BufferId::new(self.buffers.len() - 1)
+        self.few("a buffer", self.buffers.len());
+        BufferId::new(self.number, self.buffers.len() - 1)
+    }
+
+    /// Handles have room for the numbers of so many.
+    fn few(&mut self, name: &str, count: usize) {
+        if count > MOST as usize {
+            self.refuse(format!("`{name}`, number {count}"), format!("take at most {MOST}"));
+        }
     }
 
     /// Lets `kernel` consume the items of `channel`. A channel has one consumer.
     pub fn connect<K: ChannelKernel>(&mut self, channel: ChannelId<K::Item>, kernel: K) {
         let index = self.kernels.len();
         let item = (TypeId::of::<K::Item>(), type_name::<K::Item>());
-        match self.channels.get_mut(channel.index()).filter(|node| node.item == item) {
+        let own = channel.graph() == self.number;
+        let node = self.channels.get_mut(channel.index());
+        match node.filter(|node| own && node.item == item) {
             None => self.foreign(K::NAME, "channel", channel.index()),
             Some(node) => match node.consumer.replace(index) {
                 None => self
@@ -240,7 +276,8 @@ impl FlowGraph {
     /// Adds to the initial items of `channel`. The host holds them until kernels consume them, so they do not count towards
     /// the channel's capacity.
     pub fn put<T: Item>(&mut self, channel: ChannelId<T>, items: impl IntoIterator<Item = T>) {
-        let node = self.channels.get_mut(channel.index());
+        let own = channel.graph() == self.number;
+        let node = self.channels.get_mut(channel.index()).filter(|_| own);
         match node.and_then(|node| node.first.any_mut().downcast_mut::<Vec<T>>()) {
             Some(first) => first.extend(items),
             None => self.foreign("put", "channel", channel.index()),

@@ -133,13 +133,16 @@ pub struct Edge {
     pub channel: usize,
     /// Items of one call at most.
     pub bound: usize,
+    /// Its graph's number.
+    pub(super) graph: u32,
     pub(super) item: (TypeId, &'static str),
 }
 
 impl Edge {
     /// The edge to `channel`.
     pub fn to<T: Item>(channel: ChannelId<T>, bound: usize) -> Self {
-        Self { channel: channel.index(), bound, item: (TypeId::of::<T>(), type_name::<T>()) }
+        let item = (TypeId::of::<T>(), type_name::<T>());
+        Self { channel: channel.index(), bound, graph: channel.graph(), item }
     }
 }
 
@@ -147,6 +150,8 @@ impl Edge {
 #[derive(Clone, Copy, Debug)]
 pub struct BufferUse {
     pub(super) buffer: usize,
+    /// Its graph's number.
+    pub(super) graph: u32,
     pub(super) word: (TypeId, &'static str),
     /// Whether the kernel does nothing but add to its words, and does not ask what they were.
     pub(super) only_added: bool,
@@ -156,7 +161,7 @@ impl BufferUse {
     /// The use of `buffer`.
     pub fn of<T: Word>(buffer: BufferId<T>) -> Self {
         let word = (TypeId::of::<T>(), type_name::<T>());
-        Self { buffer: buffer.index(), word, only_added: false }
+        Self { buffer: buffer.index(), graph: buffer.graph(), word, only_added: false }
     }
 
     /// The use of `buffer` by a kernel that adds to its words, and does nothing else with it.

@@ -26,6 +26,7 @@ mod reference;
 mod report;
 mod results;
 mod run;
+mod tune;
 
 pub use buffer::{Counter, HostBuffers, Shared, Word};
 pub use cpu::FlowCpuExecutor;
@@ -37,6 +38,7 @@ pub use policy::{FlowCpuPolicy, FlowGpuPolicy, FlowPolicy};
 pub use reference::reference;
 pub use results::{ChannelCounts, Results};
 pub use run::{FlowPattern, Run};
+pub use tune::{FlowTrial, FlowTuned};
 
 #[doc(inline)]
 pub use warpweft_macros::channel_kernel;

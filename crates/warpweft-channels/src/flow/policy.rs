@@ -65,6 +65,10 @@ pub struct FlowGpuPolicy {
     /// idle. Without, all items go through the channel in device memory.
     #[serde(default = "usual")]
     pub private: bool,
+    /// Whether each element of a channel lies on a cache line of its own, as in a linked list: what adjacent elements save, of which
+    /// a warp's 32 are in a few lines (figure 17 of the paper). Channels then take up to 32 times as much memory.
+    #[serde(default)]
+    pub padded: bool,
     /// Whether the kernel is compiled with clocks: then the report says what share of the warps' time went into kernels'
     /// functions, the scheduler and waiting ([`TimeShares`](crate::TimeShares)).
     #[serde(default)]
@@ -84,6 +88,7 @@ impl Default for FlowGpuPolicy {
             collected: 1 << 20,
             aggregated: true,
             private: true,
+            padded: false,
             timed: false,
         }
     }

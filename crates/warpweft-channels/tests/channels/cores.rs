@@ -4,9 +4,10 @@
 #![allow(clippy::only_used_in_recursion, clippy::let_and_return)]
 
 use warpweft::channels::cpu::CpuExecutor;
-use warpweft::channels::{Channels, ChannelsExecutor as _, CpuPolicy};
+use warpweft::channels::{Channels, ChannelsExecutor as _, CpuPolicy, Run};
 use warpweft::machine::Machine;
 use warpweft::prelude::*;
+use warpweft::run::Target;
 use warpweft_conformance::channels::{Case, fib, queens, suite};
 
 #[test]
@@ -186,5 +187,30 @@ fn a_loop_of_spawns_is_shared() {
         assert_eq!((values[0], report.done), (flat(600), 601));
         let stolen = &report.notes[0];
         assert!(!stolen.contains(" 0 calls stolen"), "deques of {deque_capacity}: {stolen}");
+    }
+}
+
+/// Has variables of 320,000 bytes.
+#[spawning(cores)]
+fn wide(n: u32) -> u64 {
+    let mut local = [1u64; 40_000];
+    std::hint::black_box(&mut local)[n as usize] = n as u64;
+    if n == 0 {
+        return 0;
+    }
+    let a = spawn!(wide(n - 1));
+    sync!();
+    a + std::hint::black_box(&local)[n as usize]
+}
+
+#[test]
+fn large_variables_run_out_of_stack_with_an_error() {
+    let machine = Machine::detect().unwrap();
+    for threads in [1, 2] {
+        let run = Run { target: Target::Cpu, threads: Some(threads), ..Run::default() };
+        let calls = |n| Channels::of(wide::call(n)).levels(1000);
+        assert_eq!(calls(9).run_on_cores(&machine, &run).unwrap().0, [45]);
+        let error = calls(900).run_on_cores(&machine, &run).unwrap_err().to_string();
+        assert!(error.contains("`wide` ran out of stack at level"), "{error}");
     }
 }

@@ -196,3 +196,27 @@ fn what_goes_wrong_is_an_error_and_the_gpu_lives_on() {
     let (values, _) = executor.run(&Channels::of(chain::call(63))).unwrap();
     assert_eq!(values, [chain::call(63).plain()]);
 }
+
+/// Waits for a value that is no sum over its calls, at every level.
+#[spawning]
+fn descend(n: u32) -> u64 {
+    if n == 0 {
+        return 1;
+    }
+    let a = spawn!(descend(n - 1));
+    sync!();
+    a.rotate_left(5) ^ n as u64
+}
+
+#[test]
+fn more_waiting_calls_than_memory_are_an_error_and_the_gpu_lives_on() {
+    let Some(device) = device() else { return };
+    let mut executor = CudaExecutor::new(&device, StacksPolicy::default()).unwrap();
+    // A lane each, and gigabytes of frames for all of them.
+    let deep = Channels::all((0..500_000).map(|_| descend::call(20_000)));
+    let error = executor.run(&deep).unwrap_err().to_string();
+    assert!(error.contains("calls of `descend` that wait take more than"), "{error}");
+    assert!(error.contains("use a shallower one"), "{error}");
+    let (values, _) = executor.run(&Channels::all((0..9).map(descend::call))).unwrap();
+    assert!(values.into_iter().eq((0..9).map(descend)));
+}

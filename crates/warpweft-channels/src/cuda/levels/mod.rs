@@ -20,7 +20,7 @@ use warpweft_core::element::Unit;
 use warpweft_core::error::{Error, Result};
 use warpweft_core::memory::filled;
 use warpweft_core::report::Report;
-use warpweft_core::run::Watch;
+use warpweft_core::run::{Ending, Watch};
 use warpweft_core::trace::Trace;
 
 /// How long a level may take.
@@ -175,12 +175,16 @@ impl LevelsExecutor {
         let mut count = calls.count as u64;
         let (mut from, mut to) = (0, 1);
         while count > 0 {
+            // Short launches end before anything looks while they run.
+            if watch.is_needed() && watch.look() {
+                return Err(watch.interrupted());
+            }
             counted.calls += count;
             counted.levels += 1;
             counted.widest = counted.widest.max(count);
             let launched = Instant::now();
             self.launch(levels, calls, ([from, to], count))?;
-            let stopped = self.wait(levels, watch)?;
+            let stopped = self.wait(levels, watch, counted)?;
             if let Some(trace) = trace {
                 trace.add(self.device.label(), format!("level {}", counted.levels), launched);
                 trace.level("calls in a level", count as f64);
@@ -230,18 +234,25 @@ impl LevelsExecutor {
     }
 
     /// Waits for a level; whether `watch` ended it.
-    fn wait(&self, levels: &Levels, watch: &Watch<'_>) -> Result<bool> {
-        let (mut second, mut stopped) = (None, false);
+    fn wait(&self, levels: &Levels, watch: &Watch<'_>, counted: Counted) -> Result<bool> {
+        let (mut second, mut ending) = (None, Ending::default());
         let mut look = || {
-            if !stopped && watch.is_needed() && watch.look() {
-                stopped = true;
-                let stream = second.insert(Stream::new(&self.device)?);
-                stream.upload(&levels.control, 16, &[1u32])?;
+            let ask = || {
+                let stream: &Stream = second.insert(Stream::new(&self.device)?);
+                stream.upload(&levels.control, 16, &[1u32])
+            };
+            match ending.look(watch, ask)? {
+                None => Ok(()),
+                Some(since) => {
+                    let state =
+                        format!("{} calls of {} levels were begun", counted.calls, counted.levels);
+                    let device = self.device.label();
+                    Err(Ending::overdue("ending a level of calls", device, since, &state))
+                }
             }
-            Ok(())
         };
         self.watchdog.wait_while(&self.stream, LIMIT, &mut look)?;
-        Ok(stopped)
+        Ok(ending.is_asked())
     }
 
     /// The error of a function that faulted.

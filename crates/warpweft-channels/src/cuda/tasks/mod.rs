@@ -26,6 +26,7 @@ const COUNTERS: usize = 256;
 const COUNTS: usize = 8;
 const STATUS: usize = 96;
 const LIVE: usize = 160;
+const WAITING: usize = 192;
 /// Bytes for calls that wait and are in no window.
 const POOL: usize = 128 << 20;
 /// Frames of a chunk.
@@ -254,6 +255,16 @@ impl Tasks {
     /// The driver's.
     pub fn end(&self, stream: &Stream, status: u32) -> Result<()> {
         stream.upload(&self.control, 4 * STATUS, &[status])
+    }
+
+    /// While the kernel runs: warps with work, those counted that have been handed it, and warps that wait.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn warps_now(&self, stream: &Stream) -> Result<[u32; 2]> {
+        let mut words = [0u32; COUNTERS];
+        stream.download(&self.control, 0, &mut words)?;
+        Ok([words[LIVE], words[WAITING]])
     }
 
     /// Why the kernel ended, and what it counted.

@@ -42,6 +42,9 @@ WW_FN void copy_slot(u32* to, const u32* from) {
 constexpr u64 ENDING = 0 WW_FUNCTIONS(WW_ENDING);
 #undef WW_ENDING
 
+// Cycles after which thread 0 looks at once whether the run is over: about 50 us.
+constexpr u32 LONG_STEP = 100000;
+
 // What thread 0 holds, in shared memory.
 struct alignas(16) ww_held {
     u32 slots[SLOTS_OF_BLOCK * SLOT];
@@ -74,8 +77,10 @@ struct ww_block {
     u32 warp;
     u32 child_at, child_site;
     ww_clocks clocks;
+    u32 before;               // when the last round began
 
     WW_FN void begin() {
+        before = (u32)clock64();
         held.at = held.push = held.low = held.taken = held.spilled = held.open = held.parent = held.parent_at = 0;
         held.calls = held.given = held.steps = held.rounds = held.spills = 0;
         held.newest = held.oldest = held.spare = held.joined = NONE;
@@ -538,11 +543,16 @@ struct ww_block {
     WW_FN u32 advance() {
         ww_look seen{};
         while (true) {
+            // What this block has just done took long: others, or the host, may have ended the run.
+            const u32 now = (u32)clock64();
+            const bool slow = now - before > LONG_STEP;
+            before = now;
             const bool asked = ((int)seen.demand > 0 || held.reserved != 0) && held.open != 0, gave = asked && share(seen);
             // On its way during the step.
             seen.demand = 0;
             if (held.open != 0) seen = look();
-            if ((++held.rounds & 15) == 0) {
+            if ((++held.rounds & 15) == 0 || slow) {
+                if ((held.calls | held.steps | held.rounds) >> 30) flush();
                 // This block's token is never given back, so those that wait must be told.
                 if (WW_FAULTED) ww_end(a, DONE);
                 if (is_over()) return NONE;
@@ -569,12 +579,16 @@ struct ww_block {
         }
     }
 
-    // What it did, into the whole grid's.
-    WW_FN void finish() {
+    // What it did, into the whole grid's, before 32 bits overflow and at the end.
+    WW_FN void flush() {
         atomicAdd(a.counts + CALLS, (u64)held.calls);
         atomicAdd(a.counts + GIVEN, (u64)held.given);
         atomicAdd(a.counts + STEPS, (u64)held.steps);
         atomicAdd(a.counts + ROUNDS, (u64)held.rounds);
+        held.calls = held.given = held.steps = held.rounds = 0;
+    }
+    WW_FN void finish() {
+        flush();
         clocks.add_to(a.counts + CYCLES);
         if (held.spills != 0) atomicAdd(a.counts + SPILLED, (u64)held.spills);
     }

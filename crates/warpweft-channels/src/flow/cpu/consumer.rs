@@ -41,6 +41,8 @@ pub struct Consumer<'f, K: ChannelKernel> {
     /// Of each group: credits that the present firing holds.
     held: Vec<usize>,
     counts: ChannelCounts,
+    /// Whether a firing was put off and none has been since.
+    put_off: bool,
 }
 
 impl<'f, K: ChannelKernel> Consumer<'f, K> {
@@ -56,6 +58,7 @@ impl<'f, K: ChannelKernel> Consumer<'f, K> {
             items: Vec::with_capacity(flow.batch),
             held: vec![0; flow.plan.groups.len()],
             counts: ChannelCounts::default(),
+            put_off: false,
         }
     }
 
@@ -124,17 +127,22 @@ impl<'f, K: ChannelKernel> Consumer<'f, K> {
         }
     }
 
-    /// Calls the function for each item; false: the run has failed.
+    /// Calls the function for each item; false: the run has failed, or is to end.
     fn consume(&mut self) -> bool {
-        let Self { kernel, ports, buffers, items, .. } = self;
+        let Self { kernel, flow, ports, buffers, items, .. } = self;
         let mut at = 0;
+        // A batch of long calls does not keep a run from its end.
         let calls = || {
-            for (index, item) in items.iter().enumerate() {
+            items.iter().enumerate().all(|(index, item)| {
                 at = index;
                 kernel.consume(*item, ports, buffers);
-            }
+                !flow.ended()
+            })
         };
-        let Err(payload) = catch_unwind(AssertUnwindSafe(calls)) else { return true };
+        let payload = match catch_unwind(AssertUnwindSafe(calls)) {
+            Ok(goes_on) => return goes_on,
+            Err(payload) => payload,
+        };
         let item = self.items.get(at).map(shown).unwrap_or_default();
         self.flow.fail(Error::Element {
             place: format!("`{}` for the item {item}", K::NAME),
@@ -175,7 +183,7 @@ impl<K: ChannelKernel> Step for Consumer<'_, K> {
         }
         let room = self.reserve(from, ready);
         if room == 0 {
-            self.counts.yields += 1;
+            self.counts.yields += u64::from(!std::mem::replace(&mut self.put_off, true));
             return false;
         }
         self.items.clear();
@@ -191,6 +199,7 @@ impl<K: ChannelKernel> Step for Consumer<'_, K> {
         if count == 0 {
             return false;
         }
+        self.put_off = false;
         self.free_input(from, count);
         if !self.consume() {
             return true;

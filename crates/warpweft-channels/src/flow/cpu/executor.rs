@@ -1,10 +1,10 @@
 //! Runs a graph on the cores: each worker fires the deepest channel that it can, in batches.
 
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::consumer::{Source, Step};
-use super::flow::Flow;
+use super::flow::{Flow, SMALLER};
 use crate::flow::buffer::HostBuffers;
 use crate::flow::graph::FlowGraph;
 use crate::flow::plan::Plan;
@@ -14,6 +14,7 @@ use crate::flow::results::{ChannelCounts, Results};
 use warpweft_core::cpu::Pool;
 use warpweft_core::error::{Error, Result};
 use warpweft_core::machine::Machine;
+use warpweft_core::memory::check_room;
 use warpweft_core::report::Report;
 use warpweft_core::run::{Done, Watch};
 use warpweft_core::trace::Trace;
@@ -58,7 +59,7 @@ impl FlowCpuExecutor {
         let begin = Instant::now();
         let plan = graph.plan()?;
         let (threads, batch) = (self.pool.len(), self.policy.batch);
-        let flow = begun(graph, &plan, (threads, batch), watch.done());
+        let flow = begun(graph, &plan, (threads, batch), watch.done())?;
         let counts = Mutex::new(vec![ChannelCounts::default(); graph.channels.len()]);
         let setup = self.setup_seconds + begin.elapsed().as_secs_f64();
         let start = Instant::now();
@@ -96,7 +97,7 @@ impl FlowCpuExecutor {
             [seconds, setup],
             FlowPolicy::Cpu(self.policy).to_json(),
         );
-        Ok((Results::new(sinks, buffers, all), report))
+        Ok((Results::new(graph.number, sinks, buffers, all), report))
     }
 }
 
@@ -106,16 +107,21 @@ fn begun<'f>(
     plan: &'f Plan,
     threads_and_batch: (usize, usize),
     done: &'f Done,
-) -> Flow<'f> {
-    let channels = graph.channels.iter().enumerate().map(|(index, channel)| {
-        let group = plan.group_of[index].map(|group| &plan.groups[group]);
-        let (capacity, levels) = group.map_or((0, 0), |group| (group.capacity, group.levels));
-        channel.first.queues(capacity, levels)
+) -> Result<Flow<'f>> {
+    let sizes = plan.group_of.iter().map(|group| {
+        let group = group.map(|group| &plan.groups[group]);
+        group.map_or((0, 0), |group| (group.capacity, group.levels))
     });
+    let channels = || graph.channels.iter().map(|channel| &channel.first).zip(sizes.clone());
+    // All at once: each alone might still fit.
+    let bytes = channels().map(|(first, (capacity, levels))| first.queue_bytes(capacity, levels));
+    check_room(bytes.fold(0, u64::saturating_add), SMALLER)?;
+    let channels = channels().map(|(first, (capacity, levels))| first.queues(capacity, levels));
+    let channels = channels.collect::<Result<Vec<_>>>()?;
     let buffers = HostBuffers(graph.buffers.iter().map(|buffer| buffer.shared()).collect());
     let consumed = graph.channels.iter().filter(|channel| channel.consumer.is_some());
     let pending = consumed.map(|channel| channel.first.len()).sum();
-    Flow::new(plan, channels.collect(), (buffers, pending), threads_and_batch, done)
+    Ok(Flow::new(plan, channels, (buffers, pending), threads_and_batch, done))
 }
 
 /// One thread.
@@ -125,7 +131,12 @@ struct Worker<'f> {
     /// Of each channel that a kernel consumes, in the order in which they are served: its number, levels and kernel.
     steps: Vec<(usize, usize, Box<dyn Step + 'f>)>,
     trace: Option<(&'f Trace, String)>,
+    /// Firings that were put off before the last wait that the timeline has.
+    yields: u64,
 }
+
+/// Waits that a timeline does not show.
+const BRIEF: Duration = Duration::from_micros(5);
 
 impl<'f> Worker<'f> {
     fn new(graph: &'f FlowGraph, flow: &'f Flow<'f>, me: usize, trace: Option<&'f Trace>) -> Self {
@@ -136,7 +147,7 @@ impl<'f> Worker<'f> {
             Some((channel, flow.plan.groups[group].levels, step))
         });
         let trace = trace.map(|trace| (trace, format!("worker {me}")));
-        Self { flow, me, steps: steps.collect(), trace }
+        Self { flow, me, steps: steps.collect(), trace, yields: 0 }
     }
 
     fn work(&mut self) {
@@ -145,9 +156,25 @@ impl<'f> Worker<'f> {
             let seen = self.flow.activity();
             match self.step() {
                 true => alone = false,
-                false => self.flow.wait(self.me, seen, &mut alone),
+                false => self.wait(seen, &mut alone),
             }
         }
+    }
+
+    /// As [`Flow::wait`]; a timeline gets how long, and how many firings were put off since the last wait.
+    fn wait(&mut self, seen: usize, alone: &mut bool) {
+        let Some((trace, lane)) = &self.trace else {
+            return self.flow.wait(self.me, seen, alone);
+        };
+        let from = Instant::now();
+        self.flow.wait(self.me, seen, alone);
+        let yields: u64 = self.steps.iter().map(|(_, _, step)| step.counts().yields).sum();
+        let name = match yields - std::mem::replace(&mut self.yields, yields) {
+            0 if from.elapsed() < BRIEF => return,
+            0 => "waits".into(),
+            yields => format!("waits, {yields} firings put off"),
+        };
+        trace.add(lane.clone(), name, from);
     }
 
     /// Fires once, if anything can: whole batches first, then any; the deepest first, and what the host holds last.

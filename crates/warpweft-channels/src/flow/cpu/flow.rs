@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::credits::Credits;
-use super::ring::Ring;
+use super::ring::{Ring, Slot};
 use crate::flow::buffer::HostBuffers;
 use crate::flow::handle::Item;
 use crate::flow::plan::Plan;
 use warpweft_core::error::{Error, Result};
+use warpweft_core::memory::filled;
 use warpweft_core::run::Done;
 
 /// A channel: its levels, the items that the host put there, and those that came to the host.
@@ -21,15 +22,31 @@ pub struct Queues<T> {
     sink: Mutex<Vec<T>>,
 }
 
+/// What to do if memory does not suffice.
+pub const SMALLER: &str = "use smaller channels, or fewer levels";
+
 impl<T: Item> Queues<T> {
+    /// Bytes of the rings of so many levels.
+    pub fn ring_bytes(capacity: usize, levels: usize) -> u64 {
+        let elements = Ring::<T>::elements(capacity) as u64;
+        elements.saturating_mul(levels as u64).saturating_mul(size_of::<Slot<T>>() as u64)
+    }
+
     /// For `levels` levels of `capacity` items.
-    pub fn new(capacity: usize, levels: usize, first: Vec<T>) -> Self {
-        Self {
-            levels: (0..levels).map(|_| Ring::new(capacity)).collect(),
+    ///
+    /// # Errors
+    /// Too little memory.
+    pub fn new(capacity: usize, levels: usize, first: Vec<T>) -> Result<Self> {
+        let ring = |_| {
+            let slots = (0..Ring::<T>::elements(capacity)).map(|_| Slot::empty());
+            Ok(Ring::of(filled(slots, SMALLER)?))
+        };
+        Ok(Self {
+            levels: (0..levels).map(ring).collect::<Result<_>>()?,
             first,
             taken: AtomicUsize::new(0),
             sink: Mutex::default(),
-        }
+        })
     }
 
     /// Items of the host that nobody has taken; may be seen late.
@@ -58,6 +75,10 @@ impl<T: Item> Queues<T> {
     }
 }
 
+/// A word that workers read with every item, and that seldom changes: on a cache line of its own.
+#[repr(align(128))]
+struct Flag(AtomicBool);
+
 /// A worker that may fire, in place of what it has seen.
 const BUSY: usize = usize::MAX;
 
@@ -78,7 +99,7 @@ pub struct Flow<'f> {
     activity: AtomicUsize,
     /// Of each worker: the activity at which it found nothing to fire, or [`BUSY`].
     seen: Vec<AtomicUsize>,
-    ended: AtomicBool,
+    ended: Flag,
     error: Mutex<Option<Error>>,
 }
 
@@ -104,7 +125,7 @@ impl<'f> Flow<'f> {
             pending: AtomicUsize::new(pending),
             activity: AtomicUsize::new(0),
             seen: (0..workers).map(|_| AtomicUsize::new(BUSY)).collect(),
-            ended: AtomicBool::new(pending == 0),
+            ended: Flag(AtomicBool::new(pending == 0)),
             error: Mutex::default(),
         }
     }
@@ -128,7 +149,7 @@ impl<'f> Flow<'f> {
     /// A firing has consumed `count` items, and what it emitted is counted.
     pub fn fired(&self, count: usize) {
         if self.pending.fetch_sub(count, Ordering::AcqRel) == count {
-            self.ended.store(true, Ordering::Release);
+            self.ended.0.store(true, Ordering::Release);
         }
         self.activity.fetch_add(1, Ordering::SeqCst);
     }
@@ -136,12 +157,12 @@ impl<'f> Flow<'f> {
     /// Ends the run with an error; the first one counts.
     pub fn fail(&self, error: Error) {
         self.error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-        self.ended.store(true, Ordering::Release);
+        self.ended.0.store(true, Ordering::Release);
     }
 
     /// Whether there is nothing left to do.
     pub fn ended(&self) -> bool {
-        self.ended.load(Ordering::Acquire)
+        self.ended.0.load(Ordering::Acquire)
     }
 
     /// Why the run failed, if it did.

@@ -10,4 +10,4 @@ pub mod ring;
 
 pub use consumer::{Consumer, Step};
 pub use executor::FlowCpuExecutor;
-pub use flow::{Flow, Queues};
+pub use flow::{Flow, Queues, SMALLER};

@@ -18,9 +18,17 @@ use warpweft_core::cpu::sync::{AtomicUsize, Ordering};
 #[repr(align(128))]
 struct Line(AtomicUsize);
 
-struct Slot<T> {
+/// An element: its state and its item.
+pub struct Slot<T> {
     state: AtomicUsize,
     item: UnsafeCell<MaybeUninit<T>>,
+}
+
+impl<T> Slot<T> {
+    /// Available in the first round.
+    pub fn empty() -> Self {
+        Self { state: AtomicUsize::new(0), item: UnsafeCell::new(MaybeUninit::uninit()) }
+    }
 }
 
 /// One channel, or one level of a stack of channels.
@@ -50,12 +58,20 @@ pub struct Span {
 impl<T: Copy> Ring<T> {
     /// For `capacity` items, at least 1.
     pub fn new(capacity: usize) -> Self {
-        let count = capacity.max(1).next_power_of_two();
-        let slot =
-            || Slot { state: AtomicUsize::new(0), item: UnsafeCell::new(MaybeUninit::uninit()) };
+        Self::of((0..Self::elements(capacity)).map(|_| Slot::empty()).collect())
+    }
+
+    /// The elements of a ring for `capacity` items.
+    pub fn elements(capacity: usize) -> usize {
+        capacity.max(1).next_power_of_two()
+    }
+
+    /// Of so many elements, a power of two.
+    pub fn of(slots: Vec<Slot<T>>) -> Self {
+        let shift = slots.len().trailing_zeros();
         Self {
-            slots: (0..count).map(|_| slot()).collect(),
-            shift: count.trailing_zeros(),
+            slots: slots.into(),
+            shift,
             tail: Line(AtomicUsize::new(0)),
             head: Line(AtomicUsize::new(0)),
         }

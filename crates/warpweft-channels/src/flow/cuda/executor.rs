@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::launch::{COUNTS, Memory, Record, status};
+use super::failure::{failed, held};
+use super::launch::{COUNTS, Memory, status};
 use super::layout::{Layout, WARPS};
 use super::private::Budget;
 use super::spans::spans;
@@ -12,15 +13,14 @@ use crate::flow::buffer::HostBuffers;
 use crate::flow::graph::FlowGraph;
 use crate::flow::plan::Plan;
 use crate::flow::policy::{FlowGpuPolicy, FlowPolicy};
-use crate::flow::reference::queue::{too_deep, too_many};
 use crate::flow::report::report;
 use crate::flow::results::{ChannelCounts, Results};
 use crate::report::TimeShares;
 use warpweft_core::cuda::{Device, Event, Kernel, Module, Stream, Watchdog, compile};
 use warpweft_core::element::Unit;
-use warpweft_core::error::{Error, Result};
+use warpweft_core::error::Result;
 use warpweft_core::report::Report;
-use warpweft_core::run::Watch;
+use warpweft_core::run::{Ending, Watch};
 use warpweft_core::trace::Trace;
 
 /// How long nothing may fire before the run counts as stuck.
@@ -30,23 +30,8 @@ const LIMIT: Duration = Duration::from_secs(24 * 3600);
 
 /// How often the timeline gets how many items channels hold.
 const SAMPLES: Duration = Duration::from_millis(1);
-
-/// What a timeline needs of a graph.
-type Traced<'t> = (&'t Trace, &'t FlowGraph, &'t Plan);
-
-/// How many items channels hold, firings that are under way included, when so many credits of all levels are left.
-fn held<'p>(
-    plan: &'p Plan,
-    layout: &'p Layout,
-    credits: &'p [u32],
-) -> impl Iterator<Item = (usize, usize)> {
-    plan.order.iter().map(move |&channel| {
-        let group = layout.groups[layout.channels[channel].group];
-        let free = &credits[group.credits..][..group.levels];
-        let free: usize = free.iter().map(|&free| free as usize).sum();
-        (channel, (group.capacity * group.levels).saturating_sub(free))
-    })
-}
+/// How often progress gets how many of the host's items are consumed.
+const PROGRESS: Duration = Duration::from_millis(50);
 
 /// Graphs on one GPU.
 pub struct FlowGpuExecutor {
@@ -107,7 +92,7 @@ impl FlowGpuExecutor {
     /// As [`FlowGraph::check`]; the compiler's and the driver's.
     pub fn compile(&self, graph: &FlowGraph) -> Result<()> {
         let plan = graph.plan()?;
-        let layout = Layout::of(graph, &plan, self.policy.collected)?;
+        let layout = Layout::of(graph, &plan, &self.policy)?;
         self.prepare(graph, (&plan, &layout), false).map(drop)
     }
 
@@ -169,7 +154,7 @@ impl FlowGpuExecutor {
     ) -> Result<(Results, Report)> {
         let begin = Instant::now();
         let plan = graph.plan()?;
-        let layout = Layout::of(graph, &plan, self.policy.collected)?;
+        let layout = Layout::of(graph, &plan, &self.policy)?;
         let Prepared { loaded, blocks, is_new } =
             self.prepare(graph, (&plan, &layout), trace.is_some())?;
         let Loaded { unit, kernel, .. } = &*loaded;
@@ -184,17 +169,29 @@ impl FlowGpuExecutor {
         let mut sinks = vec![Vec::new(); graph.channels.len()];
         let (mut seconds, launched) = (0.0, Instant::now());
         loop {
+            // Short launches end before anything looks while they run.
+            if watch.is_needed() && watch.look() {
+                return Err(watch.interrupted());
+            }
             let from = Instant::now();
-            let traced = trace.map(|trace| (trace, graph, &plan));
-            seconds += self.launch(&memory, (kernel, blocks), &layout, (watch, traced))?;
+            let of = (graph, &plan, &layout);
+            seconds += self.launch(&memory, (kernel, blocks), of, (watch, trace))?;
             if let Some(trace) = trace {
                 trace.add(self.device.label(), "channels_flow", from);
+            }
+            if watch.is_needed() {
+                memory.tell(&self.stream, graph.kernels.len(), watch)?;
             }
             let record = memory.record(&self.stream)?;
             match record.status {
                 status::RUNNING | status::DRAIN => {}
                 status::STOPPED => return Err(watch.interrupted()),
-                _ => return Err(self.failed(&record, (graph, &plan), (&layout, &memory), unit)?),
+                _ => {
+                    return Err({
+                        let at = (&self.device, &self.stream);
+                        failed(&record, (graph, &plan), (&layout, &memory), (unit, at))?
+                    });
+                }
             }
             memory.drain(&self.stream, graph, &layout, &mut sinks)?;
             if record.status == status::RUNNING {
@@ -206,19 +203,31 @@ impl FlowGpuExecutor {
             let names: Vec<_> = graph.kernels.iter().map(|kernel| kernel.node.name()).collect();
             trace.add_all(spans(&words, &names, self.device.label(), trace.at(launched)));
         }
-        let channels = self.counted(graph, (&plan, &layout), &memory)?;
+        let policy = FlowGpuPolicy { blocks, ..self.policy };
+        self.ended(graph, (&plan, &layout, &memory), (&sinks, policy), [seconds, setup])
+    }
+
+    /// The results and the report of a run whose items are all consumed, of which those in `sinks` came to the host.
+    fn ended(
+        &self,
+        graph: &FlowGraph,
+        (plan, layout, memory): (&Plan, &Layout, &Memory),
+        (sinks, policy): (&[Vec<u8>], FlowGpuPolicy),
+        seconds: [f64; 2],
+    ) -> Result<(Results, Report)> {
+        let channels = self.counted(graph, (plan, layout), memory)?;
         let words = memory.words(&self.stream, graph)?;
         let buffers =
             graph.buffers.iter().zip(&words).map(|(buffer, words)| buffer.restored(words));
-        let sinks = graph.channels.iter().zip(&sinks).map(|(channel, bytes)| {
+        let sinks = graph.channels.iter().zip(sinks).map(|(channel, bytes)| {
             channel.consumer.is_none().then(|| channel.first.with_bytes(bytes))
         });
-        let policy = FlowPolicy::Gpu(FlowGpuPolicy { blocks, ..self.policy });
         let devices = vec![self.device.label().to_string()];
-        let mut report = report(&channels, devices, [seconds, setup], policy.to_json());
+        let mut report = report(&channels, devices, seconds, FlowPolicy::Gpu(policy).to_json());
         let cycles = memory.cycles(&self.stream, graph.kernels.len())?;
         report.notes.extend(TimeShares::of(cycles).map(|shares| shares.to_string()));
-        Ok((Results::new(sinks.collect(), HostBuffers(buffers.collect()), channels), report))
+        let buffers = HostBuffers(buffers.collect());
+        Ok((Results::new(graph.number, sinks.collect(), buffers, channels), report))
     }
 
     /// One launch; its seconds.
@@ -226,8 +235,8 @@ impl FlowGpuExecutor {
         &self,
         memory: &Memory,
         (kernel, blocks): (&Kernel, u32),
-        layout: &Layout,
-        (watch, traced): (&Watch<'_>, Option<Traced<'_>>),
+        (graph, plan, layout): (&FlowGraph, &Plan, &Layout),
+        (watch, trace): (&Watch<'_>, Option<&Trace>),
     ) -> Result<f64> {
         let (device, stream) = (&self.device, &self.stream);
         let (start, end) = (Event::new(device)?, Event::new(device)?);
@@ -236,10 +245,14 @@ impl FlowGpuExecutor {
         let patience = PATIENCE.as_nanos() as u64;
         memory.launch((kernel, stream), layout, (blocks, 32 * WARPS), patience)?;
         stream.record(&end)?;
-        let (second, mut stopped) = (Stream::new(device)?, false);
-        let mut sampled = Instant::now();
+        let (second, mut ending) = (Stream::new(device)?, Ending::default());
+        let (mut sampled, mut told) = (Instant::now(), Instant::now());
         let mut look = || {
-            if let Some((trace, graph, plan)) = traced
+            if watch.is_needed() && told.elapsed() >= PROGRESS {
+                told = Instant::now();
+                memory.tell(&second, graph.kernels.len(), watch)?;
+            }
+            if let Some(trace) = trace
                 && sampled.elapsed() >= SAMPLES
             {
                 sampled = Instant::now();
@@ -247,11 +260,15 @@ impl FlowGpuExecutor {
                     trace.level(format!("items in {}", graph.channels[channel].name), held as f64);
                 }
             }
-            if !stopped && watch.is_needed() && watch.look() {
-                stopped = true;
-                memory.stop(&second)?;
+            match ending.look(watch, || memory.stop(&second))? {
+                None => Ok(()),
+                Some(since) => {
+                    let credits = memory.credits(&second, layout)?;
+                    let states = plan.states(held(plan, layout, &credits));
+                    let stage = "ending a channel-flow graph";
+                    Err(Ending::overdue(stage, self.device.label(), since, &states))
+                }
             }
-            Ok(())
         };
         self.watchdog.wait_while(stream, LIMIT, &mut look)?;
         start.seconds_until(&end)
@@ -276,58 +293,5 @@ impl FlowGpuExecutor {
             ChannelCounts { name, items: counts[0], firings: counts[1], yields: counts[2], most }
         });
         Ok(each.collect())
-    }
-
-    /// The error that a kernel's record stands for.
-    fn failed(
-        &self,
-        record: &Record,
-        (graph, plan): (&FlowGraph, &Plan),
-        (layout, memory): (&Layout, &Memory),
-        unit: &Unit,
-    ) -> Result<Error> {
-        let Some(kernel) = graph.kernels.get(record.kernel) else {
-            return Ok(self.ended_with(record.status));
-        };
-        let name = kernel.node.name();
-        Ok(match record.status {
-            status::TOO_MANY => {
-                let bound = kernel.node.edges().iter().map(|edge| edge.bound).max().unwrap_or(0);
-                too_many(name, bound, kernel.node.total())
-            }
-            status::TOO_DEEP => too_deep(name, plan.groups[plan.needs[record.kernel].own].levels),
-            status::FAULT => {
-                let item = graph.channels[kernel.input].first.shown(&record.item);
-                let site = unit.site_of(record.site);
-                let place = site.map_or_else(String::new, |site| format!(" at {}", site.place()));
-                Error::Element {
-                    place: format!("`{name}` for the item {item}{place}"),
-                    what: site.map_or("a fault", |site| site.what).into(),
-                }
-            }
-            status::STUCK => self.stuck((graph, plan), layout, memory)?,
-            other => self.ended_with(other),
-        })
-    }
-
-    /// The error of a graph in which nothing can fire, with the state of every channel.
-    fn stuck(
-        &self,
-        (graph, plan): (&FlowGraph, &Plan),
-        layout: &Layout,
-        memory: &Memory,
-    ) -> Result<Error> {
-        let (_, pending) = memory.counts(&self.stream, graph.kernels.len())?;
-        let credits = memory.credits(&self.stream, layout)?;
-        Ok(plan.stuck(pending as usize, held(plan, layout, &credits)))
-    }
-
-    fn ended_with(&self, status: u32) -> Error {
-        Error::Device {
-            stage: "running a channel-flow graph".into(),
-            device: self.device.label().into(),
-            what: format!("the kernel ended with status {status}"),
-            hint: "please report this with the program and its policy".into(),
-        }
     }
 }

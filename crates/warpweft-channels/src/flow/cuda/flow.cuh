@@ -32,6 +32,8 @@ constexpr u32 RECORD = 4;
 // Counts of a channel: items, firings, yields, least credits seen.
 constexpr u32 COUNTS = 4;
 constexpr u32 NONE = 0xffffffffu;
+// A handle holds a number below this, and above it its graph's.
+constexpr u32 HANDLES = 1u << 20;
 // The word behind `pending` that counts requests of idle warps for private items.
 constexpr u32 WANTED = 2;
 
@@ -71,6 +73,8 @@ constexpr u32 IN_A_ROW = 8, STEPS = 8;
 constexpr u32 MOST_UNITS = 4;
 // Calls in a row that items without levels stay with their warp at most: then it searches all queues again.
 constexpr u32 CHAIN = 32;
+// Cycles of a firing after which the warp tests at once whether the run goes on, and ends a chain: about 50 us.
+constexpr u32 LONG_FIRING = 100000;
 
 // Of each warp, so that none waits for another.
 __shared__ u64 ww_counts[WW_WARPS][WW_KERNELS * COUNTS];
@@ -81,7 +85,8 @@ template<class Kernel> struct ww_firing {
     const ww_arguments& a;
     typename Kernel::Outs outs;
     template<class T> WW_FN ww::shared<T> buffer(u32 number) const {
-        return {(T*)a.buffers[number].words, a.buffers[number].count};
+        const ww_words& it = a.buffers[number % HANDLES];
+        return {(T*)it.words, it.count};
     }
     // A buffer to which the kernel only adds.
     template<class T, u32 J> WW_FN ww::shared<T> sum(u32 number) const { return buffer<T>(number); }
@@ -99,6 +104,7 @@ struct ww_warp {
     u32 acted;        // what it says
     u64* counts;      // of the warp
     u32 more;         // items of the channel that were ready when the last firing had taken its own
+    u32 put_off;      // a bit for each of 32 kernels of which a firing was put off and none has been since
     ww_clocks clocks;
     ww_spans spans;
 
@@ -109,9 +115,9 @@ struct ww_warp {
         using Channel = ww_channel<C>;
         const u32 number = Channel::QUEUE + (Channel::LEVELS - 1 - level) * Channel::STRIDE;
         constexpr u64 elements = 1ull << Channel::SHIFT;
-        return ww_queue<Channel::SHIFT, Channel::WORDS>{a.queues + 2 * APART * number,
-            a.states + Channel::STATES + level * elements,
-            a.items + Channel::ITEMS + level * elements * Channel::WORDS};
+        using Queue = ww_queue<Channel::SHIFT, Channel::WORDS>;
+        return Queue{a.queues + 2 * APART * number, a.states + Channel::STATES + level * elements * LINE,
+            a.items + Channel::ITEMS + level * elements * Queue::PADDED_WORDS};
     }
 
     // Takes `each` credits for as many of `most` items as there are. For how many.
@@ -182,8 +188,14 @@ struct ww_warp {
         }
         ww_private<K, ww_warp> own{*this, ww_private_words[number % WW_WARPS] + Node::PRIVATE_AT};
         const u64 began = spans.now();
-        if (lane < got) own.put(lane, from.host ? ((const Item*)a.first[K].items)[first] : in.template take<Item>(first), from.level);
-        __syncwarp();
+        bool there = true;
+        if (lane < got) {
+            Item item;
+            if (from.host) item = ((const Item*)a.first[K].items)[first];
+            else there = take(in, first, item);
+            own.put(lane, item, from.level);
+        }
+        if (!__all_sync(ALL, there)) return ends();
         if (!from.host) {
             give(credits, got);
             ww_fence_gpu();
@@ -233,7 +245,11 @@ struct ww_warp {
         if (deeper) give(Group::CREDITS + next, (own_room - room) * own_each);
         own_room = room;
         if (room == 0) {
-            count(K, 2, 1);
+            if ((put_off >> K % 32 & 1) == 0) {
+                count(K, 2, 1);
+                spans.put_off();
+            }
+            put_off |= 1u << K % 32;
             return false;
         }
 
@@ -262,15 +278,17 @@ struct ww_warp {
             Node::others([&](u32 number, u32 bound, bool) { give(number, room * bound); });
             return false;
         }
+        put_off &= ~(1u << K % 32);
         const u64 began = spans.now();
         if (lane == 0) *(volatile u32*)activity = ++acted;
         using Item = typename Node::Kernel::Item;
         Item items[UNITS];
+        bool there = true;
 #pragma unroll
         for (u32 u = 0; u < UNITS; ++u) {
             if (!on(u)) continue;
             if (from.host) items[u] = ((const Item*)a.first[K].items)[first + 32 * u];
-            else items[u] = in.template take<Item>(first + 32 * u);
+            else there = take(in, first + 32 * u, items[u]) && there;
         }
         bool holds = !from.host;
         auto release = [&] {
@@ -279,7 +297,7 @@ struct ww_warp {
                 if (holds && on(u)) in.release(first + 32 * u);
             holds = false;
         };
-        __syncwarp();
+        if (!__all_sync(ALL, there)) return ends();
         if (!from.host && !passes) give(Group::CREDITS + from.level, got);
 
         // The calls.
@@ -290,6 +308,7 @@ struct ww_warp {
         for (u32 u = 0; u < UNITS; ++u) lives[u] = on(u);
         u32 calls = got, consumed = 0, firings = 0;
         const u64 called = clocks.now();
+        const u32 began_at = (u32)clock64();
         for (u32 round = 0;; ++round) {
 #pragma unroll
             for (u32 u = 0; u < UNITS; ++u) {
@@ -303,7 +322,7 @@ struct ww_warp {
             consumed += calls;
             firings += (calls + 31) / 32;
             if constexpr (Node::CHAINED) {
-                if (!well || round == CHAIN || !stays(in, outs, calls)) break;
+                if (!well || round == CHAIN || (round % 4 == 0 && lasts(began_at)) || !stays(in, outs, calls)) break;
                 if (holds) ww_fence_gpu();
                 release();
 #pragma unroll
@@ -332,6 +351,9 @@ struct ww_warp {
         if (!leveled) more = __shfl_sync(ALL, left, 0);
         return true;
     }
+
+    // Whether so much time has passed that the warp is to look whether the run goes on; the same for all lanes.
+    __device__ __forceinline__ bool lasts(u32 since) const { return __shfl_sync(ALL, (u32)clock64() - since, 0) > LONG_FIRING; }
 
     // Whether a warp calls the kernel again with what `calls` calls have emitted, one at most each: all have, or no others are ready.
     // Then `calls` is how many there are.
@@ -441,6 +463,22 @@ struct ww_warp {
         return at;
     }
 
+    // Waits for the item of a dispatched position. False: the run has failed, and it may never come, since `await` leaves then too.
+    template<class Queue, class Item> __device__ __forceinline__ bool take(Queue from, u32 position, Item& item) const {
+        for (u32 tries = 1; !from.is_ready(position); ++tries) {
+            if (tries % 64 == 0 && ww_load_relaxed(a.record) >= STUCK) return false;
+            __nanosleep(20);
+        }
+        item = from.template read<Item>(position);
+        return true;
+    }
+    // A firing without a call: the run has failed. That something fired.
+    __device__ __forceinline__ bool ends() {
+        if (lane == 0) *(volatile u32*)activity = ++acted;
+        more = 0;
+        return true;
+    }
+
     // Waits until the element of the position is free, or the run has failed: then what is written there does not count.
     template<class Queue> __device__ __forceinline__ void await(Queue to, u32 position) const {
         while (!to.is_free(position) && ww_load_relaxed(a.record) < STUCK) __nanosleep(20);
@@ -509,7 +547,7 @@ struct ww_warp {
     }
 
     // Fires, if anything can: some times in a row where whole warps of items are ready.
-    __device__ __forceinline__ bool step() {
+    __device__ __forceinline__ bool step(u32 since) {
         constexpr u32 all = WW_QUEUES + WW_KERNELS;
         for (u32 least = 32; least > 0; least = least == 32 ? 1 : 0) {
             for (u32 base = 0; base < all; base += 32) {
@@ -535,7 +573,7 @@ struct ww_warp {
                     const u32 its = __shfl_sync(ALL, kernel, best);
                     while (dispatch(its, from, most)) {
                         most = more >= plenty() ? 32 * MOST_UNITS : 32;
-                        if (++fired == IN_A_ROW || more < 32) return true;
+                        if (++fired == IN_A_ROW || more < 32 || lasts(since)) return true;
                     }
                     if (fired > 0) return true;
                 }
@@ -570,9 +608,11 @@ struct ww_warp {
             }
             if (__shfl_sync(ALL, status, 0) != RUNNING || __shfl_sync(ALL, left, 0) == 0) return;
             const u64 searched = clocks.now();
-            if (step()) {
+            const u32 since_step = (u32)clock64();
+            if (step(since_step)) {
+                if (lane == 0) spans.ends_wait(WW_KERNELS);
                 turns = 0;
-                ++steps;
+                steps = lasts(since_step) ? 0 : steps + 1;
                 continue;
             }
             steps = 0;
@@ -583,6 +623,7 @@ struct ww_warp {
                 ww_add_relaxed(a.pending + WANTED, 1);
             __nanosleep(64 * turns);
             clocks.waited(searched);
+            spans.waits();
             // By one warp, and only now and then: it reads a word of every warp.
             if (turns < 64 || blockIdx.x > 0 || threadIdx.x >= 32) continue;
             u64 now = lane == 0 ? ww_nanoseconds() : 0;
@@ -609,7 +650,7 @@ extern "C" __global__ void __launch_bounds__(32 * WW_WARPS, WW_RESIDENT) channel
     const u32 own = threadIdx.x / 32, lane = threadIdx.x % 32, number = blockIdx.x * WW_WARPS + own;
     for (u32 k = lane; k < WW_KERNELS * COUNTS; k += 32) ww_counts[own][k] = k % COUNTS == 3 ? ~0ull : 0;
     __syncwarp();
-    ww_warp warp{a, lane, number, a.activity + number, a.activity[number], ww_counts[own], 0};
+    ww_warp warp{a, lane, number, a.activity + number, a.activity[number], ww_counts[own], 0, 0};
     warp.clocks.begin();
     warp.spans.begin(a.spans, number);
     warp.run();

@@ -1,11 +1,14 @@
 //! The device memory of one run, and its launches.
 
+use std::cell::Cell;
+
 use super::layout::{APART, Layout};
 use super::spans;
 use crate::flow::bytes::bytes_of;
 use crate::flow::graph::FlowGraph;
 use warpweft_core::cuda::{Args, Buffer, Device, Kernel, Launch, Stream};
 use warpweft_core::error::{Error, Result};
+use warpweft_core::run::Watch;
 
 /// Words of the record of an error, and where the item begins: as in `flow.cuh`.
 const RECORD: usize = 4 + 1024 / 4;
@@ -43,8 +46,9 @@ pub(super) struct Memory {
     taken: Buffer,
     drained: Buffer,
     pending: Buffer,
-    /// Items of the host.
+    /// Items of the host, and those that progress has been told of.
     first_items: u32,
+    told: Cell<u64>,
     record: Buffer,
     activity: Buffer,
     counts: Buffer,
@@ -100,6 +104,7 @@ impl Memory {
             drained: words(APART * graph.channels.len())?,
             pending: Buffer::from_slice(stream, &[pending as u32, 0, 0, 0])?,
             first_items: pending as u32,
+            told: Cell::new(0),
             record: words(RECORD)?,
             activity: words(warps)?,
             counts: Buffer::from_slice(stream, &counts)?,
@@ -233,6 +238,20 @@ impl Memory {
             stream.upload(&self.credits, 4 * APART * group.credits, &[group.capacity as u32])?;
         }
         stream.fill(&self.drained, 0)
+    }
+
+    /// Adds to what `watch` knows of: how many of the host's items `kernels` kernels have taken.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn tell(&self, stream: &Stream, kernels: usize, watch: &Watch<'_>) -> Result<()> {
+        let mut taken = vec![0u32; APART * kernels];
+        stream.download(&self.taken, 0, &mut taken)?;
+        // Warps that find no more have counted on.
+        let each = taken.iter().step_by(APART).zip(&self.first);
+        let all = each.map(|(&taken, &(_, count))| u64::from(taken).min(count as u64)).sum();
+        watch.done().add(all - self.told.replace(all));
+        Ok(())
     }
 
     /// What was counted, and the items that are left.

@@ -2,12 +2,15 @@
 
 use crate::flow::graph::FlowGraph;
 use crate::flow::plan::Plan;
+use crate::flow::policy::FlowGpuPolicy;
 use warpweft_core::error::{Error, Result};
 
 /// Warps of a block.
 pub(super) const WARPS: u32 = 4;
 /// Words between two that different warps add to, as in `queue.cuh`.
 pub(super) const APART: usize = 1056;
+/// Words of a cache line, as in `queue.cuh`.
+const LINE: usize = 32;
 /// The most bytes that a kernel takes as arguments, on every device.
 const ARGUMENTS: usize = 4000;
 
@@ -41,6 +44,8 @@ pub(super) struct GroupLayout {
 /// A graph in device memory.
 #[derive(Debug)]
 pub(super) struct Layout {
+    /// Words between two elements' states: more than 1 where each has cache lines of its own.
+    pub line: usize,
     pub channels: Vec<ChannelLayout>,
     /// The plan's, then one for each channel of the host.
     pub groups: Vec<GroupLayout>,
@@ -58,13 +63,25 @@ pub(super) struct Layout {
     pub arguments: usize,
 }
 
+/// The most items that one call of a kernel may emit into `channel`.
+fn most_of_a_call(graph: &FlowGraph, channel: usize) -> usize {
+    let each = graph.kernels.iter().map(|kernel| {
+        let edges = kernel.node.edges();
+        let bounds = edges.iter().filter(|edge| edge.channel == channel).map(|edge| edge.bound);
+        bounds.sum::<usize>().min(kernel.node.total())
+    });
+    each.max().unwrap_or(0)
+}
+
 impl Layout {
-    /// Of a graph, with room for `collected` items in each channel of the host.
+    /// Of a graph, with room for as many items in each channel of the host as the policy says.
     ///
     /// # Errors
     /// More tables and constants than a kernel takes.
-    pub fn of(graph: &FlowGraph, plan: &Plan, collected: usize) -> Result<Self> {
+    pub fn of(graph: &FlowGraph, plan: &Plan, policy: &FlowGpuPolicy) -> Result<Self> {
+        let FlowGpuPolicy { collected, padded, .. } = *policy;
         let mut layout = Self {
+            line: if padded { LINE } else { 1 },
             channels: vec![ChannelLayout::default(); graph.channels.len()],
             groups: Vec::new(),
             served: Vec::new(),
@@ -82,7 +99,8 @@ impl Layout {
             if node.consumer.is_none() {
                 layout.channels[channel].group = layout.groups.len();
                 layout.channels[channel].levels = 1;
-                let capacity = collected.max(node.capacity);
+                // With less room than one call may need, nothing would ever fire.
+                let capacity = collected.max(node.capacity).max(most_of_a_call(graph, channel));
                 layout.groups.push(GroupLayout { credits: layout.credits, levels: 1, capacity });
                 layout.credits += 1;
             }
@@ -140,8 +158,8 @@ impl Layout {
                 states: self.states,
                 items: self.items,
             };
-            self.states += levels * elements;
-            self.items += levels * elements * words;
+            self.states += levels * elements * self.line;
+            self.items += levels * elements * words.next_multiple_of(self.line);
         }
         for level in (0..levels).rev() {
             let kernels = members.iter().filter_map(|&member| graph.channels[member].consumer);

@@ -1,6 +1,7 @@
 //! Channel-flow graphs on one GPU: a persistent kernel in which every warp fires what it can.
 
 mod executor;
+mod failure;
 mod launch;
 mod layout;
 mod private;

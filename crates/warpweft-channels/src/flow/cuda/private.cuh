@@ -19,7 +19,8 @@ template<class Kernel, u32 SUMS, u32 BUFFERS> struct ww_private_firing {
     ww_partial (&partials)[BUFFERS];
     typename Kernel::Outs outs;
     template<class T> WW_FN ww::shared<T> buffer(u32 number) const {
-        return {(T*)a.buffers[number].words, a.buffers[number].count};
+        const ww_words& it = a.buffers[number % HANDLES];
+        return {(T*)it.words, it.count};
     }
     template<class T, u32 J> WW_FN auto sum(u32 number) {
         if constexpr ((SUMS >> J & 1) != 0) return ww::sum_of<T>{buffer<T>(number), partials[J].word, partials[J].value};

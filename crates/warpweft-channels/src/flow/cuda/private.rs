@@ -64,7 +64,8 @@ pub(super) fn private(graph: &FlowGraph, plan: &Plan, budget: Budget) -> (Vec<Pr
         let fitting = ((most - words) / each).min(budget.entries);
         let entries = if fitting == 0 { 0 } else { 1 << fitting.ilog2() };
         // `static_assert` of private.cuh.
-        let least = (group.levels * (needs.own_bound - 1)).saturating_add(31 + needs.own_bound);
+        let least =
+            (group.levels * needs.own_bound.saturating_sub(1)).saturating_add(31 + needs.own_bound);
         if drains || entries < least {
             return Private::default();
         }

@@ -23,9 +23,18 @@ constexpr u32 ALL = 0xffffffffu;
 // 128 bytes all these words were in one part, and cost a third of the rate of eight channels (H200, 2026-11-28).
 constexpr u32 APART = 1056;
 
+// Words between two elements' states, and between words of items: 1, unless each element has cache lines of its own (figure 17).
+#if WW_PADDED
+constexpr u32 LINE = 32;
+#else
+constexpr u32 LINE = 1;
+#endif
+
 // A queue: SHIFT is log2 of its elements, at least 5; an item has WORDS words.
 template<u32 SHIFT, u32 WORDS> struct ww_queue {
     static constexpr u32 ELEMENTS = 1u << SHIFT;
+    // Of an element, where it has lines of its own.
+    static constexpr u32 PADDED_WORDS = (WORDS + LINE - 1) / LINE * LINE;
     // Positions are those modulo 2^31, and rounds too.
     static constexpr u32 HALF = 1u << 31, ROUNDS = (u32)((1ull << (32 - SHIFT)) - 1);
     u32* control;  // tail and ready, head
@@ -33,9 +42,10 @@ template<u32 SHIFT, u32 WORDS> struct ww_queue {
     u32* items;
 
     __device__ __forceinline__ static u32 available(u32 position) { return 2 * (position >> SHIFT); }
-    __device__ __forceinline__ u32* state(u32 position) const { return states + (position & (ELEMENTS - 1)); }
+    __device__ __forceinline__ u32* state(u32 position) const { return states + LINE * (u64)(position & (ELEMENTS - 1)); }
     __device__ __forceinline__ u32* word(u32 position, u32 number) const {
         const u32 element = position & (ELEMENTS - 1);
+        if constexpr (LINE > 1) return items + ((u64)element * PADDED_WORDS + number);
         return items + ((u64)(element / 32) * WORDS + number) * 32 + element % 32;
     }
     // Adds to both; what they were, `tail` in the lower half.
@@ -60,11 +70,12 @@ template<u32 SHIFT, u32 WORDS> struct ww_queue {
         return got;
     }
 
-    // By the lane that has dispatched the position: the item. The element is free after `release`.
-    template<class Item> __device__ __forceinline__ Item take(u32 position) const {
-        u32* at = state(position);
-        // Acquire: the item is written.
-        while (((ww_load_acquire_gpu(at) ^ (available(position) + 1)) & ROUNDS) != 0) __nanosleep(20);
+    // Whether the lane that has dispatched the position may read: acquire, the item is written.
+    __device__ __forceinline__ bool is_ready(u32 position) const {
+        return ((ww_load_acquire_gpu(state(position)) ^ (available(position) + 1)) & ROUNDS) == 0;
+    }
+    // By the lane that has dispatched the position and seen that it is ready: the item. The element is free after `release`.
+    template<class Item> __device__ __forceinline__ Item read(u32 position) const {
         u32 words[WORDS];
 #pragma unroll
         for (u32 k = 0; k < WORDS; ++k) words[k] = *(volatile u32*)word(position, k);

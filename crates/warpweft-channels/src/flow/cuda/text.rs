@@ -7,6 +7,7 @@ use super::private::{Budget, Private, private, sums};
 use super::spans::SPANS;
 use crate::flow::graph::FlowGraph;
 use crate::flow::plan::Plan;
+use crate::flow::policy::FlowGpuPolicy;
 use warpweft_core::cuda::{Cubin, Options, compile};
 use warpweft_core::element::Unit;
 use warpweft_core::error::Result;
@@ -53,6 +54,7 @@ pub(super) fn source(
         "#define WW_WARPS {warps}
 #define WW_RESIDENT {resident}
 #define WW_AGGREGATED {}
+#define WW_PADDED {}
 #define WW_TIMED {}
 #define WW_TRACED {}
 #define WW_SPANS {SPANS}
@@ -69,6 +71,7 @@ WW_CONST ww::u32 WW_SERVED[] = {{{}}};
 {}#include \"flow.cuh\"
 ",
         u32::from(aggregated),
+        u32::from(layout.line > 1),
         u32::from(timed),
         u32::from(traced),
         unit.source(),
@@ -223,7 +226,11 @@ pub fn compile_check_traced(graph: &FlowGraph, arch: &str) -> Result<Cubin> {
 
 fn compile_form(graph: &FlowGraph, arch: &str, form: Form) -> Result<Cubin> {
     let plan = graph.plan()?;
-    let layout = Layout::of(graph, &plan, 1 << 10)?;
+    let layout = Layout::of(
+        graph,
+        &plan,
+        &FlowGpuPolicy { collected: 1 << 10, ..FlowGpuPolicy::default() },
+    )?;
     let (text, _) = source(graph, &plan, &layout, (WARPS, 1), form);
     compile(&text, "channels_flow", arch, &options())
 }
@@ -247,7 +254,7 @@ pub struct Played {
     pub nodes: Vec<u8>,
 }
 
-/// The text of a graph for so many warps of one block, aggregated or not, with at most so many private items of a warp, and all that the
+/// The text of a graph for so many warps of one block, with at most so many private items of a warp, and all that the
 /// kernel is given.
 ///
 /// # Errors
@@ -255,11 +262,12 @@ pub struct Played {
 #[doc(hidden)]
 pub fn played(
     graph: &FlowGraph,
-    (warps, aggregated, entries): (u32, bool, usize),
-    collected: usize,
+    (warps, entries): (u32, usize),
+    policy: &FlowGpuPolicy,
 ) -> Result<Played> {
     let plan = graph.plan()?;
-    let layout = Layout::of(graph, &plan, collected)?;
+    let layout = Layout::of(graph, &plan, policy)?;
+    let aggregated = policy.aggregated;
     let private = (entries > 0).then_some(Budget { warps: 1, entries });
     let form = Form { aggregated, private, ..Form::SHARED };
     let (text, _) = source(graph, &plan, &layout, (warps, 1), form);

@@ -65,12 +65,8 @@ impl Plan {
         (after < self.groups[group].levels).then_some(after)
     }
 
-    /// The error of a run in which nothing can fire, with what each channel's group holds.
-    pub(super) fn stuck(
-        &self,
-        pending: usize,
-        held: impl Iterator<Item = (usize, usize)>,
-    ) -> Error {
+    /// What each channel's group holds, as text.
+    pub(super) fn states(&self, held: impl Iterator<Item = (usize, usize)>) -> String {
         let states = held.map(|(channel, held)| {
             let group = &self.groups[self.group_of[channel].unwrap_or_default()];
             let levels = match group.levels {
@@ -80,10 +76,19 @@ impl Plan {
             let name = &self.names[channel];
             format!("`{name}` holds {held} of {}{levels}", group.capacity)
         });
+        states.collect::<Vec<_>>().join(", ")
+    }
+
+    /// The error of a run in which nothing can fire, with what each channel's group holds.
+    pub(super) fn stuck(
+        &self,
+        pending: usize,
+        held: impl Iterator<Item = (usize, usize)>,
+    ) -> Error {
+        let states = self.states(held);
         Error::spec(
             format!(
-                "no kernel can fire: {pending} items are left and the channels are full: {}",
-                states.collect::<Vec<_>>().join(", ")
+                "no kernel can fire: {pending} items are left and the channels are full: {states}"
             ),
             "make the channels of the cycle a `channel_stack`, or larger",
         )

@@ -14,15 +14,30 @@ impl FlowGraph {
             return Err(Error::spec("a graph without kernels", "connect a kernel to a channel"));
         }
         for KernelNode { node, .. } in &self.kernels {
+            if node.total() == 0 && !node.edges().is_empty() {
+                let what = format!("`{}` may emit 0 items in all", node.name());
+                return Err(Error::spec(what, "give it a `total` of at least 1, or no outputs"));
+            }
             for edge in node.edges() {
+                if edge.bound == 0 {
+                    let what = format!("an output of `{}` is for 0 items", node.name());
+                    return Err(Error::spec(
+                        what,
+                        "take it away, or let it have at least 1: `Out<T, 1>`",
+                    ));
+                }
                 let target = self.channels.get(edge.channel);
-                if target.is_none_or(|channel| channel.item != edge.item) {
+                if edge.graph != self.number
+                    || target.is_none_or(|channel| channel.item != edge.item)
+                {
                     return Err(foreign(node.name(), "channel", edge.channel));
                 }
             }
             for used in node.uses() {
                 let buffer = self.buffers.get(used.buffer);
-                if buffer.is_none_or(|buffer| buffer.word() != used.word) {
+                if used.graph != self.number
+                    || buffer.is_none_or(|buffer| buffer.word() != used.word)
+                {
                     return Err(foreign(node.name(), "buffer", used.buffer));
                 }
             }

@@ -54,5 +54,5 @@ pub fn reference(graph: &FlowGraph) -> Result<Results> {
         items,
         ..ChannelCounts::default()
     });
-    Ok(Results::new(sinks.collect(), buffers, counts.collect()))
+    Ok(Results::new(graph.number, sinks.collect(), buffers, counts.collect()))
 }

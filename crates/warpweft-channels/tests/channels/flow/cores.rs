@@ -1,17 +1,12 @@
 //! Graphs on the cores, and what is refused.
 
-use std::cell::RefCell;
-use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
-
 use warpweft::channels::flow::{
-    BufferId, ChannelId, FlowCpuExecutor, FlowCpuPolicy, FlowGraph, FlowPolicy, Out, Run, Shared,
-    channel_kernel, reference,
+    BufferId, ChannelId, FlowCpuExecutor, FlowCpuPolicy, FlowGraph, Out, Shared, channel_kernel,
+    reference,
 };
 use warpweft::prelude::{Device, Error, Machine};
-use warpweft::run::Target;
 use warpweft_conformance::flow::{
-    Walker, fib, fib_failure, fib_graph, random_failure, walk, walkers, walkers_failure,
+    Walker, fib, fib_failure, fib_graph, random_failure, walk, walkers_failure,
 };
 
 fn machine() -> Machine {
@@ -79,6 +74,13 @@ fn divide(item: Walker, quotients: &mut Out<u64, 1>) {
     quotients.emit(item.place / item.steps as u64);
 }
 
+/// Declares no items.
+#[channel_kernel]
+fn for_none(_item: u32, _to: &mut Out<u32, 0>) {}
+
+#[channel_kernel(total = 0)]
+fn none_in_all(_item: u32, _to: &mut Out<u32, 1>) {}
+
 #[channel_kernel]
 fn outside(index: u32, words: &Shared<u32>) {
     words.add(index as usize, 1);
@@ -111,15 +113,6 @@ fn graphs_that_can_not_run_are_refused_with_what_to_do() {
     );
     graph.connect(calls, fib(calls, result));
     assert!(refused(&graph).contains("channel `calls` is connected to two kernels"));
-    let mut other = FlowGraph::new();
-    let near = other.channel("near", 9);
-    other.connect(near, fib(calls, other_buffer(&mut graph)));
-    other.put(near, [9]);
-    assert!(
-        refused(&other).contains("`fib` uses buffer 1 of another graph"),
-        "{}",
-        refused(&other)
-    );
     let mut uneven = FlowGraph::new();
     let [a, b] = [uneven.channel("a", 9), uneven.channel_stack("b", 9, 4)];
     let ended = uneven.channel("ended", 1);
@@ -131,6 +124,16 @@ fn graphs_that_can_not_run_are_refused_with_what_to_do() {
     let mut large = FlowGraph::new();
     let _: ChannelId<Large> = large.channel("large", 9);
     assert!(refused(&large).contains("items of channel `large` have 1600 bytes, more than 1024"));
+    let mut none = FlowGraph::new();
+    let a = none.channel_stack("a", 9, 3);
+    none.connect(a, for_none(a));
+    none.put(a, [1]);
+    assert!(refused(&none).contains("an output of `for_none` is for 0 items"));
+    let mut none = FlowGraph::new();
+    let a = none.channel_stack("a", 9, 3);
+    none.connect(a, none_in_all(a));
+    none.put(a, [1]);
+    assert!(refused(&none).contains("`none_in_all` may emit 0 items in all"));
     for (capacity, levels) in [(0, 2), (1 << 29, 2), (9, 1), (9, 5000)] {
         let mut graph = FlowGraph::new();
         let _: ChannelId<u32> = graph.channel_stack("odd", capacity, levels);
@@ -138,9 +141,63 @@ fn graphs_that_can_not_run_are_refused_with_what_to_do() {
     }
 }
 
+#[test]
+fn handles_of_another_graph_are_refused() {
+    let refused = |graph: &FlowGraph| graph.check().unwrap_err().to_string();
+    let mut graph = FlowGraph::new();
+    let calls = graph.channel("calls", 2);
+    graph.buffer([0u64]);
+    let mut other = FlowGraph::new();
+    let near = other.channel("near", 9);
+    let own = other.buffer([0u64]);
+    other.connect(near, fib(near, other_buffer(&mut graph)));
+    other.put(near, [9]);
+    assert!(
+        refused(&other).contains("`fib` uses buffer 1 of another graph"),
+        "{}",
+        refused(&other)
+    );
+    // As many, of the same types: the handle says whose it is.
+    let mut other = FlowGraph::new();
+    let near = other.channel("near", 9);
+    let words = other.buffer([0u64]);
+    other.connect(near, fib(near, own));
+    other.put(near, [9]);
+    assert!(refused(&other).contains("`fib` uses buffer 0 of another graph"));
+    let mut other = FlowGraph::new();
+    let near = other.channel("near", 9);
+    let its_words = other.buffer([0u64]);
+    other.connect(near, fib(calls, its_words));
+    other.put(near, [9]);
+    assert!(refused(&other).contains("`fib` uses channel 0 of another graph"));
+    for wrong in [0, 1] {
+        let mut other = FlowGraph::new();
+        let near = other.channel("near", 9);
+        let its_words = other.buffer([0u64]);
+        other.connect(if wrong == 0 { calls } else { near }, fib(near, its_words));
+        other.put(if wrong == 1 { calls } else { near }, [9]);
+        let whose =
+            ["`fib` got channel 0 of another graph", "`put` got channel 0 of another graph"];
+        assert!(refused(&other).contains(whose[wrong]), "{}", refused(&other));
+    }
+    let (small, its) = fib_graph(10, 12, 12);
+    let (results, _) = executor(1, 4).run(&small).unwrap();
+    assert_eq!((results.buffer(its), results.buffer(words)), (vec![144], vec![]));
+    assert!(results.items(calls).is_empty());
+}
+
 /// A second buffer of a graph.
 fn other_buffer(graph: &mut FlowGraph) -> BufferId<u64> {
     graph.buffer([0u64])
+}
+
+#[test]
+fn more_memory_than_there_is_is_an_error() {
+    // 2^28 items in each of 4096 levels: more than any machine has.
+    let (graph, _) = fib_graph(1 << 28, 4096, 30);
+    let error = executor(2, 32).run(&graph).map(|_| ()).unwrap_err();
+    assert!(matches!(error, Error::Memory { .. }), "{error}");
+    assert!(error.to_string().contains("use smaller channels, or fewer levels"), "{error}");
 }
 
 #[test]
@@ -188,36 +245,4 @@ fn what_goes_wrong_in_a_run_is_an_error() {
     let error = error_of(&graph);
     assert!(error.contains("no kernel can fire") && error.contains("`calls` holds"), "{error}");
     assert!(error.contains("make the channels of the cycle a `channel_stack`"), "{error}");
-}
-
-#[test]
-fn a_run_is_as_said_and_ends_early_when_asked() {
-    let machine = machine();
-    let told = RefCell::new(Vec::new());
-    let progress = |done: u64, total: u64| told.borrow_mut().push((done, total));
-    let run = Run {
-        target: Target::Cpu,
-        threads: Some(2),
-        policy: Some(FlowPolicy::Cpu(FlowCpuPolicy { batch: 5 })),
-        progress: Some(&progress),
-        ..Run::default()
-    };
-    let (graph, ended) = walkers([50, 50], 400);
-    let (results, report) = graph.run_with(&machine, &run).unwrap();
-    assert_eq!(results.items(ended).len(), 400);
-    assert_eq!(report.policy["batch"], 5);
-    assert_eq!(report.devices, [machine.cpu.label(2)]);
-    assert_eq!(told.borrow().last(), Some(&(400, 400)));
-
-    let (endless, _) = fib_graph(1000, 80, 80);
-    let flag = AtomicBool::new(true);
-    let run = Run { target: Target::Cpu, interrupt: Some(&flag), ..Run::default() };
-    let error = endless.run_with(&machine, &run).map(|_| ()).unwrap_err();
-    assert!(matches!(error, Error::Interrupted { unit: "first items", .. }), "{error}");
-    let begin = Instant::now();
-    let deadline = Some(begin + Duration::from_millis(100));
-    let run = Run { target: Target::Cpu, deadline, ..Run::default() };
-    let error = endless.run_with(&machine, &run).map(|_| ()).unwrap_err();
-    assert!(matches!(error, Error::Interrupted { .. }), "{error}");
-    assert!(begin.elapsed() < Duration::from_secs(5));
 }

@@ -61,14 +61,17 @@ static __device__ __forceinline__ void history_take(const history_arguments& a, 
     if (got == 0) return;
     const bool on = lane < got;
     history_item item{};
-    if (on) item = queue.take<history_item>(first);
+    if (on) {
+        while (!queue.is_ready(first)) __nanosleep(20);
+        item = queue.read<history_item>(first);
+    }
     ww_fence_gpu();
     if (on) queue.release(first);
     __syncwarp();
     if (lane == 0) ww_add_relaxed(a.shared + 32, got);
     const u32 ended = history_tick(a, lane);
     if (on) {
-        const bool right = item.inverse == ~item.number && item.number < a.each * gridDim.x * WW_WARPS && item.rest[0] == first && item.rest[1] == a.seed;
+        const bool right = item.inverse == ~item.number && item.number < a.each * gridDim.x * WW_WARPS && (item.rest[0] - first) % history_queue::HALF == 0 && item.rest[1] == a.seed;
         if (!right || atomicAdd(a.notes + item.number * NOTES + BEGUN_OUT, begun) != 0) ww_add_relaxed(a.shared + 96, 1u);
         else a.notes[item.number * NOTES + ENDED_OUT] = ended;
     }

@@ -55,7 +55,7 @@ fn histories_of_no_queue_are_refuted() {
 fn kernel(shift: u32, warps: u32, queue: &str) -> String {
     let prelude = Unit::new().source();
     format!(
-        "{prelude}\n#define WW_WARPS {warps}\n#define WW_SHIFT {shift}\n{queue}\n{}",
+        "{prelude}\n#define WW_PADDED 0\n#define WW_WARPS {warps}\n#define WW_SHIFT {shift}\n{queue}\n{}",
         include_str!("history.cuh")
     )
 }
@@ -91,7 +91,7 @@ fn histories_of_played_warps_are_those_of_a_queue() {
         assert_eq!(history.len(), 4 * 60);
         assert_eq!(refuted(&history), None);
     }
-    assert_eq!(said.lines().count(), 4);
+    assert_eq!(said.lines().count(), 8);
 }
 
 #[test]
@@ -101,9 +101,14 @@ fn histories_on_a_gpu_are_those_of_a_queue() {
         Err(error) => return println!("skipped: {error}"),
     };
     for (shift, blocks, each) in [(5, 2, 1000), (8, 20, 300), (12, 60, 200)] {
-        for seed in 1..=3 {
-            let history = on_gpu(&device, (shift, 4), (blocks, each), seed);
-            assert_eq!(refuted(&history), None, "2^{shift} elements, {blocks} blocks, seed {seed}");
+        // From the first position, and from shortly before positions begin anew.
+        for (seed, start) in [(1, 0), (2, 0), (3, HALF - 40), (4, HALF - 1)] {
+            let history = on_gpu(&device, (shift, 4), (blocks, each), (seed, start));
+            assert_eq!(
+                refuted(&history),
+                None,
+                "2^{shift} elements, {blocks} blocks, from {start}"
+            );
         }
     }
 }
@@ -122,12 +127,17 @@ fn options() -> Options {
     Options::including(&[("words.cuh", include_str!("../../../src/cuda/words.cuh"))])
 }
 
-/// The notes of a run of so many blocks of warps, each of which puts in `each` items.
+/// Positions are those modulo this, as in `queue.cuh`.
+const HALF: u32 = 1 << 31;
+/// Words between two that different warps add to, as in `queue.cuh`.
+const APART: usize = 1056;
+
+/// The notes of a run of so many blocks of warps, each of which puts in `each` items, in a queue whose next position is `start`.
 fn on_gpu(
     device: &Device,
     (shift, warps): (u32, u32),
     (blocks, each): (u32, u32),
-    seed: u32,
+    (seed, start): (u32, u32),
 ) -> Vec<Notes> {
     let stream = Stream::new(device).unwrap();
     let arch = device.arch().unwrap();
@@ -136,7 +146,14 @@ fn on_gpu(
     let count = blocks * warps * each;
     let elements = 1usize << shift;
     let words = |count: usize| Buffer::zeroed(&stream, 4 * count).unwrap();
-    let (control, states, items) = (words(2 * 1056), words(elements), words(4 * elements));
+    let (control, states, items) = (words(2 * APART), words(elements), words(4 * elements));
+    stream.upload(&control, 0, &[start]).unwrap();
+    stream.upload(&control, 4 * APART, &[start]).unwrap();
+    let mut available = vec![0u32; elements];
+    for position in (0..elements as u32).map(|k| start.wrapping_add(k)) {
+        available[position as usize % elements] = 2 * (position >> shift);
+    }
+    stream.upload(&states, 0, &available).unwrap();
     let (shared, notes) = (words(128), words(4 * count as usize));
     stream.upload(&shared, 4 * 32, &[elements as u32]).unwrap();
     stream.upload(&shared, 4 * 64, &[count]).unwrap();

@@ -1,10 +1,11 @@
 //! The scheduler of `flow/cuda/flow.cuh` itself, on warps that the host plays: every interleaving that a seed draws must
 //! end, with the words and items of the reference and all credits back.
 
+use std::ops::Range;
 use std::process::Command;
 
 use warpweft::channels::flow::cuda::played;
-use warpweft::channels::flow::{FlowGraph, reference};
+use warpweft::channels::flow::{FlowGpuPolicy, FlowGraph, Out, Shared, channel_kernel, reference};
 use warpweft_conformance::flow::{Random, fib_graph, forest, random, walkers};
 
 use crate::translation_support::host::{compiler, scratch};
@@ -16,8 +17,13 @@ fn list<T: ToString>(values: impl IntoIterator<Item = T>) -> String {
 }
 
 /// The program that plays `graph` with each number of warps once for each seed: a line each.
-fn program(graph: &FlowGraph, warps: (u32, bool, usize), seeds: u32, collected: usize) -> String {
-    let played = played(graph, warps, collected).unwrap();
+fn program(
+    graph: &FlowGraph,
+    warps: (u32, usize),
+    seeds: &Range<u32>,
+    policy: &FlowGpuPolicy,
+) -> String {
+    let played = played(graph, warps, policy).unwrap();
     let private = include_str!("../../../src/flow/cuda/private.cuh");
     let flow = include_str!("../../../src/flow/cuda/flow.cuh")
         .replace("#include \"private.cuh\"\n", private);
@@ -41,11 +47,13 @@ fn program(graph: &FlowGraph, warps: (u32, bool, usize), seeds: u32, collected: 
     text.push_str(&format!(
         "int main() {{
   bool right = true;
-  for (u64 seed = 1; right && seed <= {seeds}; ++seed)
-    right = play(seed, {}, {}, {}, {}, {}, {}, {}, {}, {}, {collected});
+  for (u64 seed = {}; right && seed < {}; ++seed)
+    right = play(seed, {}, {}, {}, {}, {}, {}, {}, {}, {});
   return !right;
 }}
 ",
+        seeds.start,
+        seeds.end,
         list(&played.credits),
         bytes(&played.first),
         counts(&played.first),
@@ -66,10 +74,17 @@ struct Played {
 }
 
 /// Plays `graph`; nothing without a compiler.
-fn play(name: &str, graph: &FlowGraph, warps: u32, seeds: u32, collected: usize) -> Vec<Played> {
-    // One graph with an atomic operation an item, and one without private items.
-    let entries = if name == "fib5_2" { 0 } else { 64 };
-    let warps = (warps, name != "walkers3_3", entries);
+fn play(
+    name: &str,
+    graph: &FlowGraph,
+    warps: u32,
+    seeds: Range<u32>,
+    collected: usize,
+) -> Vec<Played> {
+    // One graph with an atomic operation an item, one with a cache line an element, and one without private items.
+    let warps = (warps, if name == "fib5_2" { 0 } else { 64 });
+    let (aggregated, padded) = (name != "walkers3_3", name == "walkers64_4");
+    let policy = FlowGpuPolicy { collected, aggregated, padded, ..FlowGpuPolicy::default() };
     let compiler = match compiler() {
         Ok(compiler) => compiler,
         Err(reason) => {
@@ -80,7 +95,7 @@ fn play(name: &str, graph: &FlowGraph, warps: u32, seeds: u32, collected: usize)
     let folder = scratch("played flow");
     std::fs::create_dir_all(&folder).unwrap();
     let (source, binary) = (folder.join(format!("{name}.cpp")), folder.join(name));
-    std::fs::write(&source, program(graph, warps, seeds, collected)).unwrap();
+    std::fs::write(&source, program(graph, warps, &seeds, &policy)).unwrap();
     let mut command = Command::new(compiler);
     // Jumps to another stack are no mistake here.
     command.args(["-std=c++17", "-O1", "-ffp-contract=off", "-w", "-U_FORTIFY_SOURCE"]);
@@ -91,7 +106,7 @@ fn play(name: &str, graph: &FlowGraph, warps: u32, seeds: u32, collected: usize)
     let said = String::from_utf8_lossy(&ran.stdout);
     assert!(ran.status.success(), "{name}: {said}{:?}", ran.status);
     let runs: Vec<_> = said.lines().map(parsed).collect();
-    assert_eq!(runs.len(), seeds as usize, "{said}");
+    assert_eq!(runs.len(), seeds.len(), "{said}");
     runs
 }
 
@@ -113,7 +128,7 @@ fn words(bytes: &[u8]) -> Vec<u64> {
 fn a_recursion_fits_into_the_least_channels() {
     for (capacity, warps) in [(2, 1), (2, 3), (5, 2), (40, 4)] {
         let (graph, _) = fib_graph(capacity, 12, 12);
-        for run in play(&format!("fib{capacity}_{warps}"), &graph, warps, 3, 1) {
+        for run in play(&format!("fib{capacity}_{warps}"), &graph, warps, 1..4, 1) {
             assert_eq!((run.ended, words(&run.bytes[0])), ([0, 0, 2 * 144 - 1], vec![144]));
         }
     }
@@ -133,7 +148,7 @@ fn walkers_go_round_and_come_to_the_host_one_by_one() {
         let mut items = expect.items(ended).to_vec();
         items.sort_unstable();
         let name = format!("walkers{}_{warps}", capacities[0]);
-        for run in play(&name, &graph, warps, 2, collected) {
+        for run in play(&name, &graph, warps, 1..3, collected) {
             let consumed = expect.channels().iter().map(|channel| channel.items).sum();
             assert_eq!(run.ended, [0, 0, consumed]);
             let found = words(&run.bytes[1]);
@@ -151,7 +166,7 @@ fn random_graphs_consume_every_item_once() {
         let expect = reference(&graph).unwrap();
         let mut items = expect.items(host).to_vec();
         items.sort_unstable();
-        for run in play(&format!("random{seed}"), &graph, 1 + seed as u32 % 4, 1, 30) {
+        for run in play(&format!("random{seed}"), &graph, 1 + seed as u32 % 4, 1..3, 30) {
             let consumed = expect.channels().iter().map(|channel| channel.items).sum();
             assert_eq!(run.ended, [0, 0, consumed], "graph {seed}");
             assert_eq!(words(&run.bytes[0]), expect.buffer(sums), "graph {seed}");
@@ -179,7 +194,7 @@ fn warps_keep_what_they_emit_and_hand_it_over() {
                 words.iter().flat_map(|word| word.to_ne_bytes()).collect(),
             ];
             let name = format!("forest{shape}_{seed}");
-            for run in play(&name, &forest.graph, 1 + (shape + seed) as u32 % 4, 2, 1) {
+            for run in play(&name, &forest.graph, 1 + (shape + seed) as u32 % 4, 1..3, 1) {
                 assert_eq!(run.ended, [0, 0, consumed], "{name}");
                 assert_eq!(run.bytes.concat(), bytes.concat(), "{name}");
             }
@@ -191,8 +206,53 @@ fn warps_keep_what_they_emit_and_hand_it_over() {
 fn channels_in_which_nothing_can_fire_end_the_run() {
     // Status 3: nothing fires; 5: deeper than the levels.
     for (graph, status) in [(fib_graph(9, 1, 30).0, 3), (fib_graph(16, 9, 12).0, 5)] {
-        for run in play(&format!("status{status}"), &graph, 2, 1, 1) {
+        for run in play(&format!("status{status}"), &graph, 2, 1..2, 1) {
             assert_eq!(run.ended[0], status);
         }
+    }
+}
+
+/// Emits the two halves of its item.
+#[channel_kernel]
+fn halves(item: u32, to: &mut Out<u32, 2>) {
+    to.emit(item / 2);
+    to.emit(item - item / 2);
+}
+
+#[test]
+fn a_channel_of_the_host_has_room_for_what_one_call_may_emit() {
+    let mut graph = FlowGraph::new();
+    let [items, found] = [graph.channel("items", 9), graph.channel("found", 1)];
+    graph.connect(items, halves(found));
+    graph.put(items, 0..100);
+    for run in play("halves", &graph, 2, 1..3, 1) {
+        assert_eq!(run.ended, [0, 0, 100]);
+        let found = run.bytes[0].chunks_exact(4).map(|word| word.try_into().unwrap());
+        assert_eq!(found.map(u32::from_ne_bytes).sum::<u32>(), 99 * 100 / 2);
+        assert_eq!(run.bytes[0].len(), 4 * 200);
+    }
+}
+
+/// Takes its time for some items, and faults for one.
+#[channel_kernel]
+fn outside_once(item: u32, words: &Shared<u32>) {
+    let turns = if item & 15 == 0 { 300 } else { 0 };
+    for _ in 0..turns {
+        words.add(0, 1);
+    }
+    words.add(if item == 100 { 1 } else { 0 }, 1);
+}
+
+#[test]
+fn a_fault_ends_the_warps_that_wait_for_an_item() {
+    // Elements are used again while some of their items are slow: warps wait for elements, and others for what those are to write.
+    let mut graph = FlowGraph::new();
+    let [items, narrow] = [graph.channel("items", 32), graph.channel("narrow", 32)];
+    let words = graph.buffer([0u32]);
+    graph.connect(items, halves(narrow));
+    graph.connect(narrow, outside_once(words));
+    graph.put(items, (0..300).map(|k| 2 * k));
+    for run in play("outside_once", &graph, 12, 300..400, 1) {
+        assert_eq!(run.ended[0], 6);
     }
 }
