@@ -27,7 +27,8 @@ pub enum Figure {
     /// Speed-up over the number of SMs or cores, tasks of some microseconds each.
     #[value(name = "15")]
     Scaling,
-    /// One atomic operation a firing against one an item: what aggregation saves.
+    /// One atomic operation a firing, with elements next to one another or each on cache lines of its own, against one an item: what aggregation
+    /// saves.
     #[value(name = "17")]
     Aggregation,
     /// Time and yields over the width of channels.
@@ -200,13 +201,16 @@ struct Setting {
     /// SMs with a block of four warps each, or threads; all if 0.
     units: u32,
     aggregated: bool,
+    /// Whether each element has cache lines of its own.
+    padded: bool,
     /// Warps of an SM.
     warps: u32,
     /// Whether warps may keep what they emit.
     private: bool,
 }
 
-const USUAL: Setting = Setting { units: 0, aggregated: true, warps: 8, private: true };
+const USUAL: Setting =
+    Setting { units: 0, aggregated: true, padded: false, warps: 8, private: true };
 /// All items go through their channel.
 const SHARED: Setting = Setting { private: false, ..USUAL };
 
@@ -218,12 +222,13 @@ impl Bench<'_> {
         graph: &FlowGraph,
         setting: Setting,
     ) -> Result<(Row, Vec<ChannelCounts>)> {
-        let Setting { units, aggregated, warps, private } = setting;
+        let Setting { units, aggregated, padded, warps, private } = setting;
         note(&what);
         let mut runs = vec![];
         let device = if self.on_gpu {
             let gpu = &self.machine.gpus[0];
-            let usual = FlowGpuPolicy { aggregated, warps, private, ..FlowGpuPolicy::default() };
+            let usual =
+                FlowGpuPolicy { aggregated, padded, warps, private, ..FlowGpuPolicy::default() };
             let policy = match units {
                 0 => usual,
                 // Blocks go to SMs that have none first.
@@ -321,12 +326,20 @@ impl Bench<'_> {
         let mut rows = vec![];
         for channels in [1, 8] {
             let graph = rounds(channels, width, hops);
-            for aggregated in [true, false] {
-                let each = if aggregated { "firing" } else { "item" };
+            // Rings on cores have no padded form.
+            let forms: &[(&str, bool, bool)] = match self.on_gpu {
+                true => &[
+                    ("firing", true, false),
+                    ("firing, padded", true, true),
+                    ("item", false, false),
+                ],
+                false => &[("firing", true, false), ("item", false, false)],
+            };
+            for &(each, aggregated, padded) in forms {
                 for &warps in warps {
                     let on = if self.on_gpu { format!(", {warps} warps") } else { String::new() };
                     let what = format!("{channels} channels, atomics per {each}{on}");
-                    let setting = Setting { aggregated, warps, ..SHARED };
+                    let setting = Setting { aggregated, padded, warps, ..SHARED };
                     rows.push(self.run(what, &graph, setting)?.0);
                 }
             }
