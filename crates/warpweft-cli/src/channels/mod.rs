@@ -1,7 +1,7 @@
 //! `warpweft channels`: fork-join tasks, and branch and bound by a channel-flow graph.
 
 mod matrices;
-mod options;
+pub(crate) mod options;
 mod searches;
 mod sorting;
 mod trees;

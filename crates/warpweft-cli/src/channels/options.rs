@@ -48,7 +48,8 @@ pub struct Options {
 }
 
 /// Seconds, maybe with decimals; at most a year.
-fn seconds(text: &str) -> std::result::Result<Duration, String> {
+/// A duration from its seconds.
+pub fn seconds(text: &str) -> std::result::Result<Duration, String> {
     let seconds = text.trim().parse().ok().filter(|seconds| *seconds > 0.0 && *seconds <= 3.2e7);
     seconds.map(Duration::from_secs_f64).ok_or_else(|| "write seconds, above 0".into())
 }

@@ -6,10 +6,12 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use serde_json::json;
+use warpweft::channels::flow::{FlowGraph, FlowTuned};
 use warpweft::channels::{Channels, Spawning, Tuned, Tuning};
 use warpweft::machine::Machine;
 use warpweft::run::Target;
 use warpweft::{Error, Result};
+use warpweft_apps::paths::Paths;
 use warpweft_apps::uts::{Search, Tree};
 use warpweft_apps::{fib, quadrature, queens};
 
@@ -17,22 +19,29 @@ use crate::arguments::{seconds, threads};
 use crate::output::{complain, fail, note, say, scaled};
 use crate::progress::Progress;
 
+/// Widths of channels that are tried; the first is what a run takes that is told none.
+const WIDTHS: [usize; 6] = [65_536, 256, 1024, 4096, 16_384, 262_144];
+
 /// Tune how lanes or threads share the calls of a spawning function.
 #[derive(clap::Args)]
 #[command(
     after_help = "Later runs of the same function on the same kind of device use the policy that is found, whatever \
 their arguments are.
 
+For paths, a channel-flow graph, the width of the channels and how they are served are searched for and shown: \
+`warpweft run paths --capacity` takes the width.
+
 Examples:
   warpweft tune channels fib 40
-  warpweft tune channels queens 15 --device gpu --budget 30"
+  warpweft tune channels queens 15 --device gpu --budget 30
+  warpweft tune channels paths 64"
 )]
 pub struct Tune {
     /// The application whose calls are tuned.
     #[arg(value_enum)]
     app: App,
     /// For fib the index of the number [default: 40], for queens the columns of the board
-    /// [default: 15].
+    /// [default: 15], for paths the rays per pixel [default: 4].
     n: Option<u32>,
     /// Where to run: cpu, gpu, gpu:N, or auto.
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
@@ -59,11 +68,19 @@ enum App {
     Uts,
     /// The integral of two sharp peaks.
     Quadrature,
+    /// A picture by a path tracer, with a channel for each material.
+    Paths,
 }
 
 impl Tune {
     /// Searches, keeps and reports.
     pub fn execute(&self) -> ExitCode {
+        if let App::Paths = self.app {
+            return match self.graph() {
+                Ok(tuned) => say(&self.graph_shown(&tuned)),
+                Err(error) => fail(&error),
+            };
+        }
         match self.tuned() {
             Ok(tuned) => {
                 let said = say(&self.shown(&tuned));
@@ -88,27 +105,69 @@ impl Tune {
                 Search::Geometric(calls) => self.search(&calls),
                 Search::Binomial(calls, _) => self.search(&calls),
             },
-            (app, Some(n)) => {
-                let what = format!("{} of {n}", name(app));
-                Err(Error::spec(what, "leave the number out: only fib and queens take one"))
+            (app, _) => {
+                let what = format!("{} of {}", name(app), self.n.unwrap_or(0));
+                Err(Error::spec(what, "leave the number out: only fib, queens and paths take one"))
             }
         }
     }
 
     fn search<C: Spawning>(&self, channels: &Channels<C>) -> Result<Tuned> {
-        let machine = Machine::detect()?;
-        let tuning = Tuning {
-            target: self.device,
-            threads: self.threads.map(NonZero::get),
-            budget: Duration::from_secs(self.budget),
-            folder: None,
-        };
+        let (machine, tuning) = (Machine::detect()?, self.tuning());
         let progress = Progress::waiting("tuning");
         let tuned = channels.tune(&machine, &tuning);
         progress.clear();
         let tuned = tuned?;
         tuned.notes.iter().for_each(|what| note(what));
         Ok(tuned)
+    }
+
+    fn tuning(&self) -> Tuning {
+        Tuning {
+            target: self.device,
+            threads: self.threads.map(NonZero::get),
+            budget: Duration::from_secs(self.budget),
+            folder: None,
+        }
+    }
+
+    /// The path tracer, whose channels have the same width.
+    fn graph(&self) -> Result<FlowTuned> {
+        let machine = Machine::detect()?;
+        let samples = self.n.unwrap_or(4);
+        let paths = |capacity| {
+            let paths = Paths { size: [480, 270], samples, bounces: 24, capacity, furnace: false };
+            Ok(paths.graph()?.0)
+        };
+        let progress = Progress::waiting("tuning");
+        let tuned = FlowGraph::tune(&machine, &self.tuning(), &WIDTHS, paths);
+        progress.clear();
+        tuned
+    }
+
+    fn graph_shown(&self, tuned: &FlowTuned) -> String {
+        let FlowTuned { width, policy, rate, untuned, measured, trials, complete } = tuned;
+        if self.json {
+            let object = json!({
+                "app": name(self.app), "n": self.n, "width": width, "policy": policy,
+                "measured": measured, "rate": {"value": rate, "unit": "items/s"},
+                "untuned": {"value": untuned, "unit": "items/s"},
+                "trials": trials, "complete": complete,
+            });
+            return object.to_string();
+        }
+        let end = if *complete { "the search ended" } else { "the budget was spent" };
+        format!(
+            "{}: {}items/s, {:.2} times the {}items/s of channels of {}\n  tried    {} widths and policies until {end}\n  \
+             width    {width}\n  policy   {}",
+            name(self.app),
+            scaled(*rate),
+            rate / untuned,
+            scaled(*untuned),
+            WIDTHS[0],
+            trials.len(),
+            serde_json::to_string(policy).unwrap_or_default(),
+        )
     }
 
     fn shown(&self, tuned: &Tuned) -> String {
@@ -152,5 +211,6 @@ fn name(app: App) -> &'static str {
         App::Queens => "queens",
         App::Uts => "uts",
         App::Quadrature => "quadrature",
+        App::Paths => "paths",
     }
 }

@@ -3,6 +3,7 @@
 use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use warpweft::channels::flow::{ChannelCounts, Run};
@@ -13,6 +14,7 @@ use warpweft::trace::Trace;
 use warpweft_apps::paths::Paths as Spec;
 
 use crate::arguments::{Size, as_size, threads};
+use crate::channels::options::seconds;
 use crate::interrupt;
 use crate::run::check::choice::Checking;
 use crate::run::check::{Check, scattered};
@@ -55,6 +57,9 @@ pub struct Paths {
     /// Threads on the CPU [default: one per core].
     #[arg(long, value_name = "N", value_parser = threads)]
     threads: Option<NonZero<usize>>,
+    /// End the run, with an error, when it has taken so many seconds.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    deadline: Option<Duration>,
     /// Write the picture [default file: paths.png].
     #[arg(long, value_name = "FILE.png", num_args = 0..=1)]
     plot: Option<Option<PathBuf>>,
@@ -86,16 +91,13 @@ impl Paths {
         }
         files::found_writable(plot.iter().chain(&self.trace))?;
         let (graph, picture) = spec.graph()?;
-        let target = match self.device {
-            // Threads are threads on cores.
-            Target::Auto if self.threads.is_some() => Target::Cpu,
-            target => target,
-        };
         let trace = self.trace.as_ref().map(|_| Arc::new(Trace::new()));
+        interrupt::listen();
         let run = Run {
-            target,
+            target: self.target(),
             threads: self.threads.map(NonZero::get),
             interrupt: Some(interrupt::flag()),
+            deadline: self.deadline.map(|seconds| Instant::now() + seconds),
             trace: trace.clone(),
             ..Run::default()
         };
@@ -133,6 +135,14 @@ impl Paths {
 }
 
 impl Paths {
+    fn target(&self) -> Target {
+        match self.device {
+            // Threads are threads on cores.
+            Target::Auto if self.threads.is_some() => Target::Cpu,
+            target => target,
+        }
+    }
+
     /// The mean light; in JSON what was counted at each channel too, of which the report has a note otherwise.
     fn answer(&self, mean: f64, channels: &[ChannelCounts]) -> Answer {
         let counted = self.json.then(|| ("channels", json!(channels)));

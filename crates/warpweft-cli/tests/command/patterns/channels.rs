@@ -118,6 +118,7 @@ fn runs_end_at_their_deadline() {
     warpweft("channels queens 20 --device cpu --deadline 0.2")
         .fails(130, &["the deadline of 0.2 s passed", "interrupted"]);
     assert!(begin.elapsed().as_secs() < 20);
+    warpweft("run paths --samples 60000 --device cpu --deadline 0.3").fails(130, &["interrupted"]);
     warpweft("channels knapsack 40 --deadline 0").fails(2, &["--deadline", "above 0"]);
 }
 
@@ -175,6 +176,22 @@ fn what_can_not_be_asked_for() {
     ] {
         warpweft(line).fails(2, &expect);
     }
+}
+
+#[test]
+fn width_and_batch_of_a_graph_are_tuned() {
+    let line = "tune channels paths 1 --device cpu --threads 2 --budget 1 --json";
+    let object = warpweft(line).json();
+    let trials = object["trials"].as_array().unwrap();
+    // As a run without tuning is.
+    assert_eq!((&trials[0]["width"], &trials[0]["policy"]["batch"]), (&65_536.into(), &32.into()));
+    let tried = |trial: &serde_json::Value| {
+        trial["width"] == object["width"] && trial["policy"] == object["policy"]
+    };
+    assert!(trials.iter().any(tried));
+    let rate = |of: &str| object[of]["value"].as_f64().unwrap();
+    assert!(rate("rate") >= rate("untuned"));
+    warpweft("tune channels uts 3").fails(2, &["uts of 3", "only fib, queens and paths"]);
 }
 
 #[test]
