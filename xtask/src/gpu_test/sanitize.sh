@@ -55,6 +55,7 @@ channels sort 20000
 channels sort 50000
 channels sort 30000 --by radix
 channels strassen 300 --leaf 128
+channels knapsack 30
 run paths
 run mandelbrot --size 128
 run options
