@@ -20,7 +20,23 @@ pub(super) unsafe fn values_of<T: Copy>(bytes: &[u8]) -> Vec<T> {
     each.map(|value| unsafe { value.as_ptr().cast::<T>().read_unaligned() }).collect()
 }
 
-/// An item as text: what C++ would write, without its prefixes.
+/// An item as text: what C++ would write, without its prefixes; of a number the number alone.
 pub(super) fn shown<T: Item>(item: &T) -> String {
-    item.cuda_value(&mut Unit::new()).replace("ww::", "").replace("_ww", "")
+    let text = item.cuda_value(&mut Unit::new()).replace("ww::", "").replace("_ww", "");
+    let number = text.strip_suffix(')').and_then(|text| text.split_once('('));
+    match number {
+        Some((_, number)) if number.parse::<f64>().is_ok() => number.into(),
+        _ => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_shown_without_their_type() {
+        assert_eq!([shown(&400u32), shown(&-7i64)], ["400", "-7"]);
+        assert!(shown(&[1u8, 2]).contains("u8(1)"), "{}", shown(&[1u8, 2]));
+    }
 }
