@@ -41,8 +41,8 @@ pub struct Kernels {
     /// thread along x and y, warps, blocks a multiprocessor, planes ahead, and steps.
     #[arg(long, value_name = "FILE")]
     shapes: Option<PathBuf>,
-    /// Measure so many random stencils in place of the cases.
-    #[arg(long, value_name = "N", conflicts_with_all = ["only", "shapes", "shrink"])]
+    /// Measure so many random stencils in place of the cases: the fastest of a few candidates is taken for tuned.
+    #[arg(long, value_name = "N", conflicts_with_all = ["only", "shapes", "shrink", "budget"])]
     random: Option<usize>,
     /// Seed of the random stencils.
     #[arg(long, value_name = "SEED", default_value_t = 1, requires = "random")]
@@ -155,14 +155,13 @@ impl Kernels {
     }
 
     fn measure_random(&self, count: usize, machine: &Machine, probe: &Probe) -> Result<String> {
-        let budget = Duration::from_secs(self.budget);
         let mut all = Vec::new();
         let record = |all: &[random::Reached]| {
             let none: [(); 0] = [];
             let name = format!("random-kernels-{}", self.seed);
             Record::new(&name, &self.command(), machine, probe.clone(), &all, &none)
         };
-        random::measure(&random::draw(count, self.seed)?, budget, machine, |reached| {
+        random::measure(&random::draw(count, self.seed)?, machine, |reached| {
             all.push(reached);
             record(&all).so_far(&self.options)
         })?;
@@ -196,23 +195,23 @@ impl Kernels {
 
 /// Runs as a user makes them who has not tuned, which single steps would take so many seconds for: the first compiles what
 /// is not in the cache, later ones find their kernels there.
-fn by_default<const N: usize>(
+fn by_default(
     spec: &Spec,
     volume: &RawVolume,
     machine: &Machine,
-    lasting: [f64; N],
-) -> Result<[Report; N]> {
+    [first, second]: [f64; 2],
+) -> Result<[Report; 2]> {
     let run = |seconds: f64| {
-        let mut state = volume.clone();
         let steps = seconds * COPY / (volume.len() * spec.step_bytes()) as f64;
-        let run = Run { target: Target::AnyGpu, ..Run::default() };
-        spec.run_with(&mut state, Steps(steps.ceil() as u64), machine, &run)
+        untuned(spec, volume, machine, steps)
     };
-    let mut reports = Vec::with_capacity(N);
-    for seconds in lasting {
-        reports.push(run(seconds)?);
-    }
-    Ok(std::array::from_fn(|n| reports[n].clone()))
+    Ok([run(first)?, run(second)?])
+}
+
+/// A run of about so many steps that is not tuned.
+fn untuned(spec: &Spec, volume: &RawVolume, machine: &Machine, steps: f64) -> Result<Report> {
+    let run = Run { target: Target::AnyGpu, ..Run::default() };
+    spec.run_with(&mut volume.clone(), Steps(steps.ceil() as u64), machine, &run)
 }
 
 /// What a search finds, anew, whatever earlier runs found.

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use serde::Serialize;
+use warpweft::grid::RawVolume;
 use warpweft::grid::io::read_given_text;
 use warpweft::machine::{Gpu, Machine};
 use warpweft::prelude::*;
@@ -117,7 +118,7 @@ fn compile_ahead(shapes: &[Shapes], gpu: &Gpu, threads: usize) {
 fn reached(
     case: &'static str,
     spec: &Spec,
-    volume: &warpweft::grid::RawVolume,
+    volume: &RawVolume,
     policy: &CudaPolicy,
     gpu: &Gpu,
 ) -> Result<Reached> {
@@ -129,10 +130,35 @@ fn reached(
         local_bytes: 0,
         refused: None,
     };
+    Ok(match rate(spec, volume, policy, gpu)? {
+        Ok(Rate { cells_per_second, registers, local_bytes }) => {
+            Reached { cells_per_second: Some(cells_per_second), registers, local_bytes, ..none }
+        }
+        Err(why) => Reached { refused: Some(why), ..none },
+    })
+}
+
+/// What a kernel reaches in a few short runs, and what a thread of it takes.
+pub struct Rate {
+    pub cells_per_second: f64,
+    registers: u32,
+    local_bytes: u32,
+}
+
+/// The rate of the kernel of `policy`, or why it does not run.
+///
+/// # Errors
+/// A device that fails.
+pub fn rate(
+    spec: &Spec,
+    volume: &RawVolume,
+    policy: &CudaPolicy,
+    gpu: &Gpu,
+) -> Result<Result<Rate, String>> {
     let mut sweeps = match CudaSweeps::new(spec, volume, policy, &gpu.device()?) {
         Ok(sweeps) => sweeps,
         Err(error @ Error::Device { .. }) => return Err(error),
-        Err(error) => return Ok(Reached { refused: Some(error.to_string()), ..none }),
+        Err(error) => return Ok(Err(error.to_string())),
     };
     let region = Region::whole(volume.extents());
     let mut run = |steps: u64| {
@@ -149,9 +175,9 @@ fn reached(
     let steps = 16 * depth * graphs.max(1);
     let mut times = (0..RUNS).map(|_| run(steps)).collect::<Result<Vec<_>>>()?;
     times.sort_by(f64::total_cmp);
-    let rate = (volume.len() as u64 * steps) as f64 / times[RUNS / 2];
+    let cells_per_second = (volume.len() as u64 * steps) as f64 / times[RUNS / 2];
     let (registers, local_bytes) = sweeps.registers();
-    Ok(Reached { cells_per_second: Some(rate), registers, local_bytes, ..none })
+    Ok(Ok(Rate { cells_per_second, registers, local_bytes }))
 }
 
 /// One line of the table.

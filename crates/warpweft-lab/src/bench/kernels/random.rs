@@ -1,23 +1,24 @@
-//! Random stencils: an element of the cases between faces of any kinds, over extents of any size. How much of the tuned rate
-//! each reaches untuned, and whether any is slower than single steps.
+//! Random stencils: an element of the cases between faces of any kinds, over extents of any size. How much of the rate of its
+//! fastest candidate each reaches untuned, and whether any is slower than single steps.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use warpweft::grid::{Axes, across};
 use warpweft::machine::{Gpu, Machine};
 use warpweft::prelude::*;
-use warpweft::stencil::{CudaPolicy, Policy, Spec, Trial, cuda};
+use warpweft::stencil::{CudaPolicy, Spec, cuda};
 
 use super::cases::{CASES, Case};
-use super::{by_default, tuned};
+use super::{policies, untuned};
 use warpweft_terminal::output::note;
 
-/// Seconds that single steps would take of the run that is not tuned. Its kernels are in the cache.
-const RUN: f64 = 3.0;
-/// Candidates of a search that are compiled before it begins, while other stencils are measured.
-const AHEAD: usize = 6;
+/// Seconds that the run that is not tuned would take at the rate of the fastest candidate. Its kernels are in the cache.
+const RUN: f64 = 1.0;
+/// Candidates that are measured: single steps, then the most promising kernels of fused steps. They are compiled while other
+/// stencils are measured.
+const TRIED: usize = 8;
 /// Between two checks whether they are compiled.
 const PAUSE: Duration = Duration::from_millis(5);
 /// Cells along an axis, in two and in three dimensions.
@@ -39,11 +40,13 @@ pub struct Reached {
     single: f64,
     untuned: f64,
     tuned: f64,
-    policy: Policy,
+    policy: CudaPolicy,
     /// What took the steps of the run that is not tuned.
     ran: serde_json::Value,
-    /// Every candidate of the search.
+    /// Every candidate, and what those reached that ran.
     tried: Vec<String>,
+    /// Seconds of all this, without the time to compile kernels.
+    seconds: f64,
 }
 
 /// A stream of random numbers: splitmix64 (Steele, Lea and Flood, OOPSLA 2014).
@@ -99,13 +102,12 @@ pub fn draw(count: usize, seed: u64) -> Result<Vec<Drawn>> {
     Ok(all)
 }
 
-/// Measures all, each with so long a search, and passes on what each reached. Kernels of the next are compiled meanwhile.
+/// Measures all, and passes on what each reached. Kernels of the next are compiled meanwhile.
 ///
 /// # Errors
 /// A machine without a GPU; a run that fails; what `each` fails with.
 pub fn measure(
     all: &[Drawn],
-    budget: Duration,
     machine: &Machine,
     mut each: impl FnMut(Reached) -> Result<()>,
 ) -> Result<()> {
@@ -113,10 +115,10 @@ pub fn measure(
         return Err(Error::spec("random stencils without a GPU", "run on a machine with one"));
     };
     let arch = gpu.device()?.arch()?;
-    let orders: Vec<_> = all.iter().map(|drawn| ahead(drawn, gpu)).collect();
+    let orders: Vec<_> = all.iter().map(|drawn| candidates(drawn, gpu)).collect();
     let left: Vec<_> = orders.iter().map(|of_one| AtomicUsize::new(of_one.len())).collect();
-    let orders: Vec<_> = orders.into_iter().enumerate().collect();
-    let flat = orders.iter().flat_map(|(n, of_one)| of_one.iter().map(move |policy| (*n, policy)));
+    let flat = orders.iter().enumerate();
+    let flat = flat.flat_map(|(n, of_one)| of_one.iter().map(move |policy| (n, policy)));
     let (flat, next): (Vec<_>, _) = (flat.collect(), AtomicUsize::new(0));
     let compile = || {
         while let Some(&(n, policy)) = flat.get(next.fetch_add(1, Ordering::Relaxed)) {
@@ -126,15 +128,15 @@ pub fn measure(
         }
     };
     std::thread::scope(|scope| {
-        // Two are left to the runs.
-        for _ in 0..machine.cpu.threads().saturating_sub(2).max(1) {
+        // One is left to the runs.
+        for _ in 0..machine.cpu.threads().saturating_sub(1).max(1) {
             scope.spawn(compile);
         }
-        let mut measured = all.iter().zip(&left).map(|(drawn, left)| {
+        let mut measured = all.iter().zip(&orders).zip(&left).map(|((drawn, policies), left)| {
             while left.load(Ordering::Acquire) > 0 {
                 std::thread::sleep(PAUSE);
             }
-            each(reached(drawn, budget, machine)?)
+            each(reached(drawn, policies, (machine, gpu))?)
         });
         let _ended = Ended(&next, flat.len());
         measured.try_for_each(|done| done)
@@ -159,42 +161,61 @@ impl Drop for Ended<'_> {
     }
 }
 
-/// What a search for one tries first, each as it runs and as it is checked.
-fn ahead(Drawn { spec, extents, .. }: &Drawn, gpu: &Gpu) -> Vec<CudaPolicy> {
-    let first = CudaPolicy::candidates(spec, *extents, (gpu.capability, gpu.sms));
-    let both = |policy| [policy, CudaPolicy { contraction: false, ..policy }];
-    first.into_iter().take(AHEAD).flat_map(both).collect()
+/// What is measured of one: single steps first.
+fn candidates(Drawn { spec, extents, .. }: &Drawn, gpu: &Gpu) -> Vec<CudaPolicy> {
+    let mut all = CudaPolicy::candidates(spec, *extents, (gpu.capability, gpu.sms));
+    all.truncate(TRIED);
+    all
 }
 
-fn reached(drawn: &Drawn, budget: Duration, machine: &Machine) -> Result<Reached> {
+fn reached(
+    drawn: &Drawn,
+    policies: &[CudaPolicy],
+    (machine, gpu): (&Machine, &Gpu),
+) -> Result<Reached> {
     let Drawn { case, spec, extents } = drawn;
     note(&format!("{} {}", case.name, across(extents)));
+    let begun = Instant::now();
     let volume = case.volume_of(spec, *extents)?;
-    let [untuned] = by_default(spec, &volume, machine, [RUN])?;
-    let found = tuned(spec, &volume, machine, budget)?;
+    let (mut single, mut fastest, mut tried) = (0.0, None, Vec::new());
+    for (n, policy) in policies.iter().enumerate() {
+        let found = policies::rate(spec, &volume, policy, gpu)?;
+        tried.push(described(policy, found.as_ref().map(|rate| rate.cells_per_second)));
+        let Ok(rate) = found.map(|rate| rate.cells_per_second) else { continue };
+        if n == 0 {
+            single = rate;
+        }
+        if fastest.is_none_or(|(best, _)| rate > best) {
+            fastest = Some((rate, *policy));
+        }
+    }
+    let Some((tuned, policy)) = fastest else {
+        let what = format!("no candidate of {} {} that runs", case.name, across(extents));
+        return Err(Error::spec(what, "report this as a defect"));
+    };
     let cells = volume.len() as f64;
+    let report = untuned(spec, &volume, machine, RUN * tuned / cells)?;
     Ok(Reached {
         element: case.name,
         extents: extents.iter().copied().collect(),
         faces: spec.boundaries.to_string(),
-        single: found.untuned,
-        untuned: untuned.rate.value,
-        tuned: found.rate,
-        policy: found.policy,
-        ran: untuned.policy["kernels"].clone(),
-        tried: found.trials.iter().map(|trial| described(trial, cells)).collect(),
+        single,
+        untuned: report.rate.value,
+        tuned,
+        policy,
+        ran: report.policy["kernels"].clone(),
+        tried,
+        seconds: begun.elapsed().as_secs_f64(),
     })
 }
 
-/// A trial in words: the kernel and its shape, and the rate.
-fn described(trial: &Trial, cells: f64) -> String {
-    let rate = cells / trial.seconds / 1e9;
-    let Policy::Cuda(policy) = trial.policy else { return format!("{rate:.0} Gcells/s") };
+/// A candidate in words: the kernel and its shape, and the rate, or why there is none.
+fn described(policy: &CudaPolicy, rate: Result<f64, &String>) -> String {
     let CudaPolicy { kernel, cells: [vx, vy, vz], warps, min_blocks, chunk, prefetch, .. } = policy;
     let depth = policy.temporal_depth;
+    let rate = rate.map_or_else(String::clone, |rate| format!("{:.0} Gcells/s", rate / 1e9));
     format!(
-        "{kernel:?} {vx}x{vy}x{vz}, {warps} warps x {min_blocks}, {prefetch} ahead, {depth} steps, chunk {chunk}: \
-         {rate:.0} Gcells/s"
+        "{kernel:?} {vx}x{vy}x{vz}, {warps} warps x {min_blocks}, {prefetch} ahead, {depth} steps, chunk {chunk}: {rate}"
     )
 }
 
