@@ -59,6 +59,51 @@ WW_FN int warp_of_block(int warp) {
 #endif
 }
 
+// A block's tile along x and y, and its chunk.
+struct BlockPlace {
+  int x, y, chunk;
+};
+// Tiles at closed faces take longer than others, so they go first: the last blocks to begin are then short ones. Those of the last
+// chunk, which may be shorter than the others, go after all of these, as they fill up what long blocks leave.
+template <class S>
+WW_FN BlockPlace block_place() {
+  constexpr int low_x = S::face(2, 0) != open_face, high_x = S::face(2, 1) != open_face;
+  constexpr int low_y = S::face(1, 0) != open_face, high_y = S::face(1, 1) != open_face;
+  const int across = gridDim.x, down = gridDim.y, chunks = gridDim.z;
+  if constexpr (low_x + high_x + low_y + high_y == 0) return {int(blockIdx.x), int(blockIdx.y), int(blockIdx.z)};
+  // Tiles at faces along x are the first `low_x` and the last `at_x - low_x` of each row of tiles.
+  const int at_x = lower(low_x + high_x, across), at_y = lower(low_y + high_y, down);
+  const int inner_x = across - at_x, inner_y = down - at_y, inner = inner_x * inner_y, edge = across * down - inner;
+  int n = blockIdx.x + across * (blockIdx.y + down * int(blockIdx.z)), chunk, tile;
+  if (n < (chunks - 1) * edge) {
+    chunk = n / edge;
+    tile = n - chunk * edge;
+  } else if (n < (chunks - 1) * across * down) {
+    n -= (chunks - 1) * edge;
+    chunk = n / inner;
+    tile = n - chunk * inner + edge;
+  } else {
+    chunk = chunks - 1;
+    tile = n - chunk * across * down;
+  }
+  int x, y;
+  if (tile < at_y * across) {
+    y = tile / across;
+    x = tile - y * across;
+    y += y < low_y ? 0 : inner_y;
+  } else if (tile < edge) {
+    y = (tile - at_y * across) / at_x;
+    x = tile - at_y * across - y * at_x;
+    x += x < low_x ? 0 : inner_x;
+    y += lower(low_y, at_y);
+  } else {
+    y = (tile - edge) / inner_x;
+    x = tile - edge - y * inner_x + lower(low_x, at_x);
+    y += lower(low_y, at_y);
+  }
+  return {x, y, chunk};
+}
+
 // The first plane that a chunk from plane `first` on reads: what its steps reach, and what the high face copies.
 template <class S>
 WW_FN int first_read(const TimeBlock& block, int first) {
@@ -289,7 +334,8 @@ WW_FN RegisterType<S, F> held_value(const Held<S>& held, int axis, int side) {
   }
 }
 
-// What functions say of a cell beyond their face and of a plane, and what a lane has read for others (functions.cuh).
+// What functions say of a cell beyond their face and of a plane, and what is there for the ghost `k` (from 1) of row i of a level
+// (functions.cuh, staged.cuh).
 template <class S, int F, int Axis, int Side>
 WW_FN RegisterType<S, F> function_value(const Held<S>& held, int level, int z, int y, int x);
 template <class S, int F, int Level, int Side, int Rows>
@@ -297,8 +343,8 @@ WW_FN void hold_by_function(LevelRowsOf<S, Rows, typename S::Fields>& plane, con
                             int z);
 template <class S, int Level>
 WW_FN void bring_rows(const Held<S>& held, const LaneFaces& faces, bool above, bool below, int p);
-template <class S, int F, int Side>
-WW_FN RegisterType<S, F> asked_value(const Held<S>& held, int k, int lane);
+template <class S, int F, int Side, int Level, int Phase, int Rows>
+WW_FN void take_asked(RegisterType<S, F>& ghost, bool here, const Held<S>& held, int i, int k);
 template <class S>
 WW_FN void begin_asking(Held<S>& held, const LaneFaces& faces, int lane, int s);
 template <class S>
@@ -314,27 +360,20 @@ WW_FN constexpr int source_low(int k) {
   return S::face(2, 0) == mirror_face ? k : k - 1;
 }
 
-// Ghost `k` (from 1) of row i beyond a face along x. Of functions, lane `lane` has asked for it.
-template <class S, int F, int Side, class Rows>
-WW_FN RegisterType<S, F> ghost_along_x(Rows& plane, int i, const Held<S>& held, int k, int lane) {
+// Gives the ghosts first ..= end (from 1) of row i beyond a face along x their values, in the lane that is at that face.
+template <class S, int F, int Side, int Level, int Phase, int Rows, class Row>
+WW_FN void close_ghosts(Row& plane, int i, bool here, const Held<S>& held, int first, int end) {
   constexpr int kind = S::face(2, Side);
-  if constexpr (kind == dirichlet_face) {
-    return held_value<S, F>(held, 2, Side);
-  } else if constexpr (kind == function_face) {
-    return asked_value<S, F, Side>(held, k, lane);
-  } else {
-    return plane.at(i, Side == 0 ? source_low<S>(k) : source_high<S>(k));
-  }
-}
-
-// Gives the ghosts first ..= end (from 1) of row i beyond the high face along x their values, in the lane that
-// holds the last cell.
-template <class S, int F, class Rows>
-WW_FN void close_high(Rows& plane, int i, bool here, const Held<S>& held, int first, int end, int lane) {
 #pragma unroll
   for (int k = first; k <= end; k++) {
-    const auto ghost = ghost_along_x<S, F, 1>(plane, i, held, k, lane);
-    plane.at(i, S::last - 1 + k) = here ? ghost : plane.at(i, S::last - 1 + k);
+    auto& ghost = plane.at(i, Side == 0 ? -k : S::last - 1 + k);
+    if constexpr (kind == function_face) {
+      take_asked<S, F, Side, Level, Phase, Rows>(ghost, here, held, i, k);
+    } else {
+      const auto value = kind == dirichlet_face ? held_value<S, F>(held, 2, Side)
+                                                : plane.at(i, Side == 0 ? source_low<S>(k) : source_high<S>(k));
+      ghost = here ? value : ghost;
+    }
   }
 }
 
@@ -345,25 +384,18 @@ WW_FN void widen(LevelRowsOf<S, Rows, typename S::Fields>& plane, const LaneFace
   each(typename S::Fields{}, [&](auto f) {
     constexpr int F = decltype(f)::value;
     constexpr int below = S::wide(stage, F, 0), above = S::wide(stage, F, 1);
-    constexpr bool close_above = Edge && S::face(2, 1) != open_face;
+    constexpr bool close_above = Edge && S::face(2, 1) != open_face, close_below = Edge && S::face(2, 0) != open_face;
     constexpr int inside = S::vx - S::last < above ? S::vx - S::last : above;  // ghosts in the lane itself
     auto& own = plane.template of<F>();
 #pragma unroll
     for (int i = 0; i < Rows; i++) {
-      const int lane = (Level * S::batch + Phase % S::batch) * Rows + i;
 #pragma unroll
       for (int r = 1; r <= below; r++) own.at(i, -r) = __shfl_up_sync(~0u, own.at(i, S::vx - r), 1);
-      if constexpr (close_above) close_high<S, F>(own, i, faces.high, held, 1, inside, lane);
+      if constexpr (close_above) close_ghosts<S, F, 1, Level, Phase, Rows>(own, i, faces.high, held, 1, inside);
 #pragma unroll
       for (int r = 0; r < above; r++) own.at(i, S::vx + r) = __shfl_down_sync(~0u, own.at(i, r), 1);
-      if constexpr (close_above) close_high<S, F>(own, i, faces.high, held, inside + 1, above, lane);
-      if constexpr (Edge && S::face(2, 0) != open_face) {
-#pragma unroll
-        for (int k = 1; k <= below; k++) {
-          const auto ghost = ghost_along_x<S, F, 0>(own, i, held, k, lane);
-          own.at(i, -k) = faces.low ? ghost : own.at(i, -k);
-        }
-      }
+      if constexpr (close_above) close_ghosts<S, F, 1, Level, Phase, Rows>(own, i, faces.high, held, inside + 1, above);
+      if constexpr (close_below) close_ghosts<S, F, 0, Level, Phase, Rows>(own, i, faces.low, held, 1, below);
     }
   });
 }

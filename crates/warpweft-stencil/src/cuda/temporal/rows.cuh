@@ -2,7 +2,7 @@
 // strip of 32 · vx columns; each of its warps runs `levels` levels in registers (levels.cuh) and hands its
 // rows on to the next warp, so a row leaves the last warp `depth` steps on.
 //
-// Grid:   (tiles of x, 1, chunks of rows); chunks are slowest, so neighbours run side by side and meet in L2.
+// Grid:   (tiles of x, 1, chunks of rows) in the order of `block_place`: neighbours run side by side and meet in L2.
 // Block:  32 lanes along x, `warps` along time.
 // Shared: the rows in flight to warp 0, `prefetch` + 1 of them, each lane's words its own: no barrier; then
 //         between any two warps two groups of `group` rows, which take kept.
@@ -221,12 +221,13 @@ WW_FN void time_block(const Pointers<S>& fields, const TimeBlock& block, const H
                 "host and kernel disagree on shared memory");
   extern __shared__ __align__(128) char shared_memory[];
   constexpr int columns = 32 * S::vx, inner = columns - S::overlap_low - S::overlap_high;
-  const int lane = threadIdx.x, tile = blockIdx.x, tiles = gridDim.x;
+  const BlockPlace place = block_place<S>();
+  const int lane = threadIdx.x, tile = place.x, tiles = gridDim.x;
   Strip<S> strip{fields, block, held};
   strip.shared = shared_memory + lane * 16;
   strip.warp = warp_of_block(threadIdx.y);
   strip.lane = lane;
-  strip.first = block.low[0] + int(blockIdx.z) * block.chunk;
+  strip.first = block.low[0] + place.chunk * block.chunk;
   strip.end = lower(strip.first + block.chunk, block.high[0]);
   const int tile_x = block.origin[1] + tile * inner;
   const int x = tile_x + lane * S::vx;

@@ -99,6 +99,8 @@ pub struct TemporalShape {
     pub batch: u8,
     /// See `batch`.
     pub asked_rows: u8,
+    /// Bytes of shared memory for cells beyond faces along x that are functions (staged.cuh).
+    pub staged: usize,
     /// Cells of the last lane of a row, from 1.
     pub last: usize,
     /// Dynamic shared memory in bytes.
@@ -324,6 +326,7 @@ impl TemporalShape {
             guard: Guard::default(),
             batch: 1,
             asked_rows: 1,
+            staged: 0,
             shared: 0,
             packed,
             columns: LANES * vx,
@@ -343,8 +346,26 @@ impl TemporalShape {
             return None;
         }
         shape.parts = parts()?;
+        let staged = shape.stages(stencil.rank());
+        shape.staged = if staged { shape.staged_bytes(stencil) } else { 0 };
         shape.shared = shape.shared_bytes(stencil, slots, warps);
-        (!shape.functions || shape.asks(vy, stencil.rank() == 2)).then_some(shape)
+        (!shape.functions || staged || shape.asks(vy, stencil.rank() == 2)).then_some(shape)
+    }
+
+    /// Whether tiles, in so many dimensions, stage what functions say of cells beyond faces along y and x (staged.cuh).
+    pub fn stages(&self, dims: usize) -> bool {
+        self.functions && dims == 3 && self.parts.is_empty()
+    }
+
+    /// [`TemporalShape::staged`].
+    fn staged_bytes(&self, stencil: &Spec) -> usize {
+        if !self.faces[2].contains(&FaceKind::Function) {
+            return 0;
+        }
+        let margin = self.lags.iter().flat_map(|lag| lag.wide.iter().flatten()).max();
+        let cell: usize = self.fields.iter().map(|&f| stencil.cell.size(f).max(4)).sum();
+        let cells = self.kept * 2 * margin.unwrap_or(&0) * self.levels * self.rows;
+        (cells * cell).next_multiple_of(128)
     }
 
     /// Makes as many rounds as there are lanes for ask functions of faces at once where they go in `groups` (rows.cuh), in lanes
@@ -393,8 +414,9 @@ impl TemporalShape {
                 height * ((slots + copied) * ring + (self.levels - 1) * (2 + copied) * hand)
             }
             _ => {
-                slots * ring * self.rows
-                    + self.kept * self.levels * warps * 2 * self.halo_rows * hand
+                let beyond = self.faces[1].contains(&FaceKind::Function);
+                let edges = self.levels * (warps + usize::from(beyond)) * 2 * self.halo_rows;
+                slots * ring * self.rows + self.kept * edges * hand + self.staged
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::frame::{self, FRAME};
-use super::functions::{FUNCTIONS, Functor, write_functions, write_members};
+use super::functions::{ASKED, FUNCTIONS, Functor, STAGED, write_functions, write_members};
 use super::parameters::{Parameter, declaration, element_of, parameters};
 use super::partial::PartialStage;
 use super::shape::TemporalShape;
@@ -98,6 +98,9 @@ fn write_skeleton(text: &mut String, stencil: &Spec, shape: &TemporalShape) {
         text.push_str(FUNCTIONS);
     }
     text.push_str(COPIES);
+    if shape.functions {
+        text.push_str(if shape.stages(stencil.rank()) { STAGED } else { ASKED });
+    }
     text.push_str(match stencil.rank() {
         1 => LINE,
         2 => ROWS,

@@ -1,6 +1,6 @@
 // Tile: what a block of the kernels in three dimensions computes and stores, whatever its warps keep of it.
 //
-// Grid:   (tiles of x, tiles of y, chunks of planes); chunks are slowest, so neighbours run side by side and
+// Grid:   (tiles of x, tiles of y, chunks of planes) in the order of `block_place`: neighbours run side by side and
 //         meet in L2.
 // Block:  32 lanes of `vx` cells along x, `warps` of `vy` rows along y.
 // Invariant: tiles' overlap cells are computed from garbage at the ends and dropped; a tile that ends a closed axis ends
@@ -32,12 +32,13 @@ struct Tile {
   WW_FN void place_tile(int number) {
     lane = threadIdx.x;
     warp = number;
-    first = block.low[0] + int(blockIdx.z) * block.chunk;
+    const BlockPlace place = block_place<S>();
+    first = block.low[0] + place.chunk * block.chunk;
     end = lower(first + block.chunk, block.high[0]);
-    const int tile_x = block.origin[1] + int(blockIdx.x) * inner, x = tile_x + lane * S::vx;
-    const bool last_x = blockIdx.x == gridDim.x - 1, last_y = blockIdx.y == gridDim.y - 1;
+    const int tile_x = block.origin[1] + place.x * inner, x = tile_x + lane * S::vx;
+    const bool last_x = place.x == int(gridDim.x) - 1, last_y = place.y == int(gridDim.y) - 1;
     // The last tile along y ends where the axis does.
-    int tile_y = block.origin[0] + int(blockIdx.y) * inner_y;
+    int tile_y = block.origin[0] + place.y * inner_y;
     if (last_y) tile_y = lower(tile_y, block.last_tile);
     y = tile_y + warp * S::vy;
     faces = {x == block.face_low[2], x + S::last == block.face_high[2], tile_x <= block.face_low[2],
@@ -45,7 +46,7 @@ struct Tile {
     face_above = y == block.face_low[1];
     face_below = y + S::vy == block.face_high[1];
     // The outermost tiles have no overlap cells beyond a face.
-    const int from = blockIdx.x == 0 ? block.low[2] : tile_x + S::overlap_low;
+    const int from = place.x == 0 ? block.low[2] : tile_x + S::overlap_low;
     const int to = last_x ? block.high[2] : tile_x + columns - S::overlap_high;
     whole = part = rows = 0;
     cells = block.high[2] - x;
@@ -54,7 +55,7 @@ struct Tile {
       if (c < from || c >= to) continue;
       (c + S::unit <= block.high[2] ? whole : part) |= 1u << u;
     }
-    const int from_y = blockIdx.y == 0 ? block.low[1] : tile_y + S::overlap_above;
+    const int from_y = place.y == 0 ? block.low[1] : tile_y + S::overlap_above;
     const int to_y = last_y ? block.high[1] : tile_y + tall - S::overlap_below;
     for (int i = 0; i < S::vy; i++) rows |= unsigned(y + i >= from_y && y + i < to_y) << i;
     need<S>(held, 0, first, end);

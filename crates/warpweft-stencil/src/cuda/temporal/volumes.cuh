@@ -3,8 +3,9 @@
 //
 // Grid and block: tile.cuh's.
 // Shared: of every level the first and the last `halo_rows` of a warp in the last `kept` planes, as in
-//         registers: [slot][level][warp][first, last][row]; then the planes in flight, `prefetch` + 1 of them,
-//         each lane's words its own: no barrier.
+//         registers: [slot][level][warp][first, last][row], and behind those of the last warp the rows below and above the
+//         tile where faces along y are functions; cells beyond faces along x that are (staged.cuh); then the planes in
+//         flight, `prefetch` + 1 of them, each lane's words its own: no barrier.
 // Invariants: no tap is off the cell along two axes, and a stage looks at least one plane ahead, so rows next to a
 // warp's own are those of a plane that was written rounds before: one barrier a plane. `kept` is above any
 // stage's `high`, so a slot is read before it is written again. Tiles' overlap cells are computed from garbage at
@@ -13,6 +14,11 @@
 #pragma once
 
 namespace ww::stencil {
+
+// Of faces that are functions (staged.cuh).
+template <class S>
+struct Stager;
+struct NoStager {};
 
 template <class S>
 struct Slab : Tile<S> {
@@ -23,9 +29,13 @@ struct Slab : Tile<S> {
   static constexpr int ring = plane_bytes * S::warps;
   static constexpr int edge = row_bytes<S, false>();                 // a row of all fields
   static constexpr int slots = S::prefetch + 1;
-  static constexpr int edges = S::kept * S::levels * S::warps * 2 * S::halo_rows * edge;
+  static constexpr bool told_above = S::face(1, 0) == function_face, told_below = S::face(1, 1) == function_face;
+  static constexpr int groups_of_rows = S::warps + (told_above || told_below ? 1 : 0);
+  static constexpr int level_edges = groups_of_rows * 2 * S::halo_rows * edge;
+  static constexpr int edges = S::kept * S::levels * level_edges;
 
   LevelQueue<S> queue[S::levels];
+  pick<S::functions, NoStager, Stager<S>> stager;
   char* shared;            // the lane's 16 bytes of every 512
   int next_plane;          // that is requested
   i64 at_in, at_out;       // the thread's first cell of that plane, and of the plane that is stored
@@ -36,7 +46,7 @@ struct Slab : Tile<S> {
     constexpr int bytes = unit_of<S, T>() * int(sizeof(T));
     return reinterpret_cast<T*>(at + (bytes - 16) * lane);
   }
-  WW_FN char* in_flight(int at) const { return shared + edges + warp * plane_bytes + at; }
+  WW_FN char* in_flight(int at) const { return shared + edges + S::staged + warp * plane_bytes + at; }
 
   WW_FN void request(int to) {
     each(typename S::Fields{}, [&](auto f) {
@@ -80,7 +90,7 @@ struct Slab : Tile<S> {
 
   // The row of a warp's edge in shared memory; `n` counts its first rows, then its last.
   WW_FN char* edge_row(int place, int level, int of_warp, int n) const {
-    return shared + (((place * S::levels + level) * S::warps + of_warp) * 2 * S::halo_rows + n) * edge;
+    return shared + (place * S::levels + level) * level_edges + (of_warp * 2 * S::halo_rows + n) * edge;
   }
 
   // Writes the first and the last rows of a plane.
@@ -106,7 +116,8 @@ struct Slab : Tile<S> {
   // Fetches the rows next to the warp's own: the last of the warp before it, the first of the one after.
   template <int Level, int Place>
   WW_FN void get_edges(HaloRows<S>& rows) const {
-    const int above = warp > 0 ? warp - 1 : 0, below = warp < S::warps - 1 ? warp + 1 : warp;
+    const int above = warp > 0 ? warp - 1 : told_above ? S::warps : 0;
+    const int below = warp < S::warps - 1 ? warp + 1 : told_below ? S::warps : warp;
     each(up_to<S::halo_rows>{}, [&](auto n) {
       constexpr int N = decltype(n)::value;
       char* last = edge_row(Place, Level, above, S::halo_rows + N);
@@ -127,9 +138,8 @@ struct Slab : Tile<S> {
     });
   }
 
-  // Gives the rows beyond faces along y their values, given plane z, which they are next to.
-  template <int Level>
-  WW_FN void close_rows(const Plane<S>& plane, HaloRows<S>& rows, int z) const {
+  // Gives the rows beyond faces along y that are no functions their values, given the plane that they are next to.
+  WW_FN void close_rows(const Plane<S>& plane, HaloRows<S>& rows) const {
     each(typename S::Fields{}, [&](auto f) {
       constexpr int F = decltype(f)::value;
       const auto& own = plane.template of<F>();
@@ -137,27 +147,17 @@ struct Slab : Tile<S> {
       for (int k = 1; k <= S::halo_rows; k++) {
 #pragma unroll
         for (int j = 0; j < S::vx; j++) {
-          if constexpr (S::face(1, 0) != open_face) {
+          if constexpr (S::face(1, 0) != open_face && !told_above) {
             constexpr int kind = S::face(1, 0), back = kind == mirror_face ? 0 : 1;
+            const auto ghost = kind == dirichlet_face ? held_value<S, F>(held, 1, 0) : own.at(k - back, j);
             auto& row = rows.above.template of<F>().at(S::halo_rows - k, j);
-            if constexpr (kind == function_face) {
-              if (face_above) row = function_value<S, F, 1, 0>(held, Level, z, faces.y - k, faces.x + j);
-            } else {
-              const auto ghost = kind == dirichlet_face ? held_value<S, F>(held, 1, 0) : own.at(k - back, j);
-              row = face_above ? ghost : row;
-            }
+            row = face_above ? ghost : row;
           }
-          if constexpr (S::face(1, 1) != open_face) {
+          if constexpr (S::face(1, 1) != open_face && !told_below) {
             constexpr int kind = S::face(1, 1), back = kind == mirror_face ? 1 : 0, vy = S::vy;
+            const auto ghost = kind == dirichlet_face ? held_value<S, F>(held, 1, 1) : own.at(vy - k - back, j);
             auto& row = rows.below.template of<F>().at(k - 1, j);
-            if constexpr (kind == function_face) {
-              if (face_below) {
-                row = function_value<S, F, 1, 1>(held, Level, z, faces.y + vy - 1 + k, faces.x + j);
-              }
-            } else {
-              const auto ghost = kind == dirichlet_face ? held_value<S, F>(held, 1, 1) : own.at(vy - k - back, j);
-              row = face_below ? ghost : row;
-            }
+            row = face_below ? ghost : row;
           }
         }
       }
@@ -172,10 +172,9 @@ struct Slab : Tile<S> {
       Plane<S> newest = plane;
       if constexpr (S::halo_rows > 0) {
         get_edges<Level, level_slot<S, Phase, high>()>(rows);
-        if constexpr (Edge) {
-          if (face_above || face_below) {
-            close_rows<Level>(level_plane<S, Phase, high>(queue[Level], plane), rows, p - high);
-          }
+        constexpr bool closes = (S::face(1, 0) != open_face && !told_above) || (S::face(1, 1) != open_face && !told_below);
+        if constexpr (Edge && closes) {
+          if (face_above || face_below) close_rows(level_plane<S, Phase, high>(queue[Level], plane), rows);
         }
       }
       level<S, Level, Phase, Edge, Check>(queue[Level], plane, rows, p, faces, block, held, elements);
@@ -190,12 +189,14 @@ struct Slab : Tile<S> {
     Plane<S> plane;
     await_copies<S::prefetch - 1>();
     load(plane);
-    if constexpr (Edge && S::asks) ask_functions<S>(this->held, faces, s);
+    if constexpr (Edge && S::functions) stager.read(held);
     levels_from<0, Phase, Edge, Check>(plane, s, elements);
     // Behind the levels, whose registers it does not share: 7 points at 768^3, 1,195 Gcells/s, else 1,151.
     request(slot == 0 ? S::prefetch * ring : slot - ring);
     slot = slot == S::prefetch * ring ? 0 : slot + ring;
-    if constexpr (Edge && S::functions) bring_rows<S, 0>(held, faces, face_above, face_below, s + 1);
+    if constexpr (Edge && S::functions) {
+      stager.template put<(Phase + 1) % S::kept>(held, shared, S::levels * level_edges, warp, lane);
+    }
     const int z = s - S::lag;
     if (z >= first && z < end) this->template store<Edge>(plane, at_out);
     at_out += block.z;
@@ -216,7 +217,12 @@ struct Slab : Tile<S> {
     constexpr int back = S::lag - S::high(S::stages - 1);  // of the last level's newest plane
     int s = first_read<S>(block, first);
     const int to = end + S::lag;
-    if constexpr (S::asks) begin_asking<S>(this->held, faces, lane, s);
+    if constexpr (S::functions) {
+      this->held.beside = shared - lane * 16 + edges;
+      this->held.row = warp * S::vy;
+      // Of the first round's planes no level's result is right, so it needs no values.
+      stager.begin(held, block, faces, warp, lane, s + 1, edge, level_edges);
+    }
     at_out = (s - S::lag) * block.z + this->corner;
     // Planes of which no level meets a face: from `low` on, before `high`. Loops of their own, so that registers
     // are allotted to each alone.
@@ -234,7 +240,7 @@ struct Slab : Tile<S> {
 template <class S, class E>
 WW_FN void time_block(const Pointers<S>& fields, const TimeBlock& block, const Held<S>& held,
                       const E& elements) {
-  static_assert(S::shared_bytes == Slab<S>::edges + Slab<S>::ring * Slab<S>::slots,
+  static_assert(S::shared_bytes == Slab<S>::edges + S::staged + Slab<S>::ring * Slab<S>::slots,
                 "host and kernel disagree on shared memory");
   extern __shared__ __align__(128) char shared_memory[];
   Slab<S> slab{{fields, block, held}};

@@ -140,11 +140,11 @@ fn frame_setup(stencil: &Spec, layout: &Layout, shape: &TemporalShape) -> String
     }
     if shape.functions {
         let table = FaceTable::of(stencil, layout, shape);
-        let [_, faces, _] = table.blocks();
+        let [_, faces, rows] = table.blocks();
         let given = functions_given(stencil).map(|(n, _)| format!(", face{n}"));
         text += &format!(
             "  frame.table.values = (char*)malloc({});
-  run_grid({{1, {faces}, 1}}, {{256, 1, 1}}, false, [&] {{ ww_face_values(frame{}); }});
+  run_grid({{1, {faces}, {rows}}}, {{256, 1, 1}}, false, [&] {{ ww_face_values(frame{}); }});
 ",
             table.size(),
             given.collect::<String>()

@@ -13,6 +13,10 @@ use warpweft_core::element::Unit;
 
 /// The text, but for what a shape decides.
 pub const FUNCTIONS: &str = include_str!("functions.cuh");
+/// How lanes come to values beyond faces along y and x.
+pub const ASKED: &str = include_str!("asked.cuh");
+/// The same in tiles of volumes.cuh.
+pub const STAGED: &str = include_str!("staged.cuh");
 
 /// Threads of a block of the kernel of values.
 pub(super) const THREADS: u32 = 256;
@@ -29,7 +33,7 @@ pub fn functors(stencil: &Spec, unit: &mut Unit) -> Vec<Functor> {
 /// What of the shape is about functions.
 pub fn write_members(text: &mut String, stencil: &Spec, shape: &TemporalShape) -> std::fmt::Result {
     let along_x = stencil.function_faces().any(|(axis, ..)| axis + 1 == stencil.rank());
-    let TemporalShape { functions, batch, asked_rows, .. } = shape;
+    let TemporalShape { functions, batch, asked_rows, staged, .. } = shape;
     let delay = shape.delay();
     let held = match functions {
         true => "ww::stencil::FunctionFaces<ww_time_shape>",
@@ -40,7 +44,7 @@ pub fn write_members(text: &mut String, stencil: &Spec, shape: &TemporalShape) -
         text,
         "  using Held = {held};
   static constexpr bool functions = {functions}, asks = {along_x};
-  static constexpr int batch = {batch}, asked_rows = {asked_rows}, delay = {delay};"
+  static constexpr int batch = {batch}, asked_rows = {asked_rows}, staged = {staged}, delay = {delay};"
     )?;
     if !functions {
         return Ok(());

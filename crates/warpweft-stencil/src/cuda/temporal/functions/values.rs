@@ -14,8 +14,9 @@ use warpweft_core::grid::Axes;
 const ROUND: usize = 16;
 /// Entries on either side of all, which lanes beyond the ends of a table may read.
 const ASIDE: usize = 1024;
-/// Blocks of a launch for a face at most; each asks for more entries then.
-const BLOCKS: usize = 8192;
+/// Blocks of a launch at most, about; each asks for more entries then. A few for every multiprocessor: each counts itself by an
+/// atomic operation on one word.
+const BLOCKS: usize = 2048;
 
 /// `struct FaceTable` of frame.cuh.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,10 +27,12 @@ pub struct FaceTable {
     places: [usize; 3],
     deep: [usize; 3],
     ends: [[i32; 2]; 3],
-    /// Of the face with most.
+    /// Places along the face with most.
     most: usize,
     /// Faces.
     faces: usize,
+    /// Rows: steps of a pass.
+    rows: usize,
     /// Bytes of an entry of all fields.
     entry: usize,
 }
@@ -44,10 +47,14 @@ impl FaceTable {
             places: along.map(|d| layout.ghosts[d].iter().sum::<usize>() + layout.extents[d]),
             deep: [1; 3],
             ends: [[-FAR, FAR]; 3],
-            entries: ASIDE,
+            rows: shape.depth + 2,
             entry: shape.fields.iter().map(|&f| stencil.cell.size(f)).sum(),
             ..Self::default()
         };
+        // Tiles of volumes read a few planes beyond the ends, too.
+        let planes = if shape.stages(dims) { shape.lag() + 2 * shape.kept + 1 } else { 0 };
+        let aside = ASIDE + planes * table.places[1].max(table.places[2]);
+        table.entries = aside;
         for axis in 0..dims {
             let place = place_of(dims, axis);
             table.deep[place] = radius[axis][0].max(radius[axis][1]).max(1);
@@ -62,13 +69,13 @@ impl FaceTable {
         for (axis, face, _) in stencil.function_faces() {
             let place = place_of(dims, axis);
             let others = (0..3).filter(|&other| other != place).map(|other| table.places[other]);
-            let size = (shape.depth + 2) * table.deep[place] * others.product::<usize>();
+            let places = others.product::<usize>();
             table.first[place][face as usize] = table.entries;
-            table.entries += size;
-            table.most = table.most.max(size);
+            table.entries += table.rows * table.deep[place] * places;
+            table.most = table.most.max(places);
             table.faces += 1;
         }
-        table.entries = (table.entries + ASIDE).next_multiple_of(ROUND);
+        table.entries = (table.entries + aside).next_multiple_of(ROUND);
         table
     }
 
@@ -105,10 +112,12 @@ impl FaceTable {
         bytes
     }
 
-    /// Blocks that ask for all values: along the entries of a face, and faces.
+    /// Blocks that ask for all values: along the places of a face, faces, and rows times distances.
     pub fn blocks(&self) -> [u32; 3] {
-        let along = self.most.div_ceil(THREADS as usize).clamp(1, BLOCKS);
-        [along as u32, self.faces as u32, 1]
+        let rows = self.rows * self.deep.iter().max().unwrap_or(&1);
+        let most = BLOCKS.div_ceil(self.faces.max(1) * rows);
+        let along = self.most.div_ceil(THREADS as usize).clamp(1, most);
+        [along as u32, self.faces as u32, rows as u32]
     }
 }
 
