@@ -304,7 +304,7 @@ mod tests {
                     *policy;
                 [vx, vy, warps, min_blocks, temporal_depth]
             };
-            let first: Vec<_> = fused.map(shape).take(3).collect();
+            let first: Vec<_> = fused.map(shape).take(4).collect();
             println!("{name}: {first:?}");
             assert!(first.iter().any(|shape| fast.contains(shape)), "{name}: {first:?}");
         }

@@ -42,10 +42,7 @@ const LENGTHS: usize = 32;
 pub(crate) fn chunks_of(planes: usize, tiles: usize, slots: usize, redundant: usize) -> Vec<u32> {
     let slots = slots.max(1);
     let turns = |chunk: usize| (tiles * planes.div_ceil(chunk)).div_ceil(slots);
-    let mut known: Vec<_> = (1..=planes.div_ceil(4).min(LAYERS))
-        .flat_map(|layers| lengths(planes, layers))
-        .map(|chunk| (span(planes, tiles, slots, redundant, chunk), chunk))
-        .collect();
+    let mut known: Vec<_> = spans(planes, tiles, slots, redundant).collect();
     known.sort_by_key(|&(span, _)| span);
     let alike = |chunk: usize| chunk == planes.div_ceil(planes.div_ceil(chunk));
     let mut found: Vec<usize> = Vec::new();
@@ -55,6 +52,30 @@ pub(crate) fn chunks_of(planes: usize, tiles: usize, slots: usize, redundant: us
         found.extend(known.iter().find(fits).map(|&(_, chunk)| chunk));
     }
     found.into_iter().map(|chunk| chunk as u32).collect()
+}
+
+/// The first of [`chunks_of`], and planes' time until the last of all blocks ends.
+pub(crate) fn shortest_of(
+    planes: usize,
+    tiles: usize,
+    slots: usize,
+    redundant: usize,
+) -> Option<(usize, usize)> {
+    spans(planes, tiles, slots.max(1), redundant).min_by_key(|&(span, _)| span)
+}
+
+/// Chunks with their [`span`]. Shorter ones than `redundant` planes only where there are slots for all their blocks.
+fn spans(
+    planes: usize,
+    tiles: usize,
+    slots: usize,
+    redundant: usize,
+) -> impl Iterator<Item = (usize, usize)> {
+    let long = planes / redundant.max(1);
+    let most = long.max(2 * slots / tiles.max(1)).max(1);
+    (1..=planes.div_ceil(4).min(LAYERS).min(most))
+        .flat_map(move |layers| lengths(planes, layers))
+        .map(move |chunk| (span(planes, tiles, slots, redundant, chunk), chunk))
 }
 
 /// Chunks that cut `planes` planes into `layers` layers, all alike first.

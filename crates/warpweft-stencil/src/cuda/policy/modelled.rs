@@ -10,7 +10,7 @@ use crate::{CudaPolicy, Spec};
 use warpweft_core::grid::Axes;
 
 /// Kernels of several steps that are tried.
-const TRIED: usize = 3;
+const TRIED: usize = 4;
 /// Seconds of single steps from which on it pays to compile another kernel, which takes 1.5 s: for this run or later ones.
 const WORTH: f64 = 0.5;
 /// Seconds from which on it pays to compile all that are to be tried.
@@ -147,10 +147,10 @@ mod tests {
     fn long_runs_of_large_volumes_fuse_steps_and_small_ones_stay_on_the_chip() {
         let stencil = Stencil::of(flat()).into_spec();
         let large = Kernels::modelled(&stencil, [16384, 16384].into(), &KNOWN);
-        assert_eq!(kinds(&large), [CudaKernel::Temporal; 3]);
+        assert_eq!(kinds(&large), [CudaKernel::Temporal; 4]);
         assert_eq!(
             (large.single.kernel, large.compile),
-            (CudaKernel::Direct, Compile::Meanwhile(3))
+            (CudaKernel::Direct, Compile::Meanwhile(4))
         );
         let small = Kernels::modelled(&stencil, [1024, 1024].into(), &KNOWN);
         assert!(kinds(&small).iter().all(|&kind| kind == CudaKernel::Resident), "{small:?}");
@@ -167,7 +167,7 @@ mod tests {
         };
         assert_eq!(of(100, u64::MAX).compile, Compile::Never);
         assert_eq!(of(800, u64::MAX).compile, Compile::Foremost);
-        assert_eq!(of(u64::MAX, u64::MAX).compile, Compile::Eventually(3), "a session");
+        assert_eq!(of(u64::MAX, u64::MAX).compile, Compile::Eventually(4), "a session");
         let deepest = |kernels: Kernels| {
             kernels.fused.iter().map(|policy| policy.temporal_depth).max().unwrap_or(0)
         };

@@ -10,7 +10,7 @@ use super::partial::{PartialStage, parts};
 use super::shape::{TemporalShape, fuses};
 use crate::cuda::launch::boxes::whole;
 use crate::cuda::memory::layout::{Layout, ghosts_of_pass};
-use crate::cuda::policy::chunks::chunks_of;
+use crate::cuda::policy::chunks::shortest_of;
 use crate::cuda::policy::rings::ring_fits;
 use crate::{CudaKernel, CudaPolicy, Spec};
 use warpweft_core::grid::Axes;
@@ -25,6 +25,8 @@ const REGISTERS_DEEP: [usize; 3] = [28, 3, 6];
 const REGISTERS_PARTIAL: [usize; 2] = [44, 5];
 /// Registers more than there are that a thread of a star in two dimensions may be counted: the compiler does without.
 const SPARED: usize = 24;
+/// Reads of a new value that take as long as a level of a star.
+const TAPS: f64 = 7.0;
 /// Operations of a new cell that take as long as a level of a star; those of 64 bits take twice that.
 const OPERATIONS: f64 = 8.0;
 /// Registers more than there are that a thread in three dimensions may want: a few words spill at no cost.
@@ -117,7 +119,7 @@ pub fn temporal_shapes(
     }
     let (plain, pack) = (CudaKernel::Temporal, CudaKernel::Packed);
     let flat = stencil.rank() == 2;
-    let of = |shapes: Vec<(f64, CudaPolicy)>, most| {
+    let of = |shapes: Vec<Candidate>, most| {
         best_of(shapes, (stencil, extents), device, (most, free))
     };
     let shapes = |kernel| flat_shapes(stencil, extents, kernel).collect();
@@ -131,19 +133,56 @@ pub fn temporal_shapes(
     all
 }
 
+/// A shape, and what a multiprocessor does by it.
+struct Candidate {
+    policy: CudaPolicy,
+    /// Cells of lanes that are computed in a time.
+    speed: f64,
+    /// Time that memory takes next to that, for each cell that is stored.
+    memory: f64,
+    /// The part of a tile's cells that is stored.
+    inner: f64,
+    /// By what its figure of merit is multiplied, and what is added to it.
+    of_kind: [f64; 2],
+}
+
+impl Candidate {
+    /// Of kernels whose cells are not packed.
+    fn new(policy: CudaPolicy, speed: f64, memory: f64, inner: f64) -> Self {
+        Self { policy, speed, memory, inner, of_kind: [1.0, 0.0] }
+    }
+
+    /// Cells stored in a time, about, if they are so large a part of those that lanes compute.
+    fn merit(&self, stored: f64) -> f64 {
+        let [factor, addend] = self.of_kind;
+        factor / (1.0 / (self.speed * stored) + self.memory) + addend
+    }
+}
+
+/// Shapes of which the schedule over given extents is computed, the best of those with tiles alone.
+const FINALISTS: usize = 24;
+
 /// The best of `all` by their figures of merit.
 fn best_of(
-    mut all: Vec<(f64, CudaPolicy)>,
+    mut all: Vec<Candidate>,
     (stencil, extents): (&Spec, Axes<usize>),
     (capability, sms): ((u32, u32), u32),
     (most, free): (usize, u64),
 ) -> Vec<CudaPolicy> {
-    all.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let fits = |policy: &CudaPolicy| {
+    all.sort_by(|a, b| b.merit(b.inner).total_cmp(&a.merit(a.inner)));
+    let fits = |it: &Candidate| {
+        let Candidate { policy, .. } = it;
         u64::from(policy.temporal_depth) <= free && ring_fits(stencil, extents, policy, capability)
     };
-    let all = all.into_iter().map(|(_, policy)| policy).filter(fits);
-    all.filter_map(|policy| chunked(stencil, extents, policy, sms)).take(most).collect()
+    let finalists = all.into_iter().filter(fits).take(FINALISTS);
+    let mut scheduled: Vec<_> = finalists
+        .filter_map(|it| {
+            let (policy, stored) = scheduled(stencil, extents, it.policy, sms)?;
+            Some((it.merit(stored.unwrap_or(it.inner)), policy))
+        })
+        .collect();
+    scheduled.sort_by(|a, b| b.0.total_cmp(&a.0));
+    scheduled.into_iter().map(|(_, policy)| policy).take(most).collect()
 }
 
 fn policy(cells: [u32; 3], warps: u32, prefetch: u32, temporal_depth: u32) -> CudaPolicy {
@@ -173,12 +212,12 @@ impl CudaPolicy {
             return None;
         }
         let policy = Self { min_blocks, ..policy([vx, vy, 1], warps, prefetch, depth) };
-        chunked(stencil, extents, policy, sms)
+        scheduled(stencil, extents, policy, sms).map(|(policy, _)| policy)
     }
 }
 
-/// Shapes in one dimension with figures of merit: the part of a tile's cells that is stored; and memory has its time.
-fn line_shapes(stencil: &Spec, extents: Axes<usize>) -> impl Iterator<Item = (f64, CudaPolicy)> {
+/// Shapes in one dimension.
+fn line_shapes(stencil: &Spec, extents: Axes<usize>) -> impl Iterator<Item = Candidate> {
     let bytes = stencil.touched_bytes() as f64;
     let all =
         [16, 8, 4, 2].into_iter().flat_map(|vx| [4, 8, 12, 16, 24, 32].map(|deep| (vx, deep)));
@@ -194,19 +233,18 @@ fn line_shapes(stencil: &Spec, extents: Axes<usize>) -> impl Iterator<Item = (f6
         policy.min_blocks = blocks;
         let inner = shape.inner() as f64 / shape.columns as f64;
         let work = (16.0 / f64::from(vx)).powf(NARROW_LINE);
-        let merit = 1.0 / (work / inner + BYTE_LINE * bytes / f64::from(depth));
-        Some((merit, policy))
+        let memory = BYTE_LINE * bytes / f64::from(depth);
+        Some(Candidate::new(policy, 1.0 / work, memory, inner))
     })
 }
 
-/// Shapes in two dimensions with figures of merit: what a multiprocessor stores in a time, about. That is the part of
-/// a tile's cells that is stored, times the blocks that hide one another's waiting, times the part of a row's time in
-/// which it is computed; and memory has its time.
+/// Shapes in two dimensions. Their speed is by the blocks that hide one another's waiting, and the part of a row's time in which
+/// it is computed.
 fn flat_shapes(
     stencil: &Spec,
     extents: Axes<usize>,
     kernel: CudaKernel,
-) -> impl Iterator<Item = (f64, CudaPolicy)> + use<'_> {
+) -> impl Iterator<Item = Candidate> + use<'_> {
     let bytes = stencil.touched_bytes() as f64;
     let (lanes, deepest): (&[u32], u32) = match kernel {
         CudaKernel::Packed => (&[64, 32, 16, 8], 8),
@@ -234,11 +272,11 @@ fn flat_shapes(
         let work = bits * (cells * steps as usize * rows.assigned) as f64;
         let busy = f64::from(blocks).powf(HIDING[of]) * work / (work + ROW[of]);
         let memory = BYTE_FLAT[of] * bytes / f64::from(policy.temporal_depth);
-        let merit = 1.0 / (1.0 / (inner * busy) + memory);
         // Cells in bits are several times as fast as those in bytes, and slower in two words a thread than in one: life at
         // 16384² on an H200, 8.7 Tcells/s by 32 steps of one word, 4.9 by 16 steps of two.
         let words = if cells > 1 { 0.5 } else { 1.0 };
-        Some((if shape.packed > 4 { words * merit + 100.0 } else { merit }, policy))
+        let of_kind = if shape.packed > 4 { [words, 100.0] } else { [1.0, 0.0] };
+        Some(Candidate { of_kind, ..Candidate::new(policy, busy, memory, inner) })
     })
 }
 
@@ -246,7 +284,7 @@ fn flat_shapes(
 fn deep_shapes(
     stencil: &Spec,
     extents: Axes<usize>,
-) -> impl Iterator<Item = (f64, CudaPolicy)> + use<'_> {
+) -> impl Iterator<Item = Candidate> + use<'_> {
     let bytes = stencil.touched_bytes() as f64;
     // Warps, the registers that each thread then has, and how busy they keep a multiprocessor.
     let warps = [(12, 168, 1.0), (16, 128, 0.97), (8, 255, 0.95)];
@@ -266,9 +304,9 @@ fn deep_shapes(
         }
         let of = |inner: usize, all: usize| inner as f64 / all as f64;
         let inner = of(shape.inner(), shape.columns) * of(shape.inner_y(), shape.rows);
-        let (levels, work) = (f64::from(depth), work_of(&shape));
-        let computed = inner * busy * narrow * levels / (levels * work + PLANE);
-        Some((1.0 / (1.0 / computed + BYTE * bytes / levels), policy))
+        let (levels, work) = (f64::from(depth), work_of(stencil, &shape));
+        let speed = busy * narrow * levels / (levels * work + PLANE);
+        Some(Candidate::new(policy, speed, BYTE * bytes / levels, inner))
     })
 }
 
@@ -287,30 +325,38 @@ fn registers_of(stencil: &Spec, shape: &TemporalShape, [vx, vy, depth]: [u32; 3]
     fixed + field * shape.fields.len() + kept + word * rows.words * cells + halo_rows
 }
 
-/// What a step computes, in levels of a star.
-fn work_of(shape: &TemporalShape) -> f64 {
+/// What a step computes, in levels of a star of seven points.
+fn work_of(stencil: &Spec, shape: &TemporalShape) -> f64 {
     let of = |stage: &PartialStage| (stage.operations() * stage.width()) as f64 / OPERATIONS;
     match &shape.parts[..] {
-        [] => 1.0,
+        [] => {
+            let taps: usize = stencil.stages.iter().map(|stage| stage.taps().len()).sum();
+            let assigned: usize = stencil.stages.iter().map(|stage| stage.writes().len()).sum();
+            (taps as f64 / (TAPS * assigned.max(1) as f64)).max(1.0)
+        }
         parts => parts.iter().map(of).sum::<f64>().max(1.0),
     }
 }
 
-/// The policy with a chunk that fits the extents, by the model of [`chunks_of`].
-fn chunked(
+/// The policy with a chunk that fits the extents, by the model of [`shortest_of`], and the part of what its blocks compute until the
+/// last has ended that is stored; none of lines, which have no chunks.
+fn scheduled(
     stencil: &Spec,
     extents: Axes<usize>,
     policy: CudaPolicy,
     sms: u32,
-) -> Option<CudaPolicy> {
+) -> Option<(CudaPolicy, Option<f64>)> {
     let depth = policy.temporal_depth as usize;
     let shape = TemporalShape::of(stencil, &policy, extents)?;
     if stencil.rank() == 1 {
-        return Some(policy);
+        return Some((policy, None));
     }
     let layout = Layout::of(stencil, extents, ghosts_of_pass(stencil, depth), [0; 2]).ok()?;
     let [across, down, _] = TimeBlock::new(&layout, &shape, &policy, &whole(&layout)).blocks;
     let slots = (sms * policy.min_blocks) as usize;
-    let best = chunks_of(extents[0], (across * down) as usize, slots, shape.overhead() + START);
-    Some(CudaPolicy { chunk: *best.first()?, ..policy })
+    let redundant = shape.overhead() + START;
+    let (span, chunk) = shortest_of(extents[0], (across * down) as usize, slots, redundant)?;
+    let cells = extents.iter().product::<usize>() / shape.packed;
+    let computed = (span * slots * shape.columns * shape.rows) as f64;
+    Some((CudaPolicy { chunk: chunk as u32, ..policy }, Some(cells as f64 / computed)))
 }
