@@ -76,10 +76,11 @@ impl Fused {
         self.policy.kernel == CudaKernel::Packed
     }
 
-    /// Whether it takes steps of parts of a volume: not where it is told where its cells are, or which of them matter.
+    /// Whether it takes steps of parts of a volume: not where it is told where its cells are, or which of them matter, nor where
+    /// cells are packed, as parts need not begin and end with whole words.
     pub fn takes_parts(&self) -> bool {
         match &self.shape {
-            FusedShape::Temporal(shape) => !shape.framed(),
+            FusedShape::Temporal(shape) => !shape.framed() && !self.packs(),
             FusedShape::Resident(_) => false,
         }
     }

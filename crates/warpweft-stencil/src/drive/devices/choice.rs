@@ -5,6 +5,7 @@ use crate::policy::{CudaKernel, CudaPolicy, Policy};
 use crate::run::Run;
 use crate::spec::Spec;
 use crate::tune::tuning_cache::on_gpus;
+use warpweft_core::error::{Error, Result};
 use warpweft_core::grid::{Axes, across};
 use warpweft_core::tune::TuningCache;
 
@@ -50,18 +51,40 @@ pub(crate) fn refusal(
     free: usize,
 ) -> Option<String> {
     match policy.kernel {
-        CudaKernel::Resident => {
-            Some("its persistent kernel can't exchange halos with other devices".into())
-        }
-        CudaKernel::Packed => {
-            Some("its kernel with packed cells needs the whole volume on one GPU".into())
-        }
+        kernel if whole_only(kernel).is_some() => whole_only(kernel).map(Into::into),
         _ if fused_steps(policy) > free => Some(format!(
             "it takes {} fused steps, and halo exchanges, checks or checkpoints are at most {free} apart",
             fused_steps(policy)
         )),
         _ => policy.check(stencil, part).err().map(|error| error.to_string()),
     }
+}
+
+/// Why a kernel computes whole volumes only, if it does.
+const fn whole_only(kernel: CudaKernel) -> Option<&'static str> {
+    match kernel {
+        CudaKernel::Resident => {
+            Some("its persistent kernel can't exchange halos with other devices")
+        }
+        CudaKernel::Packed => {
+            Some("its kernel with packed cells needs the whole volume on one GPU")
+        }
+        _ => None,
+    }
+}
+
+/// Refuses the policy that a run names for a GPU, if no part of a volume can be computed by it.
+///
+/// # Errors
+/// Its kernel computes whole volumes only.
+pub(crate) fn check_for_parts(named: Option<Policy>) -> Result<()> {
+    let Some(Policy::Cuda(CudaPolicy { kernel, .. })) = named else { return Ok(()) };
+    whole_only(kernel).map_or(Ok(()), |why| {
+        Err(Error::spec(
+            format!("a policy for part of a volume with the kernel `{kernel:?}`: {why}"),
+            "take `Direct`, `Planes` or `Temporal`, or run on one GPU alone",
+        ))
+    })
 }
 
 /// How a GPU computes next to the cores, and the cells a second that tuning measured of it.
@@ -182,6 +205,19 @@ mod tests {
             note.contains("for 1024 x 1024 x 1024 cells") && note.contains("persistent kernel"),
             "{note}"
         );
+    }
+
+    #[test]
+    fn a_named_policy_for_parts_is_refused_if_its_kernel_needs_the_whole_volume() {
+        let named = |kernel| Some(Policy::Cuda(CudaPolicy { kernel, ..fused(2) }));
+        for kernel in [CudaKernel::Resident, CudaKernel::Packed] {
+            let error = check_for_parts(named(kernel)).unwrap_err().to_string();
+            assert!(error.contains("part of a volume") && error.contains("help:"), "{error}");
+        }
+        for kernel in [CudaKernel::Direct, CudaKernel::Planes, CudaKernel::Temporal] {
+            check_for_parts(named(kernel)).unwrap();
+        }
+        check_for_parts(None).unwrap();
     }
 
     #[stencil]

@@ -7,7 +7,7 @@ use crate::cpu::CpuSweeps;
 use crate::cuda::{CudaSweeps, Kernels, Known};
 use crate::drive::cut::distribution::Distribution;
 use crate::drive::devices::alone::{gpu, of_cores, probe};
-use crate::drive::devices::choice::{Choice, fitted, fused_steps};
+use crate::drive::devices::choice::{Choice, check_for_parts, fitted, fused_steps};
 use crate::drive::subdomain::Build;
 use crate::executor::SweepExecutor;
 use crate::policy::Policy;
@@ -68,6 +68,9 @@ impl Spec {
         let part = Axes::from_fn(self.rank(), |d| region.high[d] - region.low[d]);
         let gpus: Vec<usize> = machine.gpus.iter().map(|gpu| gpu.ordinal).collect();
         if let Some(number) = gpu_of(&gpus, placement, run)? {
+            if distribution.partition.parts() > 1 {
+                check_for_parts(run.policy)?;
+            }
             let free = self.longest_swap(distribution.depth, run.checkpoint.map(|at| at.every));
             let sharers = placement.sharers.max(1);
             return self.device_on_gpu((part, free, steps), machine, (number, sharers), run);

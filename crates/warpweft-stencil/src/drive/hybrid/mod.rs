@@ -16,7 +16,7 @@ use crate::cuda::CudaSweeps;
 use crate::drive::cut::distribution::Distribution;
 use crate::drive::deepest_feasible;
 use crate::drive::devices::alone::{CELLS_A_SECOND, gpu, of_cores, probe};
-use crate::drive::devices::choice::{OnGpu, fused_steps};
+use crate::drive::devices::choice::{OnGpu, check_for_parts, fused_steps};
 use crate::drive::hybrid::balance::{Balance, Measured, Shares};
 use crate::drive::rank_report::RankReport;
 use crate::drive::ranks::launch::{DEEPEST, SWAP};
@@ -182,6 +182,7 @@ impl Spec {
         let begin = Instant::now();
         let extents = volume.extents();
         self.check(extents)?;
+        check_for_parts(run.policy)?;
         let gpu = gpu(machine, number)?;
         let cache = TuningCache::user();
         let key = key(self, extents, machine, &gpu.name);
