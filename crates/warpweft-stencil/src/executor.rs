@@ -33,17 +33,17 @@ pub struct History {
     pub overlapped: u64,
     /// Steps with a fused reduction (ADR 106).
     pub summed: u64,
-    /// In the order of the steps.
+    /// One for each kernel, in the order in which they took their first steps.
     pub stretches: Vec<Stretch>,
 }
 
-/// Steps that one kernel took.
+/// Steps that one kernel took, in one or more turns.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stretch {
     /// Of fused steps; none of single ones.
     pub policy: Option<CudaPolicy>,
-    /// Steps done before.
+    /// Steps done before the first of them.
     pub first: u64,
     /// How many.
     pub steps: u64,
@@ -83,10 +83,10 @@ impl History {
 
     /// Adds the steps of a sweep.
     pub(crate) fn add(&mut self, policy: Option<CudaPolicy>, sweep: &Sweep) {
-        match self.stretches.last_mut() {
-            Some(last) if last.policy == policy => last.steps += sweep.steps,
-            _ => {
-                self.stretches.push(Stretch { policy, first: sweep.first_step, steps: sweep.steps })
+        match self.stretches.iter_mut().find(|it| it.policy == policy) {
+            Some(known) => known.steps += sweep.steps,
+            None => {
+                self.stretches.push(Stretch { policy, first: sweep.first_step, steps: sweep.steps });
             }
         }
     }

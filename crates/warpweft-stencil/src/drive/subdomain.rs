@@ -112,13 +112,24 @@ impl LocalSubdomain {
         let whole = Sweep { first_step, steps, region, following: more, keep_change };
         let sweeps: Vec<_> = self.points.cut(whole).collect();
         for sweep in sweeps {
+            let tried = self.tries_kernel(sweep.steps);
             self.executor.sweep(&sweep)?;
             self.steps += sweep.steps;
+            if tried && (more > 0 || self.steps < first_step + steps) {
+                // So that it is timed alone.
+                self.executor.finish()?;
+            }
             if more > 0 || self.steps < first_step + steps {
                 self.after(self.steps)?;
             }
         }
         Ok(())
+    }
+
+    /// Whether a sweep of so many steps of the whole volume is to show what a kernel takes.
+    fn tries_kernel(&self, steps: u64) -> bool {
+        let fits = || self.executor.steps_per_pass().is_some_and(|depth| steps >= depth);
+        self.partition.parts() == 1 && self.executor.tries_kernels() && fits()
     }
 
     /// The last launch of the next `depth` steps split at the boundary, if the executor can do it so; steps after

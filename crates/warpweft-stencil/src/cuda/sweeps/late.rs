@@ -115,8 +115,8 @@ impl CudaSweeps {
         let depth = fused.map_or(1, Fused::depth);
         let mut steps = sweep.steps;
         let stays = fused.is_some_and(|fused| fused.resident().is_some());
-        // What fewer steps take says nothing of the kernel.
-        let timed = !sweep.keep_change && (stays || steps.is_multiple_of(depth)) && steps > 0;
+        // What fewer steps take says nothing of the kernel. Single steps that are left are part of what it costs.
+        let timed = !sweep.keep_change && (stays || steps >= depth) && steps > 0;
         // Nor does what was queued behind other work.
         let timed = timed && !std::mem::replace(&mut self.busy, true);
         self.history

@@ -4,4 +4,5 @@ mod faults;
 mod kept;
 mod origins;
 mod overlap;
+mod tried;
 mod validity;
