@@ -26,7 +26,8 @@ impl Spec {
     /// As [`Spec::check`]; too little memory; a fault of the element function or of the device; a policy
     /// for another device than the target; a GPU that is not there. Over ranks also parts too small for the depth,
     /// with the deepest that fits; more than 256 ranks of a process, or 16 of each of several; ranks that disagree on
-    /// what to compute or from what; another rank's error: any error is one on all ranks. `volume` is then as it was.
+    /// what to compute or from what; another rank's error: any error is one on all ranks. `volume` is then as it was,
+    /// unless a device fails while the result is copied back.
     pub fn run_with(
         &self,
         volume: &mut RawVolume,

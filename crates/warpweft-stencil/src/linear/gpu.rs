@@ -110,13 +110,22 @@ pub(super) fn advance(
     args.buffer(&taps);
     args.blob(&of_box, 8);
     let shared = (columns * 16) as u32;
-    let grid = [rows as u32, modes.div_ceil(CHUNK) as u32, 1];
+    let chunks = modes.div_ceil(CHUNK);
+    // Along the grid's first axis there may be 2^31 blocks.
+    let Ok(blocks) = i32::try_from(rows * chunks) else {
+        return Err(Failed::Whole(Error::Device {
+            stage: "regrouping sums".into(),
+            device: "a GPU".into(),
+            what: format!("{rows} rows of {modes} modes, for which a grid has too few blocks"),
+            hint: "run on the cores".into(),
+        }));
+    };
     stream.synchronize()?;
     let begin = Instant::now();
     fourier.forward(&stream, &values, &spectrum)?;
     // SAFETY: the spectrum has `modes` complex numbers in each of `rows` rows, the taps are as many as the box says, and
     // there is shared memory for all columns.
-    unsafe { stream.launch(&kernel, Launch::new(grid, [256, 1, 1]).shared(shared), &args)? };
+    unsafe { stream.launch(&kernel, Launch::new([blocks as u32, 1, 1], [256, 1, 1]).shared(shared), &args)? };
     fourier.back(&stream, &spectrum, &values)?;
     stream.synchronize()?;
     let seconds = begin.elapsed().as_secs_f64();

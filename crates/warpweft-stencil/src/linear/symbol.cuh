@@ -1,6 +1,6 @@
 // Multiplies every mode of a spectrum by its factor of all steps: the symbol of a linear stencil to the power `steps`.
 //
-// Grid:   (rows, chunks of `chunk` modes).
+// Grid:   rows times chunks of `chunk` modes, all along x, where there may be most blocks.
 // Block:  256 threads along a row.
 // Shared: the weights by offset along x, turned by what the row's modes turn along z and y: `columns` complex numbers.
 //         `ww_complex` is the spectrum's type of number, from the host.
@@ -35,7 +35,8 @@ __device__ inline double2 symbol_product(double2 a, double2 b) {
 
 extern "C" __global__ void __launch_bounds__(256) ww_symbol(ww_complex* spectrum, const SymbolTap* taps, SymbolBox box) {
   extern __shared__ double2 weights[];
-  const long long row = blockIdx.x, z = row / box.ny, y = row % box.ny;
+  const long long chunks = (box.modes + box.chunk - 1) / box.chunk;
+  const long long row = blockIdx.x / chunks, z = row / box.ny, y = row % box.ny;
   for (int column = threadIdx.x; column < box.columns; column += blockDim.x) {
     double2 sum = {0.0, 0.0};
     for (int n = 0; n < box.taps; n++) {
@@ -47,7 +48,7 @@ extern "C" __global__ void __launch_bounds__(256) ww_symbol(ww_complex* spectrum
     weights[column] = sum;
   }
   __syncthreads();
-  const long long begin = (long long)blockIdx.y * box.chunk;
+  const long long begin = blockIdx.x % chunks * box.chunk;
   const long long end = begin + box.chunk < box.modes ? begin + box.chunk : box.modes;
   for (long long k = begin + threadIdx.x; k < end; k += blockDim.x) {
     double2 turn;

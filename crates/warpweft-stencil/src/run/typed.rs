@@ -15,7 +15,7 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
     ///
     /// # Errors
     /// As [`crate::Spec::check`]; too little memory; a fault of the element function or of the device.
-    /// `volume` is then as it was.
+    /// `volume` is then as it was, unless the device fails while the result is copied back.
     pub fn run(
         &self,
         volume: &mut Volume<S, D>,

@@ -159,9 +159,10 @@ impl<S: Fields, const D: usize> Stencil<S, D> {
     /// stage of `f64` with separable weights in two or three dimensions may have fixed faces ([`Boundary::Dirichlet`]) of one
     /// value. Devices that have no such tensor cores take single steps then, and the report notes it.
     /// Results differ from those of single steps by rounding errors: after 1,000 steps at most 1e-5 (`f32`) and 1e-12
-    /// (`f64`) of the largest cell, where no mode grows; by separable weights after 64 steps at most 1e-14. Transforms on a GPU
-    /// need cuFFT (`pip install nvidia-cufft` or the CUDA
-    /// toolkit).
+    /// (`f64`) of the largest cell, where no mode grows; by separable weights after 64 steps at most 1e-14, if each is the
+    /// rounded product of its factors. Weights may differ from a product by 3 epsilons of the largest; such differences add
+    /// up, to 6e-16 a step at most for weights that are all positive. Transforms on a GPU need cuFFT (`pip install
+    /// nvidia-cufft` or the CUDA toolkit).
     ///
     /// ```
     /// use warpweft::prelude::*;

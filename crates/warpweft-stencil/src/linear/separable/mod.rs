@@ -58,6 +58,8 @@ impl Separable {
     /// Whether there are kernels for this: two or three axes.
     pub fn of(factors: Factors, faces: Faces, extents: &[usize]) -> Option<Self> {
         let known = matches!(extents.len(), 2 | 3) && extents.iter().all(|&n| n < 1 << 30);
+        // A grid has at most so many tiles of rows.
+        let known = known && (extents.len() < 3 || extents[1] <= TILE_ROWS * 65_535);
         known.then(|| Self { factors, faces, extents: extents.to_vec() })
     }
 
