@@ -1,6 +1,6 @@
 //! Running one case and comparing every bit.
 
-use super::settings::{Setting, all, state};
+use super::settings::{Setting, all, packed, state};
 use super::{Case, Outcome, Pick, Subject};
 use warpweft::element::Fields;
 use warpweft::error::{Error, Result};
@@ -48,6 +48,13 @@ impl<U: Subject> Suite<'_, '_, U> {
                 self.each_way(name, &setting, &stencil);
             }
         }
+    }
+
+    /// An element whose cells can be packed.
+    pub fn run_packed(&mut self, name: &str, stencil: &Spec) {
+        let setting = packed();
+        let boundaries = setting.boundaries;
+        self.each_way(name, &setting, &Spec { boundaries, ..stencil.clone() });
     }
 
     /// An element that stops when its residual is small, for every kind of residual.

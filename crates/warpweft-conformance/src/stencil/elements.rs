@@ -194,6 +194,7 @@ pub(super) fn each(suite: &mut Suite<'_, '_, impl Subject>) {
     suite.run("stored bf16", &Stencil::of(stored::<bf16, f32>(0.2)));
     suite.run("coarse f16", &Stencil::of(coarse()));
     suite.run("life u8", &Stencil::of(life()));
+    suite.run_packed("life u8", &Stencil::of(life()));
     suite.run("parity bool", &Stencil::of(parity()));
     suite.run("space f32", &Stencil::of(space(0.15)));
     suite.run("eighth order f32", &Stencil::of(eighth(0.05)));

@@ -64,6 +64,16 @@ pub(super) fn all(dims: usize) -> Vec<Setting> {
     ]
 }
 
+/// The setting for cells that are packed: rows of whole words, and more of them than steps are fused.
+pub(super) fn packed() -> Setting {
+    Setting {
+        name: "rows of whole words",
+        extents: [67, 192].into(),
+        boundaries: Boundaries::all(2, Boundary::Dirichlet(1.0)),
+        steps: 35,
+    }
+}
+
 /// A volume of pseudo-random cells (Knuth's multiplicative generator), the same every time.
 pub(super) fn state(cell: CellType, extents: Axes<usize>) -> Result<RawVolume> {
     let mut volume = RawVolume::zeroed(cell, extents)?;
@@ -82,8 +92,8 @@ pub(super) fn state(cell: CellType, extents: Axes<usize>) -> Result<RawVolume> {
         }
         match field.kind {
             ScalarKind::Bool => fill!(bool, next() % 2 == 1),
-            // Small, so that automata have states to live in.
-            ScalarKind::U8 => fill!(u8, (next() % 3) as u8),
+            // Automata have states to live in, and cells of one bit fit words.
+            ScalarKind::U8 => fill!(u8, (next() % 2) as u8),
             ScalarKind::I8 => fill!(i8, next() as i8),
             ScalarKind::I16 => fill!(i16, next() as i16),
             ScalarKind::U16 => fill!(u16, next() as u16),

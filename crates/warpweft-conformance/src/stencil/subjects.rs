@@ -81,8 +81,13 @@ impl OnGpu {
     }
 }
 
-const SKELETONS: [CudaKernel; 4] =
-    [CudaKernel::Direct, CudaKernel::Planes, CudaKernel::Temporal, CudaKernel::Resident];
+const SKELETONS: [CudaKernel; 5] = [
+    CudaKernel::Direct,
+    CudaKernel::Planes,
+    CudaKernel::Temporal,
+    CudaKernel::Resident,
+    CudaKernel::Packed,
+];
 
 impl OnGpu {
     /// As a run that was not tuned: kernels of several steps in turn, and single steps, from one sweep to the next.
