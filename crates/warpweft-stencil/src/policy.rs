@@ -63,7 +63,6 @@ pub struct CpuPolicy {
     /// Cells of a tile along the contiguous axis, at most [`CpuPolicy::LARGEST`].
     pub tile_cells: usize,
     /// Planes computed together in registers, an unroll-and-jam factor: 1, 2 or 4.
-    #[serde(alias = "jam")]
     pub unroll_and_jam: usize,
 }
 
@@ -173,9 +172,6 @@ impl TryFrom<String> for CudaKernel {
             "temporal" => Ok(Self::Temporal),
             "packed" => Ok(Self::Packed),
             "resident" => Ok(Self::Resident),
-            "pipeline" => Err("the kernel `pipeline` of earlier versions was replaced by `temporal`, which fuses steps of \
-                               any stencil: use that, or tune again"
-                .into()),
             _ => Err(format!(
                 "there is no kernel `{name}`: use direct, planes, temporal, packed or resident"
             )),
@@ -201,13 +197,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kernel_of_an_earlier_version_is_told_what_replaces_it() {
+    fn kernels_are_read_by_the_names_that_they_are_written_with() {
         let read = |name: &str| serde_json::from_value::<CudaKernel>(name.into());
         for kernel in [CudaKernel::Direct, CudaKernel::Temporal, CudaKernel::Packed] {
             let name = serde_json::to_value(kernel).unwrap();
             assert_eq!(read(name.as_str().unwrap()).unwrap(), kernel);
         }
-        assert!(read("pipeline").unwrap_err().to_string().contains("replaced by `temporal`"));
         assert!(read("Direct").unwrap_err().to_string().contains("no kernel `Direct`"));
     }
 }

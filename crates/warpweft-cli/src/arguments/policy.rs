@@ -49,9 +49,8 @@ const MEASURED: [&str; 10] = [
 ];
 
 /// Former names of keys. They are refused, and the error gives the present name.
-const RENAMED: [(&str, &str); 4] = [
+const RENAMED: [(&str, &str); 3] = [
     ("threads", "--threads"),
-    ("jam", "unroll_and_jam"),
     ("swaps", "halo_exchanges"),
     ("swaps_ahead", "overlapped_exchanges"),
 ];
@@ -214,13 +213,10 @@ mod tests {
     #[test]
     fn former_names_are_refused_with_the_present_ones() {
         let refusal = |text: &str| text.parse::<PolicyChoice>().unwrap_err();
-        let former = CPU.replace("unroll_and_jam", "jam");
-        assert_eq!(refusal(&former), "`jam` is now `unroll_and_jam`");
-        let ranks = format!(r#"{{"ranks": 2, "grid": [2], "depth": 1, "rank": {former}}}"#);
-        assert_eq!(refusal(&ranks), "`jam` is now `unroll_and_jam`");
         let threads = CPU.replace("\"tile_rows\"", "\"threads\": 2, \"tile_rows\"");
         assert_eq!(refusal(&threads), "`threads` is now `--threads`");
-        let ranks = ranks.replace("\"depth\"", "\"swaps_ahead\": 0, \"depth\"");
+        let ranks =
+            format!(r#"{{"ranks": 2, "grid": [2], "swaps_ahead": 0, "depth": 1, "rank": {CPU}}}"#);
         assert_eq!(refusal(&ranks), "`swaps_ahead` is now `overlapped_exchanges`");
     }
 

@@ -1,7 +1,6 @@
-//! Under what name tuned policies of a stencil are kept, and what of older versions' is made of them.
+//! Under what name tuned policies of a stencil are kept.
 
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 
 use crate::policy::CudaPolicy;
 use crate::spec::Spec;
@@ -36,14 +35,9 @@ pub(crate) fn key(stencil: &Spec, extents: Axes<usize>, machine: &Machine, devic
     )
 }
 
-/// The policy on GPUs that `cache` has under `key`. One kept before phases were a tunable has as many
-/// as a search begins with now: all of them, as it had then, take three times as long to compile.
-pub(crate) fn on_gpus<P: DeserializeOwned>(
-    cache: &TuningCache,
-    key: &str,
-    stencil: &Spec,
-) -> Option<P> {
-    read(cache.get(key)?, stencil)
+/// The policy on GPUs that `cache` has under `key`.
+pub(crate) fn on_gpus<P: DeserializeOwned>(cache: &TuningCache, key: &str) -> Option<P> {
+    read(cache.get(key)?)
 }
 
 /// The policy of one GPU called `name` that `cache` has for volumes of these extents: of this machine, or
@@ -58,7 +52,7 @@ pub(crate) fn on_a_gpu(
 ) -> Option<CudaPolicy> {
     let here = key(stencil, extents, machine, name);
     let anywhere = || here.strip_suffix(&machine.fingerprint());
-    read(cache.get(&here).or_else(|| cache.beginning(anywhere()?))?, stencil)
+    read(cache.get(&here).or_else(|| cache.beginning(anywhere()?))?)
 }
 
 /// What tuning found, if `check` has nothing against it; else a note says what, and nothing was found.
@@ -77,19 +71,8 @@ pub(crate) fn usable<P>(
     }
 }
 
-fn read<P: DeserializeOwned>(entry: &Entry, stencil: &Spec) -> Option<P> {
-    let mut policy = entry.policy.clone();
-    add_phases(&mut policy, CudaPolicy::first_phases(stencil));
-    serde_json::from_value(policy).ok()
-}
-
-/// Adds the phases where a policy, alone or within another, has planes and none.
-fn add_phases(policy: &mut Value, phases: u32) {
-    let Some(fields) = policy.as_object_mut() else { return };
-    if fields.get("kernel").is_some_and(|kernel| kernel == "planes") {
-        fields.entry("phases").or_insert_with(|| phases.into());
-    }
-    fields.values_mut().for_each(|value| add_phases(value, phases));
+fn read<P: DeserializeOwned>(entry: &Entry) -> Option<P> {
+    serde_json::from_value(entry.policy.clone()).ok()
 }
 
 /// A boundary without its value, which costs nothing.
@@ -110,12 +93,9 @@ pub(crate) fn label(gpus: &[&Gpu]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
     use crate::{CudaKernel, Stencil, StencilElement, Tap};
     use warpweft_core::element::{DeviceType, Fields, Near, Unchecked, Unit};
-    use warpweft_core::tune::Measured;
 
     /// Two elements of one name, told apart by `FAR` and by their text.
     #[derive(Clone, Copy)]
@@ -142,35 +122,6 @@ mod tests {
         fn cuda(unit: &mut Unit) -> String {
             <f32 as DeviceType>::cuda(unit)
         }
-    }
-
-    #[test]
-    fn what_was_kept_before_phases_were_tuned_has_those_of_today() {
-        let stencil: &Spec = &Stencil::of(Same::<0>);
-        let gpu = |kernel: &str, phases: Option<u32>| {
-            let mut policy = json!({"kernel": kernel, "cells": [4, 2, 1], "warps": 16, "min_blocks": 1,
-                "chunk": 96, "prefetch": 4, "temporal_depth": 1, "contraction": true});
-            policy.as_object_mut().unwrap().extend(phases.map(|n| ("phases".into(), n.into())));
-            policy
-        };
-        let read = |policy: Value| -> Option<CudaPolicy> {
-            let folder = tempfile::tempdir().unwrap();
-            let measured = Measured { median: 0.5, least: 0.5, runs: 1 };
-            let mut cache = TuningCache::open(folder.path());
-            cache.keep("a", Entry { policy, measured, rate: 1.0, tried: 1 }).unwrap();
-            on_gpus(&cache, "a", stencil)
-        };
-        let phases = |policy| read(policy).unwrap().phases;
-        assert_eq!(phases(gpu("planes", None)), 2);
-        assert_eq!([0, 1].map(|n| phases(gpu("planes", Some(n)))), [0, 1]);
-        // Others have no phases, or all of them by default.
-        assert_eq!(phases(gpu("direct", None)), 0);
-        for earlier in ["march", "pipeline"] {
-            assert_eq!(read(gpu(earlier, None)), None, "a kernel of an earlier version");
-        }
-        let mut within = json!({"gpus": [0, 1], "policy": {"cuda": gpu("planes", None)}});
-        add_phases(&mut within, 1);
-        assert_eq!(within["policy"]["cuda"], gpu("planes", Some(1)));
     }
 
     #[test]

@@ -163,7 +163,7 @@ impl Spec {
         let cache = TuningCache::user();
         let key = key(self, extents, machine, &gpu.name);
         let mut notes = Vec::new();
-        let known = run.policy.is_none().then(|| tuned_on_gpus(&cache, &key, self)).flatten();
+        let known = run.policy.is_none().then(|| tuned_on_gpus(&cache, &key)).flatten();
         // A session may write any cells.
         let known = known
             .filter(|policy: &CudaPolicy| steps < u64::MAX || policy.kernel != CudaKernel::Packed);

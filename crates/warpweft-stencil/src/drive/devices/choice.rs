@@ -109,7 +109,7 @@ impl OnGpu {
             let choice = Choice { policy, tuned: false, note: None };
             return Self { choice, rate: None, alone: None };
         }
-        let known: Option<CudaPolicy> = on_gpus(cache, key, stencil);
+        let known: Option<CudaPolicy> = on_gpus(cache, key);
         let measured = cache.get(key).map(|entry| entry.rate);
         let free = stencil.longest_swap(usize::MAX, run.checkpoint.map(|at| at.every));
         let choice = Choice::of(stencil, (extents, capability), known, free);

@@ -109,7 +109,7 @@ impl Spec {
                 Err(Error::spec("the tuned policy for GPUs is one for cores", "tune again"))
             }
         };
-        let known = tuned_on_gpus(&cache, &key, self);
+        let known = tuned_on_gpus(&cache, &key);
         let why = match usable(known, &mut team.notes, check) {
             Some(Chosen { gpus, policy }) => {
                 (team.gpus, team.policy) = (gpus, Some(policy));
