@@ -36,25 +36,13 @@ struct Strip {
   unsigned whole, part;     // a bit for each unit of cells: it is stored; only its cells of the volume are
   int cells;                // the lane's cells before the volume's end
 
-  // A place of the lane in a row whose first byte is `at`: units of `bytes` of all lanes lie together.
-  template <class T>
-  WW_FN T* place(char* at) const {
-    constexpr int bytes = unit_of<S, T>() * int(sizeof(T));
-    return reinterpret_cast<T*>(at + (bytes - 16) * lane);
-  }
-
   WW_FN void request(int to) {
     if (warp != 0) return;
     each(typename S::Fields{}, [&](auto f) {
       constexpr int F = decltype(f)::value;
       using T = typename S::template Type<F>;
-      constexpr int N = unit_of<S, T>(), bytes = N * int(sizeof(T));
-      T* own = place<T>(shared + to + bytes_before<S, true>(F, typename S::Fields{}));
-      const T* from = fields.template in<F>() + at_in;
-#pragma unroll
-      for (int q = 0; q < S::vx / N; q++) {
-        copy_ahead<bytes>(shared_at(__cvta_generic_to_shared(own)) + q * 32 * bytes, from + q * N);
-      }
+      T* own = lane_place<S, T>(shared + to + bytes_before<S, true>(F, typename S::Fields{}), lane);
+      copy_cells<S>(own, fields.template in<F>() + at_in);
     });
     close_copies();
     // Rows beyond the room of an array are the last within it. A row has fewer than 2^31 elements.
@@ -68,31 +56,16 @@ struct Strip {
     each(typename S::Fields{}, [&](auto f) {
       constexpr int F = decltype(f)::value;
       using T = pick<Stored ? 0 : 1, typename S::template Type<F>, RegisterType<S, F>>;
-      constexpr int N = unit_of<S, T>();
-      const T* own = place<T>(from + bytes_before<S, Stored>(F, typename S::Fields{}));
-      T cells[S::vx];
-#pragma unroll
-      for (int q = 0; q < S::vx / N; q++) load_vector<N, memory::plain>(own + q * 32 * N, cells + q * N);
-#pragma unroll
-      for (int j = 0; j < S::vx; j++) {
-        if constexpr (Stored && S::packed == 32) {
-          row.template of<F>().at(0, j) = bits_of(cells[j]);
-        } else if constexpr (Stored) {
-          row.template of<F>().at(0, j) = InRegister<S, F>::put(cells[j]);
-        } else {
-          row.template of<F>().at(0, j) = cells[j];
-        }
-      }
+      const T* own = lane_place<S, T>(from + bytes_before<S, Stored>(F, typename S::Fields{}), lane);
+      load_cells<S, F, Stored>(own, row.template of<F>(), 0);
     });
   }
   WW_FN void hand_on(char* to, const Plane<S>& row) const {
     each(typename S::Fields{}, [&](auto f) {
       constexpr int F = decltype(f)::value;
       using C = RegisterType<S, F>;
-      constexpr int N = unit_of<S, C>();
-      C* own = place<C>(to + bytes_before<S, false>(F, typename S::Fields{}));
-#pragma unroll
-      for (int q = 0; q < S::vx / N; q++) store_vector<N>(own + q * 32 * N, &row.template of<F>().at(0, q * N));
+      C* own = lane_place<S, C>(to + bytes_before<S, false>(F, typename S::Fields{}), lane);
+      put_cells<S>(own, row.template of<F>(), 0);
     });
   }
   // Where the two groups that a warp hands on are.
@@ -104,30 +77,7 @@ struct Strip {
   WW_FN void store(const Plane<S>& row) const {
     each(typename S::Writes{}, [&](auto f) {
       constexpr int F = decltype(f)::value;
-      using T = typename S::template Type<F>;
-      constexpr int N = unit_of<S, T>();
-      T* to = fields.template out<F>() + at_out;
-#pragma unroll
-      for (int q = 0; q < S::vx / N; q++) {
-        T values[N];
-#pragma unroll
-        for (int j = 0; j < N; j++) {
-        const auto cell = row.template of<F>().at(0, q * N + j);
-        if constexpr (S::packed == 32) {
-          values[j] = cells_of(cell);
-        } else {
-          values[j] = InRegister<S, F>::get(cell);
-        }
-      }
-        if (whole >> (q * N / S::unit) & 1) {
-          store_vector<N>(to + q * N, values);
-        } else if (Parts && (part >> (q * N / S::unit) & 1)) {
-#pragma unroll
-          for (int j = 0; j < N; j++) {
-            if (q * N + j < cells) to[q * N + j] = values[j];
-          }
-        }
-      }
+      store_cells<S, F, Parts>(fields.template out<F>() + at_out, row.template of<F>(), 0, whole, part, cells);
     });
   }
 

@@ -80,30 +80,13 @@ struct Tile {
   WW_FN void store(const Plane<S>& plane, i64 at_out) const {
     each(typename S::Writes{}, [&](auto f) {
       constexpr int F = decltype(f)::value;
-      using T = typename S::template Type<F>;
-      constexpr int N = unit_of<S, T>();
 #pragma unroll
       for (int i = 0; i < S::vy; i++) {
-        T* to = fields.template out<F>() + at_out + i * block.y;
-        if (!(rows >> i & 1)) continue;
-#pragma unroll
-        for (int q = 0; q < S::vx / N; q++) {
-          T values[N];
-#pragma unroll
-          for (int j = 0; j < N; j++) values[j] = InRegister<S, F>::get(plane.template of<F>().at(i, q * N + j));
-          if (whole >> (q * N / S::unit) & 1) {
-            store_vector<N>(to + q * N, values);
-          } else if (Parts && (part >> (q * N / S::unit) & 1)) {
-#pragma unroll
-            for (int j = 0; j < N; j++) {
-              if (q * N + j < cells) to[q * N + j] = values[j];
-            }
-          }
-        }
+        auto* to = fields.template out<F>() + at_out + i * block.y;
+        if (rows >> i & 1) store_cells<S, F, Parts>(to, plane.template of<F>(), i, whole, part, cells);
       }
     });
   }
-
 };
 
 }  // namespace ww::stencil

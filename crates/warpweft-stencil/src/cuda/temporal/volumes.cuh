@@ -41,27 +41,16 @@ struct Slab : Tile<S> {
   i64 at_in, at_out;       // the thread's first cell of that plane, and of the plane that is stored
   int slot;                // of the ring, in bytes
 
-  template <class T>
-  WW_FN T* place(char* at) const {
-    constexpr int bytes = unit_of<S, T>() * int(sizeof(T));
-    return reinterpret_cast<T*>(at + (bytes - 16) * lane);
-  }
   WW_FN char* in_flight(int at) const { return shared + edges + S::staged + warp * plane_bytes + at; }
 
   WW_FN void request(int to) {
     each(typename S::Fields{}, [&](auto f) {
       constexpr int F = decltype(f)::value;
       using T = typename S::template Type<F>;
-      constexpr int N = unit_of<S, T>(), bytes = N * int(sizeof(T));
-      T* own = place<T>(in_flight(to) + S::vy * bytes_before<S, true>(F, typename S::Fields{}));
-      const T* from = fields.template in<F>() + at_in;
+      T* own = lane_place<S, T>(in_flight(to) + S::vy * bytes_before<S, true>(F, typename S::Fields{}), lane);
 #pragma unroll
       for (int i = 0; i < S::vy; i++) {
-#pragma unroll
-        for (int q = 0; q < S::vx / N; q++) {
-          copy_ahead<bytes>(shared_at(__cvta_generic_to_shared(own)) + (i * (S::vx / N) + q) * 32 * bytes,
-                            from + i * block.y + q * N);
-        }
+        copy_cells<S>(own + i * 32 * S::vx, fields.template in<F>() + at_in + i * block.y);
       }
     });
     close_copies();
@@ -73,18 +62,9 @@ struct Slab : Tile<S> {
     each(typename S::Fields{}, [&](auto f) {
       constexpr int F = decltype(f)::value;
       using T = typename S::template Type<F>;
-      constexpr int N = unit_of<S, T>();
-      const T* own = place<T>(in_flight(slot) + S::vy * bytes_before<S, true>(F, typename S::Fields{}));
+      const T* own = lane_place<S, T>(in_flight(slot) + S::vy * bytes_before<S, true>(F, typename S::Fields{}), lane);
 #pragma unroll
-      for (int i = 0; i < S::vy; i++) {
-        T cells[S::vx];
-#pragma unroll
-        for (int q = 0; q < S::vx / N; q++) {
-          load_vector<N, memory::plain>(own + (i * (S::vx / N) + q) * 32 * N, cells + q * N);
-        }
-#pragma unroll
-        for (int j = 0; j < S::vx; j++) plane.template of<F>().at(i, j) = InRegister<S, F>::put(cells[j]);
-      }
+      for (int i = 0; i < S::vy; i++) load_cells<S, F, true>(own + i * 32 * S::vx, plane.template of<F>(), i);
     });
   }
 
@@ -103,12 +83,8 @@ struct Slab : Tile<S> {
         constexpr int F = decltype(f)::value;
         if constexpr (S::tall(Level % S::stages, F)) {
           using C = RegisterType<S, F>;
-          constexpr int U = unit_of<S, C>();
-          C* own = place<C>(to + bytes_before<S, false>(F, typename S::Fields{}));
-#pragma unroll
-          for (int q = 0; q < S::vx / U; q++) {
-            store_vector<U>(own + q * 32 * U, &plane.template of<F>().at(row, q * U));
-          }
+          put_cells<S>(lane_place<S, C>(to + bytes_before<S, false>(F, typename S::Fields{}), this->lane), plane.template of<F>(),
+                       row);
         }
       });
     });
@@ -126,13 +102,9 @@ struct Slab : Tile<S> {
         constexpr int F = decltype(f)::value;
         if constexpr (S::tall(Level % S::stages, F)) {
           using C = RegisterType<S, F>;
-          constexpr int U = unit_of<S, C>(), at = bytes_before<S, false>(F, typename S::Fields{});
-#pragma unroll
-          for (int q = 0; q < S::vx / U; q++) {
-            load_vector<U, memory::plain>(place<C>(last + at) + q * 32 * U, &rows.above.template of<F>().at(N, q * U));
-            load_vector<U, memory::plain>(place<C>(leading + at) + q * 32 * U,
-                                          &rows.below.template of<F>().at(N, q * U));
-          }
+          constexpr int at = bytes_before<S, false>(F, typename S::Fields{});
+          load_cells<S, F, false>(lane_place<S, C>(last + at, this->lane), rows.above.template of<F>(), N);
+          load_cells<S, F, false>(lane_place<S, C>(leading + at, this->lane), rows.below.template of<F>(), N);
         }
       });
     });

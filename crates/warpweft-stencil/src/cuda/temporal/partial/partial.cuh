@@ -67,11 +67,6 @@ struct Streamed : Tile<S> {
   int request_slot, input_slot;     // of that plane, and of the one that level 0 takes in: bytes
   int write_slot, read_slot;        // of the plane that a level makes, and of the one that the next takes in
 
-  template <class T>
-  WW_FN T* place(char* at) const {
-    constexpr int bytes = unit_of<S, T>() * int(sizeof(T));
-    return reinterpret_cast<T*>(at + (bytes - 16) * lane);
-  }
   // The slot n (from -slots to slots) after another.
   template <int Plane, int Bytes>
   WW_FN static int slot_after(int slot, int n) {
@@ -84,16 +79,10 @@ struct Streamed : Tile<S> {
     each(typename S::Fields{}, [&](auto f) {
       constexpr int F = decltype(f)::value;
       using T = typename S::template Type<F>;
-      constexpr int N = unit_of<S, T>(), bytes = N * int(sizeof(T));
-      T* own = place<T>(rows + bytes_before<S, true>(F, typename S::Fields{}));
-      const T* from = this->fields.template in<F>() + at_in;
+      T* own = lane_place<S, T>(rows + bytes_before<S, true>(F, typename S::Fields{}), lane);
 #pragma unroll
       for (int i = 0; i < S::vy; i++) {
-#pragma unroll
-        for (int q = 0; q < S::vx / N; q++) {
-          copy_ahead<bytes>(shared_at(__cvta_generic_to_shared(own)) + i * input_row + q * 32 * bytes,
-                            from + i * block.y + q * N);
-        }
+        copy_cells<S>(own + i * (input_row / int(sizeof(T))), this->fields.template in<F>() + at_in + i * block.y);
       }
     });
     close_copies();
@@ -110,23 +99,10 @@ struct Streamed : Tile<S> {
     each(typename S::Fields{}, [&](auto f) {
       constexpr int F = decltype(f)::value;
       using T = pick<Stored ? 0 : 1, typename S::template Type<F>, RegisterType<S, F>>;
-      constexpr int N = unit_of<S, T>();
-      const T* own = place<T>(rows + bytes_before<S, Stored>(F, typename S::Fields{}));
+      const T* own = lane_place<S, T>(rows + bytes_before<S, Stored>(F, typename S::Fields{}), lane);
 #pragma unroll
       for (int i = 0; i < S::vy + 2 * S::halo_rows; i++) {
-        T cells[S::vx];
-#pragma unroll
-        for (int q = 0; q < S::vx / N; q++) {
-          load_vector<N, memory::plain>(own + i * (row / int(sizeof(T))) + q * 32 * N, cells + q * N);
-        }
-#pragma unroll
-        for (int j = 0; j < S::vx; j++) {
-          if constexpr (Stored) {
-            window.template of<F>().at(i, j) = InRegister<S, F>::put(cells[j]);
-          } else {
-            window.template of<F>().at(i, j) = cells[j];
-          }
-        }
+        load_cells<S, F, Stored>(own + i * (row / int(sizeof(T))), window.template of<F>(), i);
       }
     });
   }
@@ -136,15 +112,9 @@ struct Streamed : Tile<S> {
     each(typename S::Fields{}, [&](auto f) {
       constexpr int F = decltype(f)::value;
       using C = RegisterType<S, F>;
-      constexpr int N = unit_of<S, C>();
-      C* own = place<C>(rows + bytes_before<S, false>(F, typename S::Fields{}));
+      C* own = lane_place<S, C>(rows + bytes_before<S, false>(F, typename S::Fields{}), lane);
 #pragma unroll
-      for (int i = 0; i < S::vy; i++) {
-#pragma unroll
-        for (int q = 0; q < S::vx / N; q++) {
-          store_vector<N>(own + i * (level_row / int(sizeof(C))) + q * 32 * N, &plane.template of<F>().at(i, q * N));
-        }
-      }
+      for (int i = 0; i < S::vy; i++) put_cells<S>(own + i * (level_row / int(sizeof(C))), plane.template of<F>(), i);
     });
   }
 
