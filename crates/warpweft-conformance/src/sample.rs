@@ -16,6 +16,8 @@ pub struct Pick<'a> {
 enum Which<'a> {
     All,
     None,
+    /// One of so many in turn: this number.
+    Share(usize, usize),
     /// Those marked, until the clock says so.
     These(&'a [bool], Instant),
 }
@@ -35,6 +37,11 @@ impl<'a> Pick<'a> {
         Self::of(Which::None)
     }
 
+    /// Case number `first`, and every `of`th after it: a share of all cases for each of `of` threads.
+    pub fn share(first: usize, of: usize) -> Self {
+        Self::of(Which::Share(first, of))
+    }
+
     /// Whether the next case is to be run. It is passed.
     pub fn take(&mut self) -> bool {
         let taken = self.wants(1);
@@ -48,6 +55,9 @@ impl<'a> Pick<'a> {
         match self.which {
             Which::All => true,
             Which::None => false,
+            Which::Share(first, of) => {
+                (self.met..self.met + count).any(|case| case % of.max(1) == first)
+            }
             Which::These(chosen, until) => {
                 let next = self.met.min(chosen.len())..(self.met + count).min(chosen.len());
                 chosen[next].contains(&true) && (self.ran == 0 || Instant::now() < until)

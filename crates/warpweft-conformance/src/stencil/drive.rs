@@ -53,8 +53,9 @@ impl<U: Subject> Suite<'_, '_, U> {
     /// An element whose cells can be packed.
     pub fn run_packed(&mut self, name: &str, stencil: &Spec) {
         let setting = packed();
-        let boundaries = setting.boundaries;
-        self.each_way(name, &setting, &Spec { boundaries, ..stencil.clone() });
+        let mut stencil = stencil.clone();
+        stencil.boundaries = setting.boundaries;
+        self.each_way(name, &setting, &stencil);
     }
 
     /// An element that stops when its residual is small, for every kind of residual.

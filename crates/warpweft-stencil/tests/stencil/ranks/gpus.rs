@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use super::each_of;
 use cudarc::driver::sys::{cuCtxSynchronize, cuMemcpyDtoH_v2, cuMemcpyHtoD_v2};
 use warpweft::cluster::{Remote, Shared, Tag, Transport, in_process};
 use warpweft::machine::Machine;
@@ -114,53 +115,58 @@ fn check<S: Fields, const D: usize>(
     let capability = machine.gpus[0].capability;
     let base = CudaPolicy::default_for(stencil, start.extents().into(), capability);
     let direct = CudaPolicy { kernel: CudaKernel::Direct, cells: [4, 2, 2], warps: 4, ..base };
-    for boundary in
-        [Boundary::Periodic, Boundary::Neumann, Boundary::Mirror, Boundary::Dirichlet(1.0)]
-    {
-        let stencil = stencil.clone().boundary(boundary);
-        let boundaries = Boundaries([[boundary; 2]; D].into());
-        let mut expect = start.clone();
-        reference(&stencil, &mut expect, 11).unwrap();
+    let boundaries =
+        [Boundary::Periodic, Boundary::Neumann, Boundary::Mirror, Boundary::Dirichlet(1.0)];
+    let ends: Vec<_> = boundaries
+        .into_iter()
+        .map(|boundary| {
+            let stencil = stencil.clone().boundary(boundary);
+            let mut expect = start.clone();
+            reference(&stencil, &mut expect, 11).unwrap();
+            (stencil, Boundaries([[boundary; 2]; D].into()), expect)
+        })
+        .collect();
+    let mut cases = Vec::new();
+    for (stencil, boundaries, expect) in &ends {
         for &grid in grids {
-            let stages = footprints_of(&stencil);
-            let partition = Partition::grid(start.extents(), grid, &boundaries).unwrap();
-            let deepest = deepest_feasible(&partition, &boundaries, &stages, S::FIELDS.len(), 3);
-            let settings = (1..=deepest).flat_map(|depth| [(depth, base), (depth, direct)]);
-            for ((depth, policy), route) in settings.flat_map(|it| {
-                [Route::Ipc, Route::CudaAware, Route::Staged].map(|route| (it, route))
-            }) {
-                let policy = Policy::Cuda(CudaPolicy { contraction: false, ..policy });
-                let count = grid.iter().product();
-                let ranks = Ranks { count, grid: Some(grid.into()), depth: Some(depth) };
-                let found = in_process(count, Duration::from_secs(60), |net| {
-                    let mut volume = start.clone();
-                    let run = Run {
-                        policy: Some(policy),
-                        settings: Settings::default().halos_by(route),
-                        ..Run::default()
-                    };
-                    let steps = Steps(11);
-                    let aware = Aware(net);
-                    let net = if route == Route::CudaAware { &aware } else { net };
-                    let report = stencil.run_with(
-                        &mut volume,
-                        steps,
-                        machine,
-                        &Run { settings: run.settings.over(ranks), net: Some(net), ..run.clone() },
-                    )?;
-                    assert_eq!(report.policy["halos_by"], route.to_string());
-                    Ok(volume)
-                });
-                let found = found.unwrap().swap_remove(0);
-                for field in 0..S::FIELDS.len() {
-                    assert!(
-                        found.field_bytes(field) == expect.field_bytes(field),
-                        "field {field}, {boundary:?}, grid {grid:?}, R = {depth}, {policy:?} by {route}"
-                    );
-                }
+            let stages = footprints_of(stencil);
+            let partition = Partition::grid(start.extents(), grid, boundaries).unwrap();
+            let deepest = deepest_feasible(&partition, boundaries, &stages, S::FIELDS.len(), 3);
+            for (depth, policy) in (1..=deepest).flat_map(|depth| [(depth, base), (depth, direct)])
+            {
+                // Each by one route, and all routes in turn.
+                let routes = [Route::Ipc, Route::CudaAware, Route::Staged];
+                cases.push((stencil, expect, grid, depth, policy, routes[cases.len() % 3]));
             }
         }
     }
+    each_of(&cases, |&(stencil, expect, grid, depth, policy, route)| {
+        let policy = Policy::Cuda(CudaPolicy { contraction: false, ..policy });
+        let count = grid.iter().product();
+        let ranks = Ranks { count, grid: Some(grid.into()), depth: Some(depth) };
+        let found = in_process(count, Duration::from_secs(60), |net| {
+            let mut volume = start.clone();
+            let run = Run {
+                policy: Some(policy),
+                settings: Settings::default().halos_by(route),
+                ..Run::default()
+            };
+            let aware = Aware(net);
+            let net = if route == Route::CudaAware { &aware } else { net };
+            let run = Run { settings: run.settings.over(ranks), net: Some(net), ..run };
+            let report = stencil.run_with(&mut volume, Steps(11), machine, &run)?;
+            assert_eq!(report.policy["halos_by"], route.to_string());
+            Ok(volume)
+        });
+        let found = found.unwrap().swap_remove(0);
+        for field in 0..S::FIELDS.len() {
+            assert!(
+                found.field_bytes(field) == expect.field_bytes(field),
+                "field {field}, {}, grid {grid:?}, R = {depth}, {policy:?} by {route}",
+                stencil.boundaries
+            );
+        }
+    });
 }
 
 #[test]
@@ -276,42 +282,38 @@ fn check_fused<S: Fields, const D: usize>(
         let stencil = stencil.clone().boundary(others).face(0, Face::Low, slow);
         stencil.face(0, Face::High, slow)
     };
-    for stencil in [slow(held, held), slow(round, round), slow(held, round), slow(round, held)] {
+    let all = [slow(held, held), slow(round, round), slow(held, round), slow(round, held)];
+    let ends = all.map(|stencil| {
         let mut expect = start.clone();
         reference(&stencil, &mut expect, STEPS).unwrap();
-        let depths = [Some(1), Some(2), Some(3), Some(4), Some(6), Some(7), None];
-        for (&grid, depth) in grids.iter().flat_map(|grid| depths.map(|depth| (grid, depth))) {
-            let route = if depth == Some(4) { Route::Staged } else { Route::Ipc };
-            let count = grid.iter().product();
-            let ranks = Ranks { count, grid: Some(grid.into()), depth };
-            let found = in_process(count, Duration::from_secs(60), |net| {
-                let mut volume = start.clone();
-                let run = Run {
-                    policy: Some(policy),
-                    settings: Settings::default().halos_by(route),
-                    ..Run::default()
-                };
-                let steps = Steps(STEPS);
-                let report = stencil.run_with(
-                    &mut volume,
-                    steps,
-                    machine,
-                    &Run { settings: run.settings.over(ranks), net: Some(net), ..run.clone() },
-                )?;
-                let swapped = report.policy["depth"].as_u64().unwrap();
-                // The last swap may be cut short.
-                let left = [0, STEPS % u64::from(fused_steps)]
-                    .contains(&(swapped % u64::from(fused_steps)));
-                assert!(depth.is_some() || left, "R = {swapped}");
-                Ok(volume)
-            });
-            let found = found.unwrap().swap_remove(0);
-            assert!(
-                found.field_bytes(0) == expect.field_bytes(0),
-                "grid {grid:?}, R = {depth:?}, {policy:?} by {route}"
-            );
-        }
-    }
+        (stencil, expect)
+    });
+    let depths = [Some(1), Some(2), Some(3), Some(4), Some(6), Some(7), None];
+    let cases = ends.iter().flat_map(|end| grids.iter().map(move |&grid| (end, grid)));
+    let cases: Vec<_> =
+        cases.flat_map(|(end, grid)| depths.map(|depth| (end, grid, depth))).collect();
+    each_of(&cases, |&((stencil, expect), grid, depth)| {
+        let route = if depth == Some(4) { Route::Staged } else { Route::Ipc };
+        let count = grid.iter().product();
+        let ranks = Ranks { count, grid: Some(grid.into()), depth };
+        let found = in_process(count, Duration::from_secs(60), |net| {
+            let mut volume = start.clone();
+            let settings = Settings::default().halos_by(route).over(ranks);
+            let run = Run { policy: Some(policy), settings, net: Some(net), ..Run::default() };
+            let report = stencil.run_with(&mut volume, Steps(STEPS), machine, &run)?;
+            let swapped = report.policy["depth"].as_u64().unwrap();
+            // The last swap may be cut short.
+            let left =
+                [0, STEPS % u64::from(fused_steps)].contains(&(swapped % u64::from(fused_steps)));
+            assert!(depth.is_some() || left, "R = {swapped}");
+            Ok(volume)
+        });
+        let found = found.unwrap().swap_remove(0);
+        assert!(
+            found.field_bytes(0) == expect.field_bytes(0),
+            "grid {grid:?}, R = {depth:?}, {policy:?} by {route}"
+        );
+    });
 }
 
 #[test]

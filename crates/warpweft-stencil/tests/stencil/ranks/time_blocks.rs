@@ -4,6 +4,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use super::each_of;
 use warpweft::cluster::in_process;
 use warpweft::machine::Machine;
 use warpweft::prelude::*;
@@ -104,25 +105,34 @@ fn check<S: Fields, const D: usize>(
         let stencil = stencil.clone().boundary(others);
         stencil.face(0, Face::Low, low).face(0, Face::High, high)
     };
-    let all = [of(held, held, held), of(round, round, round), of(round, held, held)];
-    for stencil in all.into_iter().chain([of(Boundary::Neumann, held, Boundary::Neumann)]) {
+    let all = [
+        of(held, held, held),
+        of(round, round, round),
+        of(round, held, held),
+        of(Boundary::Neumann, held, Boundary::Neumann),
+    ];
+    let ends = all.map(|stencil| {
         let mut expect = start.clone();
         reference(&stencil, &mut expect, STEPS).unwrap();
-        let fused = shape.2 as usize;
-        let depths = [Some(fused), Some(2 * fused), Some(fused + 1), None];
-        for (&grid, depth) in grids.iter().flat_map(|grid| depths.map(|depth| (grid, depth))) {
-            let route = if depth == Some(fused + 1) { Route::Staged } else { Route::Ipc };
-            let ranks = Ranks { count: grid.iter().product(), grid: Some(grid.into()), depth };
-            let how = (policy::<D>(shape), ranks, route);
-            let (found, overlapped) = over_ranks(machine, (&stencil, start), how);
-            let of = format!("{:?}, {grid:?}, R = {depth:?} by {route}", stencil.boundaries);
-            for field in 0..S::FIELDS.len() {
-                assert!(found.field_bytes(field) == expect.field_bytes(field), "{field}: {of}");
-            }
-            let slabs = grid[1..].iter().all(|&parts| parts == 1);
-            assert!(overlapped > 0 || !slabs || depth == Some(fused + 1), "{of}");
+        (stencil, expect)
+    });
+    let fused = shape.2 as usize;
+    let depths = [Some(fused), Some(2 * fused), Some(fused + 1), None];
+    let cases = ends.iter().flat_map(|end| grids.iter().map(move |&grid| (end, grid)));
+    let cases: Vec<_> =
+        cases.flat_map(|(end, grid)| depths.map(|depth| (end, grid, depth))).collect();
+    each_of(&cases, |&((stencil, expect), grid, depth)| {
+        let route = if depth == Some(fused + 1) { Route::Staged } else { Route::Ipc };
+        let ranks = Ranks { count: grid.iter().product(), grid: Some(grid.into()), depth };
+        let how = (policy::<D>(shape), ranks, route);
+        let (found, overlapped) = over_ranks(machine, (stencil, start), how);
+        let of = format!("{:?}, {grid:?}, R = {depth:?} by {route}", stencil.boundaries);
+        for field in 0..S::FIELDS.len() {
+            assert!(found.field_bytes(field) == expect.field_bytes(field), "{field}: {of}");
         }
-    }
+        let slabs = grid[1..].iter().all(|&parts| parts == 1);
+        assert!(overlapped > 0 || !slabs || depth == Some(fused + 1), "{of}");
+    });
 }
 
 #[test]
