@@ -86,7 +86,11 @@ impl History {
         match self.stretches.iter_mut().find(|it| it.policy == policy) {
             Some(known) => known.steps += sweep.steps,
             None => {
-                self.stretches.push(Stretch { policy, first: sweep.first_step, steps: sweep.steps });
+                self.stretches.push(Stretch {
+                    policy,
+                    first: sweep.first_step,
+                    steps: sweep.steps,
+                });
             }
         }
     }

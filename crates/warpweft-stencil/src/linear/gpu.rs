@@ -125,7 +125,13 @@ pub(super) fn advance(
     fourier.forward(&stream, &values, &spectrum)?;
     // SAFETY: the spectrum has `modes` complex numbers in each of `rows` rows, the taps are as many as the box says, and
     // there is shared memory for all columns.
-    unsafe { stream.launch(&kernel, Launch::new([blocks as u32, 1, 1], [256, 1, 1]).shared(shared), &args)? };
+    unsafe {
+        stream.launch(
+            &kernel,
+            Launch::new([blocks as u32, 1, 1], [256, 1, 1]).shared(shared),
+            &args,
+        )?
+    };
     fourier.back(&stream, &spectrum, &values)?;
     stream.synchronize()?;
     let seconds = begin.elapsed().as_secs_f64();

@@ -119,9 +119,8 @@ pub fn temporal_shapes(
     }
     let (plain, pack) = (CudaKernel::Temporal, CudaKernel::Packed);
     let flat = stencil.rank() == 2;
-    let of = |shapes: Vec<Candidate>, most| {
-        best_of(shapes, (stencil, extents), device, (most, free))
-    };
+    let of =
+        |shapes: Vec<Candidate>, most| best_of(shapes, (stencil, extents), device, (most, free));
     let shapes = |kernel| flat_shapes(stencil, extents, kernel).collect();
     let mut all = if packed && flat { of(shapes(pack), most - most / 3) } else { Vec::new() };
     let others = most - all.len();
@@ -281,10 +280,7 @@ fn flat_shapes(
 }
 
 /// Shapes in three dimensions, likewise: one block a multiprocessor.
-fn deep_shapes(
-    stencil: &Spec,
-    extents: Axes<usize>,
-) -> impl Iterator<Item = Candidate> + use<'_> {
+fn deep_shapes(stencil: &Spec, extents: Axes<usize>) -> impl Iterator<Item = Candidate> + use<'_> {
     let bytes = stencil.touched_bytes() as f64;
     // Warps, the registers that each thread then has, and how busy they keep a multiprocessor.
     let warps = [(12, 168, 1.0), (16, 128, 0.97), (8, 255, 0.95)];

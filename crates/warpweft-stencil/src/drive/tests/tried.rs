@@ -92,8 +92,7 @@ fn calls(trials: u32, blocks: usize) -> Vec<Option<u64>> {
     let partition = Partition::grid([12, 10], [1, 1], &walls).unwrap();
     let zone = partition.grown(0, &Axes::filled(2, [0; 2]));
     let start = Start::Volume(&volume);
-    let mut local =
-        LocalSubdomain::new(&stencil, (&partition, 0), zone, start, &build, 0).unwrap();
+    let mut local = LocalSubdomain::new(&stencil, (&partition, 0), zone, start, &build, 0).unwrap();
     let how = How { ahead: None, overlaps: false, queued: false };
     for _ in 0..blocks {
         local.advance(50, &how, Some(Residual::Max), &Alone).unwrap();
