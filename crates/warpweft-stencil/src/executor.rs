@@ -83,15 +83,10 @@ impl History {
 
     /// Adds the steps of a sweep.
     pub(crate) fn add(&mut self, policy: Option<CudaPolicy>, sweep: &Sweep) {
+        let (first, steps) = (sweep.first_step, sweep.steps);
         match self.stretches.iter_mut().find(|it| it.policy == policy) {
-            Some(known) => known.steps += sweep.steps,
-            None => {
-                self.stretches.push(Stretch {
-                    policy,
-                    first: sweep.first_step,
-                    steps: sweep.steps,
-                });
-            }
+            Some(known) => known.steps += steps,
+            None => self.stretches.push(Stretch { policy, first, steps }),
         }
     }
 }

@@ -303,12 +303,11 @@ impl TemporalShape {
         if packed > 1 && !packs(stencil, (extents, policy), &faces) {
             return None;
         }
-        let row = extents[stencil.rank() - 1] / packed;
         let lags = lags_of(stencil, &faces, planes, packed);
         let kept = lags.iter().map(|lag| kept_of(lag, &faces)).max()?.max(1);
         let smallest = packed * fields.iter().map(|&f| stencil.cell.size(f)).min()?;
         let unit = (16 / smallest).clamp(1, vx.max(1));
-        let reach = reach(stencil);
+        let (reach, row) = (reach(stencil), extents[stencil.rank() - 1] / packed);
         let reached = reach[2].map(|cells| (cells * depth).div_ceil(packed));
         let mut shape = Self {
             writes: stencil.written_fields(),
@@ -346,10 +345,18 @@ impl TemporalShape {
             return None;
         }
         shape.parts = parts()?;
-        let staged = shape.stages(stencil.rank());
-        shape.staged = if staged { shape.staged_bytes(stencil) } else { 0 };
         shape.shared = shape.shared_bytes(stencil, slots, warps);
-        (!shape.functions || staged || shape.asks(vy, stencil.rank() == 2)).then_some(shape)
+        shape.tells(vy, stencil).then_some(shape)
+    }
+
+    /// Arranges for what functions of faces say to come to lanes of `vy` rows, if there are any; whether that is possible.
+    fn tells(&mut self, vy: usize, stencil: &Spec) -> bool {
+        if !self.functions || !self.stages(stencil.rank()) {
+            return !self.functions || self.asks(vy, stencil.rank() == 2);
+        }
+        self.staged = self.staged_bytes(stencil);
+        self.shared += self.staged;
+        true
     }
 
     /// Whether tiles, in so many dimensions, stage what functions say of cells beyond faces along y and x (staged.cuh).
@@ -416,7 +423,7 @@ impl TemporalShape {
             _ => {
                 let beyond = self.faces[1].contains(&FaceKind::Function);
                 let edges = self.levels * (warps + usize::from(beyond)) * 2 * self.halo_rows;
-                slots * ring * self.rows + self.kept * edges * hand + self.staged
+                slots * ring * self.rows + self.kept * edges * hand
             }
         }
     }

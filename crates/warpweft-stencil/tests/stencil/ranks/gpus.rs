@@ -115,17 +115,13 @@ fn check<S: Fields, const D: usize>(
     let capability = machine.gpus[0].capability;
     let base = CudaPolicy::default_for(stencil, start.extents().into(), capability);
     let direct = CudaPolicy { kernel: CudaKernel::Direct, cells: [4, 2, 2], warps: 4, ..base };
-    let boundaries =
-        [Boundary::Periodic, Boundary::Neumann, Boundary::Mirror, Boundary::Dirichlet(1.0)];
-    let ends: Vec<_> = boundaries
-        .into_iter()
-        .map(|boundary| {
-            let stencil = stencil.clone().boundary(boundary);
-            let mut expect = start.clone();
-            reference(&stencil, &mut expect, 11).unwrap();
-            (stencil, Boundaries([[boundary; 2]; D].into()), expect)
-        })
-        .collect();
+    let kinds = [Boundary::Periodic, Boundary::Neumann, Boundary::Mirror, Boundary::Dirichlet(1.0)];
+    let ends = kinds.map(|boundary| {
+        let stencil = stencil.clone().boundary(boundary);
+        let mut expect = start.clone();
+        reference(&stencil, &mut expect, 11).unwrap();
+        (stencil, Boundaries([[boundary; 2]; D].into()), expect)
+    });
     let mut cases = Vec::new();
     for (stencil, boundaries, expect) in &ends {
         for &grid in grids {
