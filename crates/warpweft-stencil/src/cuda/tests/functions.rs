@@ -101,6 +101,8 @@ fn check_flat(element: impl StencilElement<2, State = i32>, policy: &CudaPolicy)
 #[test]
 fn rows_between_functions() {
     check_flat(cross(3), &fused([4, 1, 1], 2, 4, 11));
+    // Few of so many tiles are at faces: these go first.
+    check(&Stencil::of(cross(3)).boundary_by(wall(3)), [23, 1150], &fused([4, 1, 1], 2, 4, 11));
     check_flat(slanted(3), &CudaPolicy { chunk: 9, ..fused([4, 1, 1], 1, 2, 11) });
 }
 
