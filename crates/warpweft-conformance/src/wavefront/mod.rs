@@ -31,7 +31,7 @@ pub const EXTENTS: [[usize; 2]; 12] = [
     [513, 700],
     [1025, 31],
     [33, 2050],
-    [1200, 1100],
+    [1200, 520],
 ];
 
 /// What to keep, each in turn.
