@@ -123,13 +123,16 @@ where
     Ok((found, report))
 }
 
+/// The sum along a path, and its pairs.
+type Part<T> = (T, Vec<[usize; 2]>);
+
 /// The sum and the pairs of the best path to the end of `part`, which begins at its first sample: cells before it do
 /// not change this path, so its whole table is that of the query and the part.
 fn path<T: Sample, E, X>(
     element: E,
     [query, part]: [&[T]; 2],
     executor: &mut X,
-) -> Result<((T, Vec<[usize; 2]>), Report)>
+) -> Result<(Part<T>, Report)>
 where
     E: Traced<Cell = T, Row = T, Column = T>,
     X: WavefrontExecutor<E> + ?Sized,

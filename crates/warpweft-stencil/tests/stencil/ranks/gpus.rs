@@ -106,6 +106,12 @@ impl Transport for Aware<'_> {
     }
 }
 
+/// `base` and single steps; a persistent kernel, the default of small volumes, is for whole volumes only.
+fn of_parts(base: CudaPolicy) -> Vec<CudaPolicy> {
+    let direct = CudaPolicy { kernel: CudaKernel::Direct, cells: [4, 2, 2], warps: 4, ..base };
+    [base, direct].into_iter().filter(|it| it.kernel != CudaKernel::Resident).collect()
+}
+
 fn check<S: Fields, const D: usize>(
     machine: &Machine,
     stencil: &Stencil<S, D>,
@@ -114,7 +120,7 @@ fn check<S: Fields, const D: usize>(
 ) {
     let capability = machine.gpus[0].capability;
     let base = CudaPolicy::default_for(stencil, start.extents().into(), capability);
-    let direct = CudaPolicy { kernel: CudaKernel::Direct, cells: [4, 2, 2], warps: 4, ..base };
+    let policies = of_parts(base);
     let kinds = [Boundary::Periodic, Boundary::Neumann, Boundary::Mirror, Boundary::Dirichlet(1.0)];
     let ends = kinds.map(|boundary| {
         let stencil = stencil.clone().boundary(boundary);
@@ -128,8 +134,8 @@ fn check<S: Fields, const D: usize>(
             let stages = footprints_of(stencil);
             let partition = Partition::grid(start.extents(), grid, boundaries).unwrap();
             let deepest = deepest_feasible(&partition, boundaries, &stages, S::FIELDS.len(), 3);
-            for (depth, policy) in (1..=deepest).flat_map(|depth| [(depth, base), (depth, direct)])
-            {
+            let all = (1..=deepest).flat_map(|depth| policies.iter().map(move |&it| (depth, it)));
+            for (depth, policy) in all {
                 // Each by one route, and all routes in turn.
                 let routes = [Route::Ipc, Route::CudaAware, Route::Staged];
                 cases.push((stencil, expect, grid, depth, policy, routes[cases.len() % 3]));
