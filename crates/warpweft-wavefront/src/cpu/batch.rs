@@ -13,7 +13,7 @@ use super::sweeps::Sweeps;
 use super::{CpuExecutor, lanes, panicked};
 use crate::executor::{TakePaths, WavefrontExecutor, by_size, in_turn};
 use crate::policy::{CpuPolicy, Policy};
-use crate::recurrence::{Traced, WavefrontElement};
+use crate::recurrence::{Parts, Traced, WavefrontElement};
 use crate::report::report;
 use crate::spec::{Kept, Wavefront, of_problem};
 use crate::traceback::{End, trace_one};
@@ -83,17 +83,19 @@ impl CpuExecutor<'_> {
         }
         let begin = Instant::now();
         let results = Results::new(wavefronts.len());
+        let (policy, simd) = (self.policy, self.simd);
+        let narrow = |&k: &usize| fits(&wavefronts[k], policy).is_some();
+        let mut cells_16_bit = large.iter().any(narrow);
         for k in large {
             results.put(k, Ok(self.run(&wavefronts[k])?.0));
         }
-        let narrow = |wavefront| fits(wavefront, self.policy).is_some();
-        let cells_16_bit = wavefronts.iter().any(narrow);
-        // Strips of cells of 16 bits are as fast as lanes of 32.
-        let (groups, rest) = match cells_16_bit {
+        // Of cells of one number lanes of 32 bits are faster than strips of 16.
+        let several = <E::Cell as Parts>::PARTS > 1;
+        let (groups, rest) = match several && rest.iter().any(narrow) {
             true => (Vec::new(), rest),
-            false => lanes::grouped(wavefronts, rest),
+            false => lanes::grouped(wavefronts, rest, lanes::FEWEST),
         };
-        let (policy, simd) = (self.policy, self.simd);
+        cells_16_bit |= rest.iter().any(narrow);
         self.tasks(E::NAME, groups.len() + rest.len(), |task, worker| match groups.get(task) {
             Some(group) => {
                 results.put_all(group, lanes::kept(wavefronts, group, simd, worker));
@@ -123,7 +125,8 @@ impl CpuExecutor<'_> {
         check_all(wavefronts)?;
         let begin = Instant::now();
         let results = Results::new(wavefronts.len());
-        let (groups, rest) = lanes::grouped(wavefronts, (0..wavefronts.len()).collect());
+        let (groups, rest) =
+            lanes::grouped(wavefronts, (0..wavefronts.len()).collect(), lanes::FEWEST_PATHS);
         if groups.is_empty() {
             return Ok(None);
         }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Border, Database, Wavefront, check_lookups};
+use super::{Border, Database, Wavefront, check_lookups, of_problem};
 use crate::recurrence::{Interval, WavefrontElement};
 use warpweft_core::error::{Error, Result};
 
@@ -139,8 +139,8 @@ impl<'a, E: WavefrontElement> Pairs<'a, E> {
     /// Checks that there are problems and that each is well posed.
     ///
     /// # Errors
-    /// No pair; a pair of a sequence that there is not; as [`Wavefront::check`] of any, with the number of the pair
-    /// from 0.
+    /// No pair; a pair of a sequence that there is not; as [`Wavefront::check`] of any; with the number of the problem
+    /// from 1.
     pub fn check(&self) -> Result<()> {
         let [rows, columns] = [self.rows.len(), self.columns.len()];
         if self.pairs.is_empty() {
@@ -150,10 +150,8 @@ impl<'a, E: WavefrontElement> Pairs<'a, E> {
         if self.database.is_none()
             && let Some(k) = self.pairs.iter().position(out)
         {
-            return Err(Error::spec(
-                format!("pair {k} of sequences {:?}, of {rows} and {columns}", self.pairs[k]),
-                "count sequences from 0",
-            ));
+            let what = format!("sequences {:?}, of {rows} and {columns}", self.pairs[k]);
+            return Err(of_problem(k, Error::spec(what, "count sequences from 0")));
         }
         let (longest, empty) = self.longest();
         // What the longest ones may be, shorter ones may, but for their symbols.
@@ -165,13 +163,7 @@ impl<'a, E: WavefrontElement> Pairs<'a, E> {
                 return Ok(());
             }
         }
-        (0..self.pairs.len()).try_for_each(|k| {
-            self.problem(k).check().map_err(|error| match error {
-                Error::Spec { what, hint } => {
-                    Error::Spec { what: format!("pair {k}: {what}"), hint }
-                }
-                error => error,
-            })
-        })
+        (0..self.pairs.len())
+            .try_for_each(|k| self.problem(k).check().map_err(|error| of_problem(k, error)))
     }
 }

@@ -224,8 +224,8 @@ fn no_problem_and_an_ill_posed_one_are_refused() {
     let words: [&[u8]; 2] = [b"ACGT", b""];
     for (pairs, what) in [
         (&[][..], "no problems"),
-        (&[[0, 0], [1, 0]], "pair 1: 0 rows for local"),
-        (&[[0, 2]], "pair 0 of sequences [0, 2], of 2 and 2"),
+        (&[[0, 0], [1, 0]], "problem 2: 0 rows for local"),
+        (&[[0, 2]], "problem 1: sequences [0, 2], of 2 and 2"),
     ] {
         let pairs = Pairs::of(local(2, -1, -1), &words, &words, pairs);
         let error = executor.ends(&pairs, End::Best).unwrap_err().to_string();

@@ -312,7 +312,7 @@ fn symbols_that_a_slice_has_no_item_for_are_refused_before_a_run() {
     let of = |pairs| Pairs::of(sliced(&scores, 20, -1), &words, &words, pairs).check();
     of(&[[0, 1], [1, 1]]).unwrap();
     let error = of(&[[0, 1], [1, 2]]).unwrap_err().to_string();
-    assert!(error.contains("pair 1: index 400 of `scores`"), "{error}");
+    assert!(error.contains("problem 2: index 400 of `scores`"), "{error}");
 }
 
 #[test]
