@@ -5,6 +5,7 @@ use crate::cuda::launch::boxes::{FAR, placed};
 use crate::cuda::limits::clamped;
 use crate::cuda::memory::layout::Layout;
 use crate::{CudaPolicy, Region};
+use warpweft_core::grid::Axes;
 
 /// What a launch of fused steps covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +20,25 @@ pub struct TimeBlock {
     pub numbers: [i32; 22],
     /// Elements from a plane, and from a row, to the next.
     pub strides: [usize; 2],
+}
+
+impl TemporalShape {
+    /// Whether at most a quarter of the tiles of a volume of `extents` are at closed faces along x or y.
+    pub(super) fn few_at_faces(&self, extents: Axes<usize>) -> bool {
+        let tiles = |axis: usize, size: usize, tile: usize, overlap: usize| {
+            let all = 1 + size.saturating_sub(tile).div_ceil((tile - overlap).max(1));
+            (all, [0, 1].into_iter().filter(|&side| self.closed(axis, side)).count().min(all))
+        };
+        let rank = extents.rank();
+        let (across, at_x) =
+            tiles(2, extents[rank - 1] / self.packed, self.columns, self.overlap.iter().sum());
+        let (down, at_y) = match rank {
+            3 => tiles(1, extents[1], self.rows, self.overlap_y.iter().sum()),
+            _ => (1, 0),
+        };
+        let inner = (across - at_x) * (down - at_y);
+        inner < across * down && 4 * (across * down - inner) <= across * down
+    }
 }
 
 impl TimeBlock {

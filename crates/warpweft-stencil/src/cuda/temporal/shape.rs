@@ -94,6 +94,8 @@ pub struct TemporalShape {
     pub knows: bool,
     /// What keeps functions from being called for cells that need not be computed; known where the text is.
     pub guard: Guard,
+    /// Whether blocks at closed faces go first (`block_place` in levels.cuh): where at most a quarter of the tiles are there.
+    pub faces_first: bool,
     /// Rounds for which lanes ask functions of faces along x at once (functions.cuh), and the rows of a level that they
     /// ask for.
     pub batch: u8,
@@ -300,9 +302,7 @@ impl TemporalShape {
         let (flat, vx, planes) = (stencil.rank() < 3, vx / packed, keeps_planes(stencil));
         // Warps share the steps of a row, or each has rows of its own.
         let sharing = if stencil.rank() == 2 { warps } else { 1 };
-        if packed > 1 && !packs(stencil, (extents, policy), &faces) {
-            return None;
-        }
+        (packed == 1 || packs(stencil, (extents, policy), &faces)).then_some(())?;
         let lags = lags_of(stencil, &faces, planes, packed);
         let kept = lags.iter().map(|lag| kept_of(lag, &faces)).max()?.max(1);
         let smallest = packed * fields.iter().map(|&f| stencil.cell.size(f)).min()?;
@@ -323,6 +323,7 @@ impl TemporalShape {
             functions: stencil.has_functions(),
             knows: stencil.knows().anything(),
             guard: Guard::default(),
+            faces_first: false,
             batch: 1,
             asked_rows: 1,
             staged: 0,
@@ -344,6 +345,7 @@ impl TemporalShape {
         if depth == 0 || !rounds || vx == 0 || vx * smallest < 4 || !shape.tiles(vx, vy, extents) {
             return None;
         }
+        shape.faces_first = shape.few_at_faces(extents);
         shape.parts = parts()?;
         shape.shared = shape.shared_bytes(stencil, slots, warps);
         shape.tells(vy, stencil).then_some(shape)

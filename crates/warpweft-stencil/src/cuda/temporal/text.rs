@@ -232,6 +232,7 @@ fn write_shape(
 
 /// What differs by stage, field or face, and the call of a stage.
 fn write_tables(text: &mut String, stencil: &Spec, shape: &TemporalShape) -> std::fmt::Result {
+    writeln!(text, "  static constexpr bool faces_first = {};", shape.faces_first)?;
     table(text, "low", shape.lags.iter().map(|lag| lag.low))?;
     table(text, "high", shape.lags.iter().map(|lag| lag.high))?;
     table(text, "cross", shape.lags.iter().map(|lag| usize::from(lag.cross)))?;
