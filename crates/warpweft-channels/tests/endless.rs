@@ -47,7 +47,7 @@ fn a_kernel_that_does_not_end_is_given_up_with_a_dump() {
     let output = itself.args(["--nocapture"]).env(CHILD, "1").output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     let expect = [
-        "a call goes on",
+        "a call still runs",
         "after the run was to end",
         "`items` holds",
         "look for a loop without an end",

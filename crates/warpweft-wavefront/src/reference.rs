@@ -15,8 +15,7 @@ pub fn reference<E: WavefrontElement>(wavefront: &Wavefront<'_, E>) -> Result<Ke
     Solution::of(wavefront)?.kept(wavefront.keep)
 }
 
-/// All cells of a wavefront, of which [`reference`] returns what is kept: for several things that are to be kept of the same
-/// cells.
+/// All cells of a wavefront, from which several results can be taken. [`reference`] computes the cells for one result.
 pub struct Solution<'s, 'w, E: WavefrontElement> {
     wavefront: &'s Wavefront<'w, E>,
     frame: Frame,

@@ -149,7 +149,7 @@ impl CudaExecutor {
                 return Ok(());
             };
             let [live, waiting] = tasks.warps_now(second)?;
-            let state = format!("`{name}` has {live} parts of work on warps, {waiting} warps wait");
+            let state = format!("{live} warps have calls of `{name}`, {waiting} wait for work");
             Err(Ending::overdue("ending channels", device.label(), since, &state))
         };
         let waited = self.watchdog.wait_while(&self.stream, LIMIT, &mut look);

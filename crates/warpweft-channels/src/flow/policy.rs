@@ -65,8 +65,9 @@ pub struct FlowGpuPolicy {
     /// idle. Without, all items go through the channel in device memory.
     #[serde(default = "usual")]
     pub private: bool,
-    /// Whether each element of a channel lies on a cache line of its own, as in a linked list: what adjacent elements save, of which
-    /// a warp's 32 are in a few lines (figure 17 of the paper). Channels then take up to 32 times as much memory.
+    /// Whether each element of a channel lies on a cache line of its own, as in a linked list, instead of next to the
+    /// others. Use it to measure what adjacent elements save (figure 17 of the paper). Channels take up to 32 times as
+    /// much memory.
     #[serde(default)]
     pub padded: bool,
     /// Whether the kernel is compiled with clocks: then the report says what share of the warps' time went into kernels'

@@ -44,8 +44,8 @@ pub struct FlowTuned {
 }
 
 impl FlowGraph {
-    /// Searches for the fastest width of channels and the fastest policy, from the first of `widths` on. `graph` makes the graph with
-    /// channels of such a width; all of its graphs are to consume as many items.
+    /// Searches for the fastest width of channels and the fastest policy, beginning at the first of `widths`. `graph`
+    /// makes a graph with channels of the given width; all graphs must consume the same number of items.
     ///
     /// ```
     /// use std::time::Duration;
@@ -102,7 +102,7 @@ impl FlowGraph {
                 true => Ok(report.seconds),
                 false => {
                     let what = format!("{} items with channels of {width}", report.done);
-                    Err(Error::spec(what, "make graphs that consume as many items each"))
+                    Err(Error::spec(what, "make graphs that consume the same number of items"))
                 }
             }
         };

@@ -34,7 +34,7 @@ pub struct Options {
     /// Threads on the CPU [default: one per core].
     #[arg(long, value_name = "N", value_parser = threads)]
     threads: Option<NonZero<usize>>,
-    /// End the run, with an error, when it has taken so many seconds.
+    /// End the run with an error after this many seconds.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     deadline: Option<Duration>,
     /// Record a timeline of what each worker runs, which Perfetto opens.

@@ -43,7 +43,7 @@ impl Ending {
         Error::Device {
             stage: stage.into(),
             device: device.into(),
-            what: format!("a call goes on {:.1} s after the run was to end: {state}", since.as_secs_f64()),
+            what: format!("a call still runs {:.1} s after the run was to end: {state}", since.as_secs_f64()),
             hint: "look for a loop without an end, or a barrier that not all lanes of a team reach; then end this process, \
                    which can use the GPU no more"
                 .into(),

@@ -116,7 +116,7 @@ pub(super) fn advance(
         return Err(Failed::Whole(Error::Device {
             stage: "regrouping sums".into(),
             device: "a GPU".into(),
-            what: format!("{rows} rows of {modes} modes, for which a grid has too few blocks"),
+            what: format!("{rows} rows of {modes} modes need more blocks than a CUDA grid has"),
             hint: "run on the cores".into(),
         }));
     };

@@ -52,7 +52,7 @@ pub fn matches<T: Sample>(
         return Err(Error::spec("0 matches", "ask for at least one"));
     }
     if series.len() > T::PartCell::MOST {
-        let what = format!("series B has {} samples, at most {}", series.len(), T::PartCell::MOST);
+        let what = format!("series B has {} samples, limit {}", series.len(), T::PartCell::MOST);
         return Err(Error::spec(what, "search parts of the series one after another"));
     }
     let (parts, mut report) = match cost {

@@ -41,7 +41,7 @@ pub struct Kernels {
     /// thread along x and y, warps, blocks a multiprocessor, planes ahead, and steps.
     #[arg(long, value_name = "FILE")]
     shapes: Option<PathBuf>,
-    /// Measure so many random stencils in place of the cases: the fastest of a few candidates is taken for tuned.
+    /// Measure this many random stencils instead of the cases; the fastest of a few candidates counts as tuned.
     #[arg(long, value_name = "N", conflicts_with_all = ["only", "shapes", "shrink", "budget"])]
     random: Option<usize>,
     /// Seed of the random stencils.
