@@ -303,7 +303,8 @@ impl<C: Borrowing> Channels<C> {
             CudaExecutor::new(&gpu.device()?, policy)?.run_borrowing(&mut self, &watch, trace)
         });
         let (threads, notes) = match on_gpu {
-            Some(Ok((outputs, mut report))) => {
+            Some(Ok(done)) => {
+                let (outputs, mut report) = done?;
                 watch.ended()?;
                 report.notes.extend(devices.notes);
                 return Ok((outputs, report));

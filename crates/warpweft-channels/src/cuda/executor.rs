@@ -156,13 +156,14 @@ impl CudaExecutor {
         waited.map_err(|error| self.stuck(error))
     }
 
-    /// The same of calls that borrow, which get their slices back if all goes well.
+    /// The same of calls that borrow, which get their slices back if all goes well. The inner error is one of copying back: some
+    /// slices may have changed then.
     pub(crate) fn run_borrowing<C: Borrowing>(
         &mut self,
         channels: &mut Channels<C>,
         watch: &Watch<'_>,
         trace: Option<&Trace>,
-    ) -> Result<(Vec<C::Output>, Report)> {
+    ) -> Result<Result<(Vec<C::Output>, Report)>> {
         let begin = Instant::now();
         let stream = Stream::new(&self.device)?;
         let mut memory = Lent::new(&stream);
@@ -179,7 +180,10 @@ impl CudaExecutor {
         let lent = Channels { roots, levels: channels.levels, children: channels.children };
         let (outputs, mut report) = self.run_watched(&lent, watch, trace)?;
         let begin = Instant::now();
-        channels.roots.iter_mut().try_for_each(|call| call.take_back(&mut memory))?;
+        let taken = channels.roots.iter_mut().try_for_each(|call| call.take_back(&mut memory));
+        if let Err(error) = taken {
+            return Ok(Err(error));
+        }
         let back = begin.elapsed().as_secs_f64();
         traced("slices back", begin);
         report.setup_seconds += there;
@@ -189,7 +193,7 @@ impl CudaExecutor {
             there * 1e3,
             back * 1e3
         ));
-        Ok((outputs, report))
+        Ok(Ok((outputs, report)))
     }
 
     /// Why all warps wait, if that is why the run ended.

@@ -57,12 +57,14 @@ impl FlowGraph {
         }
         let devices = run.devices(machine)?;
         let first: usize = self.channels.iter().map(|channel| channel.first.len()).sum();
-        let watch = run.watch(first as u64, "first items");
+        let mut watch = run.watch(first as u64, "first items");
         watch.check()?;
         let (results, mut report, notes) = match self.on(machine, &devices, run, &watch) {
             Ok((results, report)) => (results, report, devices.notes),
             Err(error) => {
                 let devices = devices.instead(error, machine, run)?;
+                // It begins anew.
+                watch = run.watch(first as u64, "first items");
                 let (results, report) = self.on(machine, &devices, run, &watch)?;
                 (results, report, devices.notes)
             }

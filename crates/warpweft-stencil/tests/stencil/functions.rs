@@ -235,6 +235,12 @@ fn turn(u: Near<i32, 3>, by: i32) -> i32 {
     by * u[[0, 0, 0]] + around + 11 * u[[0, 0, -1]] - 13 * u[[0, 0, 1]]
 }
 
+/// One plane is kept of it where no face needs more.
+#[stencil]
+fn ahead(u: Near<i32, 3>, by: i32) -> i32 {
+    u[[0, 0, 0]] * by + 3 * u[[1, 0, 0]] - 5 * u[[0, 0, -1]] + 7 * u[[0, 0, 1]]
+}
+
 /// A box, deeper on one side of every axis.
 #[stencil]
 fn tilted(u: Near<i32, 3>, by: i32) -> i32 {
@@ -317,7 +323,8 @@ fn fused_steps_ask_functions_in_every_step() {
     let start = Volume::from_fn([21, 40, 140], |[z, y, x]| (z * 17 + y * 5 + x * 3) as i32 % 101);
     let around = Stencil::of(turn(3)).boundary(Boundary::Periodic).face_by(2, Face::Low, hull());
     let around = around.face(2, Face::High, Boundary::Mirror);
-    for stencil in [Stencil::of(turn(3)).boundary_by(hull()), around] {
+    let one_plane = Stencil::of(ahead(3)).boundary_by(hull());
+    for stencil in [Stencil::of(turn(3)).boundary_by(hull()), around, one_plane] {
         check_fused(&stencil, &start, &fused([4, 2, 1], 4, 2, 2));
     }
     let round = Stencil::of(tilted(3)).boundary(Boundary::Periodic).face_by(1, Face::Low, hull());

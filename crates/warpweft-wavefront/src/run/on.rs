@@ -257,6 +257,8 @@ impl<E: WavefrontElement> WavefrontExecutor<E> for RunExecutor<'_> {
                     Some(executor) => executor,
                     None => tiles.insert(Box::new(TileExecutor::new(&first.device()?, policy)?)),
                 };
+                // It may be that of an earlier run.
+                executor.set_policy(policy);
                 let (kept, mut report) = executor.run(wavefront)?;
                 let name = E::NAME;
                 let why = missing.map(|what| {

@@ -233,7 +233,7 @@ fn flags_hold_whatever_the_delays() {
         assert!(executor.run(&once).unwrap().0 == once_right, "{seed} {flexible:?} {extras:?}");
         assert!(executor.run(&often).unwrap().0 == often_right, "{seed} {flexible:?} {extras:?}");
         let method = pick.one_of(&[Method::Flags, Method::FlagsHyper]);
-        executor.set_policy(policy(method, height, height, 4));
+        executor.set_policy(Some(policy(method, height, height, 4)));
         assert!(executor.run(&once).unwrap().0 == once_right, "{seed} {method:?} {extras:?}");
     }
     println!("\n{} schedules of tiles", 3 * STRESSES);

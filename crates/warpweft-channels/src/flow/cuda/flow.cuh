@@ -26,7 +26,8 @@
 #include "clocks.cuh"
 #include "spans.cuh"
 
-enum : u32 { RUNNING = 0, STOPPED = 1, DRAIN = 2, STUCK = 3, TOO_MANY = 4, TOO_DEEP = 5, FAULT = 6 };
+// From STUCK on nothing counts any more, and warps leave all waits.
+enum : u32 { RUNNING = 0, DRAIN = 2, STUCK = 3, TOO_MANY = 4, TOO_DEEP = 5, FAULT = 6, STOPPED = 7 };
 // Words of the record of an error: status, kernel, site, words of the item.
 constexpr u32 RECORD = 4;
 // Counts of a channel: items, firings, yields, least credits seen.

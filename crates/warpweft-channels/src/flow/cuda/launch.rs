@@ -20,12 +20,12 @@ const CYCLES: usize = 3;
 /// Why a kernel ended, as in `flow.cuh`.
 pub(super) mod status {
     pub const RUNNING: u32 = 0;
-    pub const STOPPED: u32 = 1;
     pub const DRAIN: u32 = 2;
     pub const STUCK: u32 = 3;
     pub const TOO_MANY: u32 = 4;
     pub const TOO_DEEP: u32 = 5;
     pub const FAULT: u32 = 6;
+    pub const STOPPED: u32 = 7;
 }
 
 /// What an ended kernel says.

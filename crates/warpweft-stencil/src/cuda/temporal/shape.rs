@@ -273,6 +273,14 @@ fn kept_of(lag: &Lag, faces: &[[FaceKind; 2]; 3]) -> usize {
     (lag.low + lag.high).max(below).max(above).max(edges)
 }
 
+/// Rows that levels keep: the most of any stage. What functions say beyond faces along x comes to shared memory a plane ahead, next
+/// to what is read (staged.cuh).
+fn kept_by(stencil: &Spec, lags: &[Lag], faces: &[[FaceKind; 2]; 3]) -> Option<usize> {
+    let told = faces[2].contains(&FaceKind::Function);
+    let least = if stencil.rank() == 3 && keeps_planes(stencil) && told { 2 } else { 1 };
+    Some(lags.iter().map(|lag| kept_of(lag, faces)).max()?.max(least))
+}
+
 /// Rows next to a lane's own that any stage reads, in three dimensions.
 fn halo_rows_of(stencil: &Spec) -> usize {
     let offsets = stencil.stages.iter().flat_map(|stage| stage.taps());
@@ -304,7 +312,7 @@ impl TemporalShape {
         let sharing = if stencil.rank() == 2 { warps } else { 1 };
         (packed == 1 || packs(stencil, (extents, policy), &faces)).then_some(())?;
         let lags = lags_of(stencil, &faces, planes, packed);
-        let kept = lags.iter().map(|lag| kept_of(lag, &faces)).max()?.max(1);
+        let kept = kept_by(stencil, &lags, &faces)?;
         let smallest = packed * fields.iter().map(|&f| stencil.cell.size(f)).min()?;
         let unit = (16 / smallest).clamp(1, vx.max(1));
         let (reach, row) = (reach(stencil), extents[stencil.rank() - 1] / packed);

@@ -27,6 +27,12 @@ fn star(u: Near<i32, 3>, by: i32) -> i32 {
     u[[0, 0, 0]] * by + far + 11 * u[[0, 0, -1]] - 13 * u[[0, 0, 2]]
 }
 
+/// One plane is kept of it where no face needs more.
+#[stencil]
+fn ahead(u: Near<i32, 3>, by: i32) -> i32 {
+    u[[0, 0, 0]] * by + 3 * u[[1, 0, 0]] - 5 * u[[0, 0, -1]] + 7 * u[[0, 0, 1]]
+}
+
 /// A box, deeper on one side of every axis.
 #[stencil]
 fn tilted(u: Near<i32, 3>, by: i32) -> i32 {
@@ -111,6 +117,7 @@ fn volumes_between_functions() {
     use Boundary::{Mirror, Neumann, Periodic};
     let (extents, policy) = ([11, 16, 70], fused([4, 4, 1], 4, 2, 2));
     check(&Stencil::of(star(3)).boundary_by(hull(3)), extents, &policy);
+    check(&Stencil::of(ahead(3)).boundary_by(hull(3)), extents, &policy);
     let mixed = Stencil::of(star(3)).boundary(Neumann).face_by(1, Face::High, hull(5));
     check(&mixed.face(2, Face::High, Mirror).face_by(2, Face::Low, hull(2)), extents, &policy);
     let around = Stencil::of(star(3)).boundary(Periodic);

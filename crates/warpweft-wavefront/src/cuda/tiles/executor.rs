@@ -55,9 +55,9 @@ impl TileExecutor {
         self
     }
 
-    /// With another policy.
-    pub fn set_policy(&mut self, policy: TilePolicy) {
-        self.policy = Some(policy);
+    /// With another policy, or by the model.
+    pub fn set_policy(&mut self, policy: Option<TilePolicy>) {
+        self.policy = policy;
     }
 
     fn module(&mut self, source: String, name: &str) -> Result<Module> {

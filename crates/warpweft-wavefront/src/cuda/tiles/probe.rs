@@ -35,7 +35,7 @@ fn measured(
 ) -> Result<Vec<Measured>> {
     let mut runs = Vec::new();
     for &width in widths {
-        executor.set_policy(TilePolicy { width, ..policy });
+        executor.set_policy(Some(TilePolicy { width, ..policy }));
         let prepared = executor.ready(wavefront, repeated)?;
         let mut seconds = prepared.launch()?;
         for _ in 1..REPEATS {

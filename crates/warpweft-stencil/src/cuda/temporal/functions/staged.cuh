@@ -50,6 +50,7 @@ WW_FN void take_asked(RegisterType<S, F>& ghost, bool here, const Held<S>& held,
 template <class S>
 struct Stager {
   static_assert(S::staged >= S::kept * staged_slot<S>(), "host and kernel disagree on shared memory");
+  static_assert(staged_slot<S>() == 0 || S::kept > 1, "a plane is staged while the one before it is read");
   static constexpr int threads = 32 * S::warps, tall = S::warps * S::vy, sides = 2 * S::halo_rows;
   // Rows of a warp, and cells of a thread.
   static constexpr int rows = is_function_axis<S, 1>() ? (S::levels * sides + S::warps - 1) / S::warps : 0;
