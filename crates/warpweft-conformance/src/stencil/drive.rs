@@ -85,7 +85,7 @@ impl<U: Subject> Suite<'_, '_, U> {
         if !self.pick.wants(ways.len()) {
             return self.pick.pass(ways.len());
         }
-        let expect = state(stencil.cell, setting.extents).and_then(|start| {
+        let expect = state(stencil.cell, setting).and_then(|start| {
             let mut end = start.clone();
             let (done, series) = run_reference(stencil, &mut end, setting.steps)?;
             Ok((start, Ended { volume: end, done, series }))
@@ -112,11 +112,15 @@ fn half_way(stencil: &Spec, setting: &Setting, kind: Residual) -> Result<f64> {
         let mut stencil = stencil.clone();
         stencil.boundaries = setting.boundaries;
         stencil.until = Some(Until { residual: kind, tolerance, every: 1 });
-        let mut volume = state(stencil.cell, setting.extents)?;
+        let mut volume = state(stencil.cell, setting)?;
         if run_reference(&stencil, &mut volume, setting.steps)?.0 > 10 {
             return Ok(tolerance);
         }
         tolerance /= 2.0;
+        if tolerance < 1e-300 {
+            let what = "a residual that is above 0 after ten steps";
+            return Err(Error::spec(what, "begin with another state"));
+        }
     }
 }
 

@@ -12,6 +12,8 @@ pub(super) struct Setting {
     pub extents: Axes<usize>,
     pub boundaries: Boundaries,
     pub steps: u64,
+    /// The values that cells of one byte have at the beginning: from 0 up to this.
+    pub states: u64,
 }
 
 /// Odd extents of `dims` axes, none a multiple of a vector, the contiguous axis last; one row with a tail, one
@@ -53,6 +55,7 @@ pub(super) fn all(dims: usize) -> Vec<Setting> {
         extents: extents(dims, which),
         boundaries,
         steps,
+        states: 3,
     };
     vec![
         setting("fixed", 0, Boundaries::all(dims, kinds[0]), 5),
@@ -71,12 +74,14 @@ pub(super) fn packed() -> Setting {
         extents: [67, 192].into(),
         boundaries: Boundaries::all(2, Boundary::Dirichlet(1.0)),
         steps: 35,
+        // Cells of one bit fit words.
+        states: 2,
     }
 }
 
 /// A volume of pseudo-random cells (Knuth's multiplicative generator), the same every time.
-pub(super) fn state(cell: CellType, extents: Axes<usize>) -> Result<RawVolume> {
-    let mut volume = RawVolume::zeroed(cell, extents)?;
+pub(super) fn state(cell: CellType, setting: &Setting) -> Result<RawVolume> {
+    let mut volume = RawVolume::zeroed(cell, setting.extents)?;
     let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
     let mut next = move || {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -92,8 +97,8 @@ pub(super) fn state(cell: CellType, extents: Axes<usize>) -> Result<RawVolume> {
         }
         match field.kind {
             ScalarKind::Bool => fill!(bool, next() % 2 == 1),
-            // Automata have states to live in, and cells of one bit fit words.
-            ScalarKind::U8 => fill!(u8, (next() % 2) as u8),
+            // Small, so that automata have states to live in.
+            ScalarKind::U8 => fill!(u8, (next() % setting.states) as u8),
             ScalarKind::I8 => fill!(i8, next() as i8),
             ScalarKind::I16 => fill!(i16, next() as i16),
             ScalarKind::U16 => fill!(u16, next() as u16),
