@@ -19,6 +19,7 @@ const PATCHES: &str = concat!(
 );
 
 /// What host and kernel agree on.
+#[allow(clippy::large_enum_variant)] // One of each kernel: its size does not matter.
 #[derive(Clone, Debug)]
 pub enum FusedShape {
     /// `ww_time_block`.
