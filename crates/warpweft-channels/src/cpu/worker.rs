@@ -16,7 +16,7 @@ use warpweft_core::cpu::sync::{Ordering, fence};
 use warpweft_core::error::Error;
 use warpweft_core::trace::Trace;
 
-/// Bytes of a stack that are left to the variables of one call and to what it calls: a spawn looks before it calls, not how large
+/// Bytes of a stack that are left to the variables of one call and to what it calls: a spawn checks before it calls, not how large
 /// the frame of the call will be.
 const RESERVE: usize = 1 << 20;
 /// Private calls that are kept while nobody asks for more.

@@ -10,7 +10,7 @@ struct ww_warp : ww_values {
 
     u32 batches, last;          // the last in which frames were given or got
     u32 steps, clocked, since;
-    u32 apart;                  // batches between two looks, less one: 0 where calls are long, else 7
+    u32 apart;                  // batches between two checks, less one: 0 where calls are long, else 7
     u32 tokens, got, used;      // frames in the inbox, and how many have been taken
     bool has_ticket, rootless;
     u32 seen, told;             // of lane 0, as of the look before: demand; how the run ended

@@ -18,7 +18,7 @@ pub struct ChannelCounts {
     /// Firings of its kernel: batches of items that were consumed together.
     pub firings: u64,
     /// Firings that were put off because there was no room for what they might emit: each counts once, however often a warp or
-    /// a worker looks again before it fires that kernel.
+    /// a worker checks again before it fires that kernel.
     pub yields: u64,
     /// The largest number of items seen in one level of this channel or of another channel of its cycle, reserved places
     /// included.

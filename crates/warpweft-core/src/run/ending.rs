@@ -16,7 +16,7 @@ impl Ending {
     /// then loops for ever, or waits for what does not come.
     pub const GRACE: Duration = Duration::from_secs(5);
 
-    /// Looks whether the run is to end, and calls `ask` the first time that it is. For how long the kernel has gone on since, once
+    /// Checks whether the run is to end, and calls `ask` the first time that it is. For how long the kernel has gone on since, once
     /// that is longer than [`Ending::GRACE`].
     ///
     /// # Errors

@@ -175,7 +175,7 @@ impl LevelsExecutor {
         let mut count = calls.count as u64;
         let (mut from, mut to) = (0, 1);
         while count > 0 {
-            // Short launches end before anything looks while they run.
+            // Short launches end before anything is checked while they run.
             if watch.is_needed() && watch.look() {
                 return Err(watch.interrupted());
             }

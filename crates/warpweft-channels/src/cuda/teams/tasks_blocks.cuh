@@ -42,7 +42,7 @@ WW_FN void copy_slot(u32* to, const u32* from) {
 constexpr u64 ENDING = 0 WW_FUNCTIONS(WW_ENDING);
 #undef WW_ENDING
 
-// Cycles after which thread 0 looks at once whether the run is over: about 50 us.
+// Cycles after which thread 0 checks at once whether the run is over: about 50 us.
 constexpr u32 LONG_STEP = 100000;
 
 // What thread 0 holds, in shared memory.

@@ -169,7 +169,7 @@ impl FlowGpuExecutor {
         let mut sinks = vec![Vec::new(); graph.channels.len()];
         let (mut seconds, launched) = (0.0, Instant::now());
         loop {
-            // Short launches end before anything looks while they run.
+            // Short launches end before anything is checked while they run.
             if watch.is_needed() && watch.look() {
                 return Err(watch.interrupted());
             }

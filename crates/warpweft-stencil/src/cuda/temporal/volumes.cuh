@@ -190,7 +190,7 @@ struct Slab : Tile<S> {
     int s = first_read<S>(block, first);
     const int to = end + S::lag;
     if constexpr (S::functions) {
-      this->held.beside = shared - lane * 16 + edges;
+      this->held.beyond_x = shared - lane * 16 + edges;
       this->held.row = warp * S::vy;
       // Of the first round's planes no level's result is right, so it needs no values.
       stager.begin(held, block, faces, warp, lane, s + 1, edge, level_edges);

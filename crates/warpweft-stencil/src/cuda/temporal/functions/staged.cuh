@@ -11,7 +11,7 @@ namespace ww::stencil {
 
 template <class S>
 struct FunctionFaces : Framed<S> {
-  char* beside;  // the cells beyond faces along x
+  char* beyond_x;  // the cells beyond faces along x
   int row;       // the lane's first in the tile
 };
 
@@ -36,13 +36,13 @@ WW_FN constexpr int staged_slot() {
 }
 // Where row 0 of level 0 is, `k` (from 0) cells beyond a face along x.
 template <class S, int F>
-WW_FN RegisterType<S, F>* staged_cells(char* beside, int slot, int side, int k) {
-  char* field = beside + slot * staged_slot<S>() + staged_before<S>(F, typename S::Fields{});
+WW_FN RegisterType<S, F>* staged_cells(char* beyond_x, int slot, int side, int k) {
+  char* field = beyond_x + slot * staged_slot<S>() + staged_before<S>(F, typename S::Fields{});
   return reinterpret_cast<RegisterType<S, F>*>(field) + (side * S::margin + k) * staged_rows<S>();
 }
 template <class S, int F, int Side, int Level, int Phase, int Rows>
 WW_FN void take_asked(RegisterType<S, F>& ghost, bool here, const Held<S>& held, int i, int k) {
-  const auto* cells = staged_cells<S, F>(held.beside, Phase, Side, k - 1) + Level * S::warps * S::vy;
+  const auto* cells = staged_cells<S, F>(held.beyond_x, Phase, Side, k - 1) + Level * S::warps * S::vy;
   if (here) ghost = cells[held.row + i];
 }
 
@@ -164,7 +164,7 @@ struct Stager {
 #pragma unroll
           for (int k = 0; k < widest<S>(F, side); k++) {
             if (q < staged_rows<S>() && (side ? high : low)) {
-              staged_cells<S, F>(held.beside, Phase, side, k)[q] = cell_values.template of<F>().at(2 * c + side, k);
+              staged_cells<S, F>(held.beyond_x, Phase, side, k)[q] = cell_values.template of<F>().at(2 * c + side, k);
             }
           }
         }
